@@ -3,42 +3,31 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// A root, certificates of an origin and of a proxy, their files, and sessions that trust the root.
+/// The certificates of an origin and of a proxy below one root, their files, and sessions that trust the root.
 ///
 /// The origin is `pinned.test`, which a session's route leads to, and `localhost`, where proxies find it. The proxy is
 /// `127.0.0.1`.
 struct PeerSite: Sendable {
     let folder: TestFolder
-    let root: TestCertificate
-    let intermediate: TestCertificate
-    let origin: TestCertificate
+    let origin: TestSite
     let proxy: TestCertificate
-    let store: TrustStore
 
     /// User and password for every realm of every peer.
     static let (user, password) = ("reader", "open: \"sesämi\"")
 
     init() throws {
         folder = try TestFolder()
-        root = try .root("Peer Root", adjusting: Self.validNow)
-        intermediate = try root.intermediate("Peer Intermediate", adjusting: Self.validNow)
-        origin = try intermediate.leaf("pinned.test", "localhost", adjusting: Self.validNow)
-        proxy = try intermediate.leaf {
-            Self.validNow(&$0)
+        origin = try TestSite("pinned.test", authority: "Peer", isValidNow: true) {
+            $0.alternativeNames = [.dns("pinned.test"), .dns("localhost")]
+        }
+        proxy = try origin.intermediate.leaf {
+            $0.makeValidNow()
             $0.alternativeNames = [.ip([127, 0, 0, 1])]
         }
-        store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
-        for (name, leaf) in [("origin", origin), ("proxy", proxy)] {
-            _ = try folder.add(leaf.pemText + intermediate.pemText, name: name + ".pem")
+        for (name, leaf) in [("origin", origin.leaf), ("proxy", proxy)] {
+            _ = try folder.add(leaf.pemText + origin.intermediate.pemText, name: name + ".pem")
             _ = try folder.add(leaf.key.privateKeyPEM, name: name + ".key")
         }
-    }
-
-    /// Sets the validity around the current time, because sessions use the system clock.
-    static func validNow(_ settings: inout TestCertificate.Settings) {
-        let now = Int64(Date().timeIntervalSince1970)
-        settings.notBefore = now - 86_400
-        settings.notAfter = now + 86_400
     }
 
     /// Lets servers that drop root privileges read and write in the directory.
@@ -69,7 +58,7 @@ struct PeerSite: Sendable {
     ) throws -> URLSession {
         let configuration = URLSessionConfiguration.ephemeral
         if let port { configuration.route = (try ServerName("127.0.0.1"), port) }
-        configuration.trustStore = store
+        configuration.trustStore = TrustStore(certificates: [try X509Certificate(derBytes: origin.root.derBytes)])
         // Long enough that a machine busy with other tests doesn't reach it.
         configuration.timeoutIntervalForRequest = 600
         try adjust(configuration)
@@ -106,7 +95,7 @@ extension TestCertificate {
     var client: TestCertificate {
         get throws {
             try leaf("reader") {
-                PeerSite.validNow(&$0)
+                $0.makeValidNow()
                 $0.extendedKeyUsages = [ExtendedKeyUsage.clientAuth]
             }
         }

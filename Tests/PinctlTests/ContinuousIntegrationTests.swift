@@ -75,7 +75,7 @@ struct ContinuousIntegrationTests {
 
     /// A policy for the site's server with this pin, and settings that make the shell's pinctl use the time of the
     /// tests.
-    private static func setUp(_ site: Site, _ server: LoopbackServer, pin: String) throws -> String {
+    private static func setUp(_ site: PinctlSite, _ server: LoopbackServer, pin: String) throws -> String {
         let policy = try site.folder.add(
             """
             { "version": 1, "domains": [ { "host": "api.test", "pins": ["\(pin)"],
@@ -86,7 +86,7 @@ struct ContinuousIntegrationTests {
 
     @Test("The cron script prints nothing unless a check fails")
     func cron() async throws {
-        let site = try Site()
+        let site = try PinctlSite()
         let script = try #require(Self.listings("sh").first)
         try await site.serve { server in
             let good = try await shell(
@@ -101,7 +101,7 @@ struct ContinuousIntegrationTests {
 
     @Test("The line for the textfile collector prints nothing and writes one complete file")
     func textfile() async throws {
-        let site = try Site()
+        let site = try PinctlSite()
         let line = try #require(Self.page.split(separator: "\n").first { $0.hasPrefix("17 * * * *  pinctl ") })
         let command = line.dropFirst("17 * * * *  ".count)
             .replacing("/etc/pinctl/pins.jsonc", with: "$policy")

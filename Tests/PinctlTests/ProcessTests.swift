@@ -144,7 +144,7 @@ struct ProcessTests {
 
     @Test("A server that breaks the connection is reported, and doesn't kill the program")
     func brokenConnection() async throws {
-        let site = try Site()
+        let site = try PinctlSite()
         for script in [LoopbackServer.Script.closeAfterAccept, .closeAfterHandshake] {
             try await site.serve(script: script) { server in
                 let run = try await shell("pinctl check --pin \(strangePin) \(server.target())")

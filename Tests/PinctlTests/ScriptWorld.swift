@@ -5,12 +5,12 @@ import TestPKI
 /// The environment of a script: minted certificates as files, servers on loopback, and variables for values that differ
 /// between two runs.
 final class ScriptWorld {
-    private let site: Site
+    private let site: PinctlSite
     private let certificates: [String: TestCertificate]
     private(set) var variables: [String: String] = [:]
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         let other = try site.intermediate.leaf("api.test")
         let otherRoot = try TestCertificate.root("Other Root")
         certificates = [

@@ -10,8 +10,8 @@ import Testing
 @Suite("Replayed outages")
 struct OutageReplayTests {
     /// The day on which lint runs, 2027-01-15, and the day of the outage.
-    private let before = TestServer.time
-    private let after = TestServer.time + 60 * 86_400
+    private let before = TestSite.time
+    private let after = TestSite.time + 60 * 86_400
     private let folder: TestFolder
 
     init() throws { folder = try TestFolder() }
@@ -20,7 +20,7 @@ struct OutageReplayTests {
     private func policy(_ pins: [String], rule: String = "") throws -> PolicyFile {
         let text = """
             { "version": 1, "domains": [
-              { "host": "\(TestServer.name)",\(rule) "pins": [\(pins.joined(separator: ", "))] } ] }
+              { "host": "\(TestSite.host)",\(rule) "pins": [\(pins.joined(separator: ", "))] } ] }
             """
         return try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
     }
@@ -51,24 +51,24 @@ struct OutageReplayTests {
 
     @Test("Lint and diagnosis catch a CDN's move to another CA: Cloudflare, Let's Encrypt to Google, 2026-07")
     func authorityMoved() throws {
-        let old = try TestServer("Encrypt")
-        let new = try TestServer("Google")
+        let old = try TestSite(authority: "Encrypt")
+        let new = try TestSite(authority: "Google")
         let key = try TestKey()
         let pinned = try policy([pin(old.intermediate, "intermediate")])
         #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
         #expect(errors(pinned)[0].message.hasSuffix("or a backup key of your own"))
         #expect(causes(pinned, try new.trust) == ["intermediate-changed"])
         // The key outlives the CA, because any CA can issue a certificate for it.
-        let reissued = try TestServer.trust(
-            sent: [new.intermediate.leaf(TestServer.name, key: key), new.intermediate], anchors: [new.root])
+        let reissued = try TestSite.trust(
+            sent: [new.intermediate.leaf(TestSite.host, key: key), new.intermediate], anchors: [new.root])
         holds(try policy([pin(old.intermediate, "intermediate"), backup(key)]), reissued)
     }
 
     @Test("Lint and diagnosis catch a new intermediate under the same root: CloudFront, Amazon M01 to M04, 2026-07")
     func intermediateReplaced() throws {
-        let amazon = try TestServer("Amazon")
+        let amazon = try TestSite(authority: "Amazon")
         let next = try amazon.root.intermediate("Amazon M04")
-        let served = try TestServer.trust(sent: [next.leaf(TestServer.name), next], anchors: [amazon.root])
+        let served = try TestSite.trust(sent: [next.leaf(TestSite.host), next], anchors: [amazon.root])
         let pinned = try policy([pin(amazon.intermediate, "intermediate")])
         #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
         #expect(errors(pinned)[0].message.contains("also pin their roots"))
@@ -78,14 +78,14 @@ struct OutageReplayTests {
 
     @Test("Lint and diagnosis catch a CA with several random intermediates: Let's Encrypt, since 2024")
     func randomIntermediate() throws {
-        let encrypt = try TestServer("Encrypt")
+        let encrypt = try TestSite(authority: "Encrypt")
         let all = [encrypt.intermediate] + (try (11...14).map { try encrypt.root.intermediate("R\($0)") })
         let pinned = try policy([pin(all[0], "intermediate"), pin(all[1], "intermediate")])
         #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
         let mended = try policy([pin(all[0], "intermediate"), pin(encrypt.root, "root")])
         for intermediate in all.dropFirst(2) {
-            let served = try TestServer.trust(
-                sent: [intermediate.leaf(TestServer.name), intermediate], anchors: [encrypt.root])
+            let served = try TestSite.trust(
+                sent: [intermediate.leaf(TestSite.host), intermediate], anchors: [encrypt.root])
             #expect(causes(pinned, served) == ["intermediate-changed"])
             holds(mended, served)
         }
@@ -97,9 +97,9 @@ struct OutageReplayTests {
         let dst = try TestCertificate.root("DST Root CA X3") {
             $0.notAfter = Int64(before.timeIntervalSince1970) + 30 * 86_400
         }
-        let isrg = try TestServer("ISRG")
+        let isrg = try TestSite(authority: "ISRG")
         let crossSigned = try dst.crossSign(isrg.root) { $0.notAfter = dst.settings.notAfter }
-        let served = try TestServer.trust(
+        let served = try TestSite.trust(
             sent: [isrg.leaf, isrg.intermediate, crossSigned], anchors: [dst, isrg.root])
         let pinned = try policy([pin(dst, "root")])
         #expect(pinned.policy.verdict(served, at: before) == "accepted: matched")
@@ -114,11 +114,11 @@ struct OutageReplayTests {
     @Test("Lint and diagnosis catch a cross-signed CA that becomes a root: AddTrust, 2020-05-30")
     func crossSignatureEnded() throws {
         let addTrust = try TestCertificate.root("AddTrust External CA Root")
-        let userTrust = try TestServer("USERTrust")
+        let userTrust = try TestSite(authority: "USERTrust")
         let crossSigned = try addTrust.crossSign(userTrust.root) {
             $0.notAfter = Int64(before.timeIntervalSince1970) + 30 * 86_400
         }
-        let served = try TestServer.trust(
+        let served = try TestSite.trust(
             sent: [userTrust.leaf, userTrust.intermediate, crossSigned], anchors: [addTrust, userTrust.root])
         let pinned = try policy([pin(crossSigned, "intermediate"), pin(addTrust, "root")])
         #expect(pinned.policy.verdict(served, at: before) == "accepted: matched")
@@ -131,16 +131,16 @@ struct OutageReplayTests {
 
     @Test("Lint and diagnosis catch a leaf that is renewed every 45 days, each time with a new key")
     func leafRekeyed() throws {
-        let server = try TestServer()
+        let server = try TestSite()
         let key = try TestKey()
         func leaf(from start: Date, key: TestKey? = nil) throws -> TestCertificate {
-            try server.intermediate.leaf(TestServer.name, key: key) {
+            try server.intermediate.leaf(TestSite.host, key: key) {
                 $0.notBefore = Int64(start.timeIntervalSince1970)
                 $0.notAfter = $0.notBefore + 45 * 86_400
             }
         }
         func trust(_ leaf: TestCertificate) throws -> ServerTrust {
-            try TestServer.trust(sent: [leaf, server.intermediate], anchors: [server.root])
+            try TestSite.trust(sent: [leaf, server.intermediate], anchors: [server.root])
         }
         let first = try leaf(from: before - 86_400, key: key)
         let pinned = try policy([pin(first, "leaf")])
@@ -159,14 +159,14 @@ struct OutageReplayTests {
 
     @Test("Lint and diagnosis catch a backup key that was never made when the only key is lost")
     func backupNeverMade() throws {
-        let server = try TestServer()
+        let server = try TestSite()
         let slot = #""x-backup-slot": "openssl genpkey …","#
         let pinned = try policy([pin(server.leaf, "leaf")], rule: slot)
         #expect(errors(pinned).map(\.rule) == [.emptyBackupSlot])
         #expect(errors(pinned)[0].message.contains("create a backup key as it describes, add its pin"))
         let key = try TestKey()
-        let replaced = try TestServer.trust(
-            sent: [server.intermediate.leaf(TestServer.name, key: key), server.intermediate], anchors: [server.root])
+        let replaced = try TestSite.trust(
+            sent: [server.intermediate.leaf(TestSite.host, key: key), server.intermediate], anchors: [server.root])
         #expect(causes(pinned, replaced) == ["leaf-rekeyed"])
         let mended = try policy([pin(server.leaf, "leaf"), backup(key)])
         holds(mended, replaced)
@@ -176,14 +176,14 @@ struct OutageReplayTests {
 
     @Test("Lint and diagnosis catch a network security config whose pin-set expires and silently stops pinning")
     func pinSetEnded() throws {
-        let server = try TestServer()
-        let stranger = try TestServer("Other")
+        let server = try TestSite()
+        let stranger = try TestSite(authority: "Other")
         func config(_ day: String) throws -> [UInt8] {
             Array(
                 """
                 <network-security-config>
                   <domain-config>
-                    <domain>\(TestServer.name)</domain>
+                    <domain>\(TestSite.host)</domain>
                     <pin-set expiration="\(day)">
                       <pin digest="SHA-256">\(try server.leaf.key.pin.dropFirst("sha256/".count))</pin>
                       <pin digest="SHA-256">\(try server.root.key.pin.dropFirst("sha256/".count))</pin>

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Causes of a pin mismatch")
 struct PinDiagnosisTests {
-    private let server: TestServer
-    private let stranger: TestServer
+    private let server: TestSite
+    private let stranger: TestSite
 
     init() throws {
-        server = try TestServer()
-        stranger = try TestServer("Other")
+        server = try TestSite()
+        stranger = try TestSite(authority: "Other")
     }
 
     private static let condition =
@@ -21,7 +21,7 @@ struct PinDiagnosisTests {
 
     /// Returns the identifiers of the causes, and the text of the diagnosis.
     private func diagnose(
-        _ trust: ServerTrust, _ policy: PinningPolicy, port: Int = 443, at time: Date = TestServer.time,
+        _ trust: ServerTrust, _ policy: PinningPolicy, port: Int = 443, at time: Date = TestSite.time,
         systemRoots: [TestCertificate]? = nil
     ) throws -> (causes: [String], text: String) {
         let roots = try systemRoots.map { TrustStore(certificates: try $0.map { try $0.parsed }) }
@@ -93,10 +93,10 @@ struct PinDiagnosisTests {
                 + "TLS-intercepting proxy: if that CA is yours (compare its certificate with "
                 + "the one that its operator gave you), trust its root for this host with --ca-file or \"anchors\", which "
                 + "pinctl init --ca-file writes; if not, don't pin its key, because the connection may be intercepted")
-        let appended = try TestServer.trust(
+        let appended = try TestSite.trust(
             sent: [stranger.leaf, stranger.intermediate, server.leaf], anchors: [stranger.root])
         #expect(try diagnose(appended, policy, systemRoots: [server.root]).causes == ["inspected", "off-path"])
-        let unknown = try TestServer.trust(sent: [stranger.leaf, stranger.intermediate], anchors: [server.root])
+        let unknown = try TestSite.trust(sent: stranger.chain, anchors: [server.root])
         #expect(try diagnose(unknown, policy).causes == ["inspected"])
         // Anchors that the rule configures itself aren't reported as interception.
         let own = TrustStore(certificates: [try stranger.root.parsed])
@@ -106,7 +106,7 @@ struct PinDiagnosisTests {
 
     @Test("A missing intermediate is diagnosed when the server sends only its own certificate")
     func issuerMissing() throws {
-        let alone = try TestServer.trust(sent: [server.leaf], anchors: [server.root])
+        let alone = try TestSite.trust(sent: [server.leaf], anchors: [server.root])
         let pinned = try diagnose(alone, PinningPolicy(pins: [server.leaf.pin()]))
         #expect(pinned.causes == ["issuer-missing"])
         #expect(
@@ -121,9 +121,9 @@ struct PinDiagnosisTests {
     @Test("A chain that is sent up to its private root lacks that root's trust and no intermediate, pinned or not")
     func privateRoot() throws {
         for sent in [
-            [server.leaf, server.intermediate, server.root], [try server.root.leaf(TestServer.name), server.root],
+            [server.leaf, server.intermediate, server.root], [try server.root.leaf(TestSite.host), server.root],
         ] {
-            let trust = try TestServer.trust(sent: sent, anchors: [stranger.root])
+            let trust = try TestSite.trust(sent: sent, anchors: [stranger.root])
             for pins in [[try sent[0].pin()], [try server.root.pin(.root)], [try stranger.leaf.pin()]] {
                 let found = try diagnose(trust, PinningPolicy(pins: pins))
                 #expect(found.causes == ["inspected"])
@@ -178,7 +178,7 @@ struct PinDiagnosisTests {
     @Test("A pinned key that is served but isn't on the verified path is diagnosed, with the reason")
     func offPath() throws {
         let sent = [server.leaf, server.intermediate, stranger.root]
-        let trust = try TestServer.trust(sent: sent, anchors: [server.root])
+        let trust = try TestSite.trust(sent: sent, anchors: [server.root])
         let found = try diagnose(trust, PinningPolicy(pins: [stranger.root.pin()]))
         #expect(found.causes == ["off-path"])
         #expect(
@@ -188,7 +188,7 @@ struct PinDiagnosisTests {
             ))
 
         let expired = try stranger.root.crossSign(server.root) { $0.notAfter = $0.notBefore + 86_400 }
-        let crossSigned = try TestServer.trust(
+        let crossSigned = try TestSite.trust(
             sent: [server.leaf, server.intermediate, expired], anchors: [server.root, stranger.root])
         let old = try diagnose(crossSigned, PinningPolicy(pins: [stranger.root.pin(.root, name: "old")]))
         #expect(old.causes == ["off-path"])
@@ -206,7 +206,7 @@ struct PinDiagnosisTests {
             ("a.api.example.test", true, nil, "is for a name below it"),
             ("www.example.test", false, nil, "is for a neighboring name"),
             ("apiexample.test", false, nil, "differs by a dot"),
-            (TestServer.name, false, [8443], "covers other ports"),
+            (TestSite.host, false, [8443], "covers other ports"),
             ("example.test", true, [8443], "covers other ports"),
             ("unrelated.test", true, nil, nil), ("192.0.2.1", false, nil, nil),
         ]
@@ -244,13 +244,13 @@ struct PinDiagnosisTests {
             behind.text.hasPrefix(
                 "the clock is probably behind, because the server's certificates are not valid "
                     + "before 2026-01-01: set the clock"))
-        let ahead = try diagnose(server.trust, policy, at: TestServer.time + 20 * 365 * 86_400)
+        let ahead = try diagnose(server.trust, policy, at: TestSite.time + 20 * 365 * 86_400)
         #expect(ahead.causes == ["clock-ahead"])
         #expect(
             ahead.text.hasPrefix(
                 "the clock is probably ahead, because all of the server's certificates expired by 2036-01-01"))
-        let forgotten = try server.intermediate.leaf(TestServer.name) { $0.notAfter = $0.notBefore + 86_400 }
-        let trust = try TestServer.trust(sent: [forgotten, server.intermediate], anchors: [server.root])
+        let forgotten = try server.intermediate.leaf(TestSite.host) { $0.notAfter = $0.notBefore + 86_400 }
+        let trust = try TestSite.trust(sent: [forgotten, server.intermediate], anchors: [server.root])
         #expect(try diagnose(trust, policy).causes == [])
     }
 
@@ -258,18 +258,18 @@ struct PinDiagnosisTests {
     func ruleEnded(action: PinningExpiry.Action) throws {
         let expiry = try PinningExpiry("2026-12-01", then: action)
         let rule = PinningRule(
-            host: try ServerName(TestServer.name), pins: [try stranger.leaf.pin(.leaf)], expiry: expiry)
+            host: try ServerName(TestSite.host), pins: [try stranger.leaf.pin(.leaf)], expiry: expiry)
         let policy = try PinningPolicy(rules: [rule])
         let found = try diagnose(server.trust, policy)
         #expect(found.causes == ["rule-ended"] + (action == .report ? ["leaf-rekeyed"] : []))
         let since = action == .fail ? "so it rejects every server" : "so its pins no longer reject a server"
         #expect(found.text.hasPrefix("the rule for api.example.test expired at 2026-12-02T00:00:00Z, \(since): ship"))
-        #expect(try diagnose(server.trust, policy, at: TestServer.time - 86_400 * 100).causes == ["leaf-rekeyed"])
+        #expect(try diagnose(server.trust, policy, at: TestSite.time - 86_400 * 100).causes == ["leaf-rekeyed"])
     }
 
     @Test("A key that the policy denies is diagnosed")
     func denied() throws {
-        let rule = PinningRule(host: try ServerName(TestServer.name), pins: [try server.leaf.pin()])
+        let rule = PinningRule(host: try ServerName(TestSite.host), pins: [try server.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], deny: [server.root.pin(name: "lost")])
         let found = try diagnose(server.trust, policy)
         #expect(found.causes == ["denied"])
@@ -299,7 +299,7 @@ struct PinDiagnosisTests {
     @Test("A certificate's text can't move the cursor")
     func visible() throws {
         let root = try TestCertificate.root("Evil\u{1B}[2J\nRoot")
-        let trust = try TestServer.trust(sent: [root.leaf(TestServer.name)], anchors: [root])
+        let trust = try TestSite.trust(sent: [root.leaf(TestSite.host)], anchors: [root])
         let found = try diagnose(trust, PinningPolicy(pins: [stranger.root.pin(.root)]))
         #expect(found.causes == ["authority-changed"])
         #expect(found.text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value < 0x7F })

@@ -8,12 +8,12 @@ struct PolicyDraftTests {
     private func path(
         _ name: String, _ chain: [TestCertificate], anchor: TestCertificate
     ) throws -> VerifiedPath {
-        try TestServer.trust(sent: chain, anchors: [anchor], name: name).evaluate(at: TestServer.time)
+        try TestSite.trust(sent: chain, anchors: [anchor], name: name).evaluate(at: TestSite.time)
     }
 
     @Test("A draft can be read again, has names for the keys of its paths, and accepts those paths")
     func roundTrip() throws {
-        let server = try TestServer()
+        let server = try TestSite()
         let other = try server.intermediate.leaf("x-shop.example.test")
         let alone = try TestCertificate.selfSigned(.server(["alone.test"]))
         let paths = [
@@ -26,7 +26,7 @@ struct PolicyDraftTests {
         let file = try PolicyFileTests.read(draft.text)
         let rules = file.policy.rules
         #expect(
-            rules.map(\.host.description) == [TestServer.name, "x-shop.example.test", TestServer.name, "alone.test"])
+            rules.map(\.host.description) == [TestSite.host, "x-shop.example.test", TestSite.host, "alone.test"])
         #expect(rules.map(\.ports) == [[443], nil, [8443], [8443]])
         #expect(
             rules[0].pins == [
@@ -38,11 +38,11 @@ struct PolicyDraftTests {
         #expect(rules[1].pins.map(\.name) == ["pin-x-shop.example.test-leaf", "test-intermediate", "test-root"])
         #expect(rules[3].pins.map(\.name) == ["alone.test-leaf"])
         for (path, port) in paths {
-            #expect(file.policy.outcome(path, port: port, at: TestServer.time).verdict == "accepted: matched")
+            #expect(file.policy.outcome(path, port: port, at: TestSite.time).verdict == "accepted: matched")
         }
 
         // Backup keys for two ports of one host are in two files.
-        for port in [443, 8443] { #expect(draft.text.contains("-out \(TestServer.name)-\(port)-backup.key ")) }
+        for port in [443, 8443] { #expect(draft.text.contains("-out \(TestSite.host)-\(port)-backup.key ")) }
 
         var again = PolicyDraft()
         for (path, port) in paths { again.add(path, port: port) }
@@ -110,12 +110,12 @@ struct PolicyDraftTests {
         "The commands of a backup slot make a key whose pin fills the slot",
         .enabled(if: TestCommand.isPresent("openssl", "version")))
     func slotCommands() throws {
-        let server = try TestServer()
+        let server = try TestSite()
         var draft = PolicyDraft()
         draft.add(try server.path, port: 443)
         let file = try PolicyFileTests.read(draft.text)
         #expect(
-            file.lint(at: TestServer.time).map(\.description) == [
+            file.lint(at: TestSite.time).map(\.description) == [
                 "pins.jsonc:17:7: error[P020] the backup slot isn't filled: create a backup key as it describes, "
                     + "add its pin to \"pins\", and remove the slot"
             ])
@@ -132,7 +132,7 @@ struct PolicyDraftTests {
         let filled = lines.joined(separator: "\n").replacing("\"test-root\"]", with: "\"test-root\", \(backup)]")
         let pins = try PolicyFileTests.read(filled)
         #expect(pins.policy.rules[0].pins.map(\.isBackup) == [false, false, false, true])
-        #expect(pins.lint(at: TestServer.time).isEmpty)
+        #expect(pins.lint(at: TestSite.time).isEmpty)
     }
 
     @Test(
@@ -171,7 +171,7 @@ struct PolicyDraftTests {
             "spare": { "pin": "\#(PolicyFileTests.pinB)", "backup": true } },
             """#.replacing("\n", with: " ")
         let findings = try PolicyFileTests.read(PolicyFileTests.rule(#""host": "a.test", \#(members)"#, top: pins))
-            .lint(at: TestServer.time)
+            .lint(at: TestSite.time)
         #expect(findings.count == expected.count)
         for (finding, prefix) in zip(findings, expected) { #expect(finding.description.hasPrefix(prefix)) }
     }

@@ -8,11 +8,11 @@ import Testing
 /// Tests of lint findings in rules that can be read but can't match or don't pin anything.
 @Suite("Lint: anchors, denied pins, roles, backups")
 struct LintRuleTests {
-    private let server: TestServer
+    private let server: TestSite
     private let folder: TestFolder
 
     init() throws {
-        server = try TestServer()
+        server = try TestSite()
         folder = try TestFolder()
         _ = try folder.add(server.leaf.pemText + server.intermediate.pemText, name: "chain.pem")
         _ = try folder.add(server.root.pemText, name: "root.pem")
@@ -30,7 +30,7 @@ struct LintRuleTests {
             { "host": "a.test", \(rule) "pins": [\(pins.joined(separator: ", "))] } ] }
             """
         let file = try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
-        return file.lint(at: TestServer.time)
+        return file.lint(at: TestSite.time)
             .filter { rules?.contains($0.rule) ?? ![.noBackup, .onlyRoots, .onlyIntermediates].contains($0.rule) }
             .map { "\($0.rule.rawValue) \($0.severity)" }
     }
@@ -83,7 +83,7 @@ struct LintRuleTests {
 
     @Test("P016: an anchor that expires within 180 days is reported, as an error if no other anchor is left")
     func anchors() throws {
-        let now = Int64(TestServer.time.timeIntervalSince1970)
+        let now = Int64(TestSite.time.timeIntervalSince1970)
         for (name, days) in [("past", Int64(-1)), ("soon", 179), ("later", 181)] {
             let root = try TestCertificate.root("Root \(name)") { $0.notAfter = now + days * 86_400 }
             _ = try folder.add(root.pemText, name: name + ".pem")
@@ -145,7 +145,7 @@ struct LintRuleTests {
             { "version": 1, "domains": [ { "host": "a.test", "mode": "off", "pins": ["\(Self.other)"] },
             { "host": "b.test", "pins": ["\(Self.other)"] } ] }
             """
-        #expect(try PolicyFileTests.read(text).lint(at: TestServer.time).allSatisfy { $0.rule != .pinsNothing })
+        #expect(try PolicyFileTests.read(text).lint(at: TestSite.time).allSatisfy { $0.rule != .pinsNothing })
     }
 
     @Test("P031: a pin whose certificate can't have the pin's role is an error")
@@ -177,7 +177,7 @@ struct LintRuleTests {
         "P011: a certificate that is valid for less than 100 days is short-lived",
         arguments: [(90, 0, true), (99, 0, true), (100, -1, true), (100, 0, false), (100, 1, false)])
     func shortLived(days: Int64, seconds: Int64, isShort: Bool) throws {
-        let start = Int64(TestServer.time.timeIntervalSince1970) - 86_400
+        let start = Int64(TestSite.time.timeIntervalSince1970) - 86_400
         let leaf = try server.intermediate.leaf("a.test") { settings in
             settings.notBefore = start
             // Both ends are part of the validity (RFC 5280, section 4.1.2.5).
@@ -197,7 +197,7 @@ struct LintRuleTests {
                     pins: rule.2.map { CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 31) + [1]) },
                     location: PolicyLocation(path: "x", line: index + 1, column: 1))
             }
-            return CanonicalPolicy(rules: rules, combination: combination).lint([], path: "x", at: TestServer.time)
+            return CanonicalPolicy(rules: rules, combination: combination).lint([], path: "x", at: TestSite.time)
                 .filter { $0.rule == .noBackup }.map { "\($0.location.line)" }
         }
         let rules: [(String, HostPattern.Scope, [UInt8])] = [("a.test", .exact, [1]), ("a.test", .exactAndBelow, [2])]
@@ -217,7 +217,7 @@ struct LintRuleTests {
                 let file = try PolicyFile(
                     bytes: Array(text.utf8), path: folder.path + "/names.jsonc", in: .current,
                     allowsNamesAlone: allowsNamesAlone)
-                return file.lint(at: TestServer.time).map(\.rule.rawValue)
+                return file.lint(at: TestSite.time).map(\.rule.rawValue)
             } catch {
                 return error.problems.map(\.message)
             }

@@ -7,11 +7,11 @@ import Testing
 
 @Suite("Lint")
 struct LintTests {
-    private let server: TestServer
+    private let server: TestSite
     private let folder: TestFolder
 
     init() throws {
-        server = try TestServer()
+        server = try TestSite()
         folder = try TestFolder()
         _ = try folder.add(server.leaf.pemText + server.intermediate.pemText, name: "chain.pem")
         _ = try folder.add(server.intermediate.pemText, name: "intermediate.pem")
@@ -23,7 +23,7 @@ struct LintTests {
 
     /// Returns the findings for one rule, without P003 by default.
     private func lint(
-        _ pins: String..., rule: String = "", host: String = "a.test", at time: Date = TestServer.time,
+        _ pins: String..., rule: String = "", host: String = "a.test", at time: Date = TestSite.time,
         settings: [LintRule: LintFinding.Severity?] = [:], more: String = ""
     ) throws -> [LintFinding] {
         let text = """
@@ -44,7 +44,7 @@ struct LintTests {
         _ file: String, days: Int64, from issuer: TestCertificate? = nil, isAuthority: Bool = false,
         key: TestKey? = nil
     ) throws -> TestCertificate {
-        let start = Int64(TestServer.time.timeIntervalSince1970) - 10 * 86_400
+        let start = Int64(TestSite.time.timeIntervalSince1970) - 10 * 86_400
         func adjust(_ settings: inout TestCertificate.Settings) {
             settings.notBefore = start
             settings.notAfter = start + days * 86_400
@@ -254,7 +254,7 @@ struct LintTests {
             { "version": 1, "pins": { "one": "\(PolicyFileTests.certificatePin)" },
             "domains": [{ "host": "a.test", "pins": ["one"] }, { "host": "b.test", "pins": ["one"] }] }
             """
-        let findings = try PolicyFileTests.read(text).lint(at: TestServer.time)
+        let findings = try PolicyFileTests.read(text).lint(at: TestSite.time)
         #expect(findings.map { "\($0.rule.rawValue) \($0.location.line)" } == ["P022 1", "P003 2", "P003 2"])
     }
 
@@ -297,16 +297,16 @@ struct LintTests {
         ]
         for (rule, expected) in rows {
             let policy = CanonicalPolicy(rules: [rule], combination: .closest)
-            #expect(policy.lint([], path: "x", at: TestServer.time).map(\.rule.rawValue) == expected)
+            #expect(policy.lint([], path: "x", at: TestSite.time).map(\.rule.rawValue) == expected)
         }
         let parent = rule("a.test", [good, CanonicalPin(.publicKey, .sha256, Array(2...33))], .exactAndBelow)
         let child = rule("b.a.test", [good, CanonicalPin(.publicKey, .sha256, Array(3...34))])
         for (combination, expected) in [(RuleCombination.closest, 0), (.union, 1), (.carveOut, 1)] {
             let policy = CanonicalPolicy(rules: [parent, child], combination: combination)
-            let findings = policy.lint([], path: "x", at: TestServer.time)
+            let findings = policy.lint([], path: "x", at: TestSite.time)
             #expect(findings.map(\.rule) == Array(repeating: .shadowedRule, count: expected))
             let allowed = policy.lint(
-                Array("<!-- pinctl-allow P009: meant so -->".utf8), path: "x", at: TestServer.time)
+                Array("<!-- pinctl-allow P009: meant so -->".utf8), path: "x", at: TestSite.time)
             #expect(allowed == [])
         }
     }
@@ -317,7 +317,7 @@ struct LintTests {
             patterns: [HostPattern("a.test", .oneLabelBelow)],
             pins: [CanonicalPin(.publicKey, .sha256, Array(1...32)), CanonicalPin(.publicKey, .sha256, Array(2...33))],
             expiry: RuleExpiry(.localDay("2027-01-31"), .stopPinning))
-        let findings = CanonicalPolicy(rules: [rule], combination: .closest).lint([], path: "x", at: TestServer.time)
+        let findings = CanonicalPolicy(rules: [rule], combination: .closest).lint([], path: "x", at: TestSite.time)
         let end = "on 2027-01-31 in the device's time zone (everywhere by 2027-01-31T12:00:00Z)"
         #expect(findings.contains { $0.message.hasPrefix("*.a.test silently stops pinning \(end): ") })
     }
@@ -334,7 +334,7 @@ struct LintTests {
             patterns: [HostPattern(String(repeating: "a.", count: 50_000), .exactAndBelow)], pins: pins)
         let comments = Array(("// " + String(repeating: "pinctl-allow P001", count: 20_000)).utf8)
         let policy = CanonicalPolicy(rules: hosts + [dots], combination: .closest)
-        let findings = policy.lint(comments, path: "x", at: TestServer.time)
+        let findings = policy.lint(comments, path: "x", at: TestSite.time)
         #expect(findings.filter { $0.rule == .malformedHost }.count == 1)
         #expect(findings.filter { $0.rule == .duplicate }.count == 5_000 - 128)
         #expect(findings.filter { $0.rule == .unreasonedAllowance }.count == 1)

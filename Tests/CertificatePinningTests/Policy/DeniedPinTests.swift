@@ -5,12 +5,12 @@ import Testing
 
 @Suite("Denied pins and bypassed pins")
 struct DeniedPinTests {
-    private let server: TestServer
-    private let other: TestServer
+    private let server: TestSite
+    private let other: TestSite
 
     init() throws {
-        server = try TestServer()
-        other = try TestServer("Other")
+        server = try TestSite()
+        other = try TestSite(authority: "Other")
     }
 
     @Test(
@@ -21,7 +21,7 @@ struct DeniedPinTests {
             let deny = [try certificate.pin(name: "lost")]
             let policy = try PinningPolicy(pins: [server.leaf.pin()], mode: mode, deny: deny)
             #expect(try policy.verdict(server.trust) == "refused: denied")
-            #expect(policy.outcome(try server.path, port: 443, at: TestServer.time).verdict == "refused: denied")
+            #expect(policy.outcome(try server.path, port: 443, at: TestSite.time).verdict == "refused: denied")
         }
         let whole = [Pin(.certificate(try server.root.parsed.fingerprint))]
         #expect(
@@ -41,7 +41,7 @@ struct DeniedPinTests {
         #expect(policy.deniedPin(among: [try server.leaf.parsed, try server.intermediate.parsed]) != nil)
         for action in PinningExpiry.Action.allCases {
             let ended = try PinningPolicy(
-                pins: [server.leaf.pin()], expiry: PinningExpiry(at: TestServer.time, then: action),
+                pins: [server.leaf.pin()], expiry: PinningExpiry(at: TestSite.time, then: action),
                 deny: [server.root.pin()])
             #expect(try ended.verdict(server.trust) == "refused: denied")
         }
@@ -52,9 +52,9 @@ struct DeniedPinTests {
         arguments: PinningMode.allCases)
     func anotherPath(mode: PinningMode) throws {
         let crossSigned = try other.root.crossSign(server.root)
-        let strange = try TestServer("Strange").leaf
+        let strange = try TestSite(authority: "Strange").leaf
         for issuers in [[server.intermediate, crossSigned], [crossSigned, server.intermediate]] {
-            let trust = try TestServer.trust(sent: [server.leaf] + issuers, anchors: [server.root, other.root])
+            let trust = try TestSite.trust(sent: [server.leaf] + issuers, anchors: [server.root, other.root])
             for (denied, kept) in [(server.root, other.root), (other.root, server.root)] {
                 // The cross-signed certificate has the key of the server's root, so its path is denied too.
                 let deny = [Pin(.certificate(try denied.parsed.fingerprint))]
@@ -77,7 +77,7 @@ struct DeniedPinTests {
         let pin = try server.root.pin(name: "lost")
         let policy = try PinningPolicy(pins: [server.leaf.pin()], deny: [pin])
         #expect(
-            policy.outcome(try server.path, port: 443, at: TestServer.time).description == """
+            policy.outcome(try server.path, port: 443, at: TestSite.time).description == """
                 certificate pinning failure for api.example.test port 443: the policy denies \(pin.fingerprint) (lost), the \
                 root of its path, CN=Test Root: serve a chain without it
                 """)
@@ -87,7 +87,7 @@ struct DeniedPinTests {
     func bypass() throws {
         let system = TrustStore(certificates: [try server.root.parsed])
         let pins = [try server.leaf.pin()]
-        let proxied = try TestServer.trust(sent: [other.leaf, other.intermediate], anchors: [server.root, other.root])
+        let proxied = try TestSite.trust(sent: other.chain, anchors: [server.root, other.root])
         let policy = try PinningPolicy(pins: pins, pinsApplyOnlyUnder: system)
         #expect(policy.verdict(proxied) == "accepted: bypassed")
         #expect(try policy.verdict(server.trust) == "accepted: matched")
@@ -96,20 +96,20 @@ struct DeniedPinTests {
             try PinningPolicy(pins: [other.root.pin(.leaf)], pinsApplyOnlyUnder: system).verdict(server.trust)
                 == "refused: mismatch")
         // A bypass doesn't accept an anchor that the client doesn't trust, or a denied one.
-        let untrusted = try TestServer.trust(sent: [other.leaf, other.intermediate], anchors: [server.root])
+        let untrusted = try TestSite.trust(sent: other.chain, anchors: [server.root])
         #expect(policy.verdict(untrusted) == "refused: untrusted")
         #expect(
             try PinningPolicy(pins: pins, pinsApplyOnlyUnder: system, deny: [other.root.pin()]).verdict(proxied)
                 == "refused: denied")
         let decision = policy.outcome(
-            try proxied.evaluate(at: TestServer.time), port: 443, at: TestServer.time)
+            try proxied.evaluate(at: TestSite.time), port: 443, at: TestSite.time)
         #expect(decision.description.hasPrefix("PINS ARE BYPASSED: the path doesn't end at a system root"))
     }
 
     @Test("A path that matches the pins is preferred to one that bypasses them")
     func pinnedFirst() throws {
         let crossSigned = try other.root.crossSign(server.root)
-        let trust = try TestServer.trust(
+        let trust = try TestSite.trust(
             sent: [server.leaf, server.intermediate, crossSigned], anchors: [server.root, other.root])
         for (system, pinned) in [(server.root, server.root), (server.root, other.root), (other.root, server.root)] {
             let store = TrustStore(certificates: [try system.parsed])

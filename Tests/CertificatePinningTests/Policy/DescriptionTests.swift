@@ -8,7 +8,7 @@ import Testing
 struct DescriptionTests {
     @Test("A printed value says what it means and not what it stores")
     func text() throws {
-        let server = try TestServer()
+        let server = try TestSite()
         let (path, pin) = (try server.path, try server.intermediate.pin(.ca, name: "next"))
         let policy = try PinningPolicy(
             pins: [pin], requirement: .eachOf([.ca]), mode: .report,
@@ -33,7 +33,7 @@ struct DescriptionTests {
         strict.purpose = .client
         #expect("\(strict)" == "strict, purpose: client, revocation: require")
         var attempts: [TrustAttempt] = []
-        _ = try server.trust.evaluate(at: TestServer.time) { attempts.append($0) }
+        _ = try server.trust.evaluate(at: TestSite.time) { attempts.append($0) }
         #expect(attempts.map { "\($0)" } == ["\(chain): accepted"])
     }
 }

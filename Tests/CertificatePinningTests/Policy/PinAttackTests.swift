@@ -41,23 +41,23 @@ import Testing
 @Suite("Attacks on pins")
 struct PinAttackTests {
     /// The server whose keys are pinned.
-    private let victim: TestServer
+    private let victim: TestSite
     /// A server with a certificate for the same name from another CA that the client trusts.
-    private let attacker: TestServer
+    private let attacker: TestSite
 
     init() throws {
-        victim = try TestServer("Victim")
-        attacker = try TestServer("Attacker")
+        victim = try TestSite(authority: "Victim")
+        attacker = try TestSite(authority: "Attacker")
     }
 
     @Test("PE1: a pinned certificate that is sent along but isn't on the verified path doesn't count")
     func appendedCertificates() throws {
         let pinned = [victim.leaf, victim.intermediate, victim.root]
-        let chain = [attacker.leaf, attacker.intermediate]
+        let chain = attacker.chain
         var sent = pinned.map { chain + [$0] }
         sent += [chain + pinned, chain + pinned.reversed(), [attacker.leaf] + pinned + [attacker.intermediate]]
         for certificates in sent {
-            let trust = try TestServer.trust(sent: certificates, anchors: [victim.root, attacker.root])
+            let trust = try TestSite.trust(sent: certificates, anchors: [victim.root, attacker.root])
             for certificate in pinned {
                 #expect(try PinningPolicy(pins: [certificate.pin()]).verdict(trust) == "refused: mismatch")
             }
@@ -69,8 +69,8 @@ struct PinAttackTests {
     func sameNameOtherKey() throws {
         let root = try TestCertificate.root("Victim Root")
         let intermediate = try root.intermediate("Victim Intermediate")
-        let leaf = try intermediate.leaf(TestServer.name)
-        let trust = try TestServer.trust(
+        let leaf = try intermediate.leaf(TestSite.host)
+        let trust = try TestSite.trust(
             sent: [leaf, intermediate, victim.intermediate, victim.root], anchors: [root, victim.root])
         #expect(
             try PinningPolicy(pins: [victim.intermediate.pin(), victim.root.pin()]).verdict(trust)
@@ -83,7 +83,7 @@ struct PinAttackTests {
         let expired = try victim.root.crossSign(attacker.intermediate) { $0.notAfter = $0.notBefore + 86400 }
         for (crossSigned, expected) in [(valid, "accepted: matched"), (expired, "refused: mismatch")] {
             let sent = [attacker.leaf, attacker.intermediate, crossSigned]
-            let trust = try TestServer.trust(sent: sent, anchors: [victim.root, attacker.root])
+            let trust = try TestSite.trust(sent: sent, anchors: [victim.root, attacker.root])
             #expect(try PinningPolicy(pins: [victim.root.pin()]).verdict(trust) == expected)
         }
     }
@@ -93,7 +93,7 @@ struct PinAttackTests {
         let crossSigned = try attacker.root.crossSign(victim.root)
         let chain = [victim.intermediate, crossSigned]
         for issuers in [chain, chain.reversed(), chain + [victim.root], [victim.root] + chain] {
-            let trust = try TestServer.trust(sent: [victim.leaf] + issuers, anchors: [victim.root, attacker.root])
+            let trust = try TestSite.trust(sent: [victim.leaf] + issuers, anchors: [victim.root, attacker.root])
             for root in [victim.root, attacker.root] {
                 #expect(try PinningPolicy(pins: [root.pin(.root)]).verdict(trust) == "accepted: matched")
                 // Report mode also looks for the pinned path before it allows a mismatch.
@@ -106,14 +106,14 @@ struct PinAttackTests {
     func pinnedButUntrusted(mode: PinningMode) throws {
         let policy = try PinningPolicy(pins: [victim.leaf.pin(), victim.root.pin()], mode: mode)
         let untrusted: [ServerTrust] = try [
-            TestServer.trust(sent: [victim.leaf, victim.intermediate], anchors: [attacker.root]),
-            TestServer.trust(sent: [victim.leaf], anchors: [victim.root]),
-            TestServer.trust(
+            TestSite.trust(sent: victim.chain, anchors: [attacker.root]),
+            TestSite.trust(sent: [victim.leaf], anchors: [victim.root]),
+            TestSite.trust(
                 sent: [victim.intermediate.leaf("other.test", key: victim.leaf.key), victim.intermediate],
                 anchors: [victim.root]),
-            TestServer.trust(
+            TestSite.trust(
                 sent: [
-                    victim.intermediate.leaf(TestServer.name, key: victim.leaf.key) {
+                    victim.intermediate.leaf(TestSite.host, key: victim.leaf.key) {
                         $0.notAfter = $0.notBefore + 86400
                     }, victim.intermediate,
                 ], anchors: [victim.root]),
@@ -141,19 +141,19 @@ struct PinAttackTests {
     @Test("The text of a mismatch shows the keys and their names, and escapes characters that move the cursor")
     func mismatchText() throws {
         let root = try TestCertificate.root("Evil\u{1B}[2J\u{202E}\nRoot\u{200B}")
-        let leaf = try root.leaf(TestServer.name)
-        let trust = try TestServer.trust(sent: [leaf], anchors: [root])
+        let leaf = try root.leaf(TestSite.host)
+        let trust = try TestSite.trust(sent: [leaf], anchors: [root])
         let pins = [
             try victim.leaf.pin(.leaf, name: "api-\u{9B}2026"), try root.pin(.leaf),
             Pin(.certificate(try victim.root.parsed.fingerprint), isBackup: true),
         ]
         let location = PolicyLocation(path: "pins.jsonc", line: 14, column: 5)
         let policy = try PinningPolicy(rules: [
-            PinningRule(host: try ServerName(TestServer.name), pins: pins, location: location)
+            PinningRule(host: try ServerName(TestSite.host), pins: pins, location: location)
         ])
         var text = ""
         do throws(PinningError) {
-            _ = try policy.evaluate(trust, port: 443, at: TestServer.time)
+            _ = try policy.evaluate(trust, port: 443, at: TestSite.time)
         } catch {
             text = error.description
         }
@@ -180,7 +180,7 @@ struct PinAttackTests {
     func missingRoleText() throws {
         let policy = try PinningPolicy(
             pins: [victim.root.pin(name: "root"), attacker.leaf.pin()], requirement: .eachOf([.leaf, .root]))
-        let mismatch = try #require(policy.outcome(try victim.path, port: 443, at: TestServer.time).mismatch)
+        let mismatch = try #require(policy.outcome(try victim.path, port: 443, at: TestSite.time).mismatch)
         #expect(mismatch.description.contains("for api.example.test requires a match as leaf"))
         #expect(mismatch.description.contains("  any  root  matches as root\n"))
     }

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Decisions on a verified path")
 struct PinDecisionTests {
-    private let server: TestServer
-    private let stranger: TestServer
+    private let server: TestSite
+    private let stranger: TestSite
 
     init() throws {
-        server = try TestServer()
-        stranger = try TestServer("Stranger")
+        server = try TestSite()
+        stranger = try TestSite(authority: "Stranger")
     }
 
     @Test("A role covers its positions on a path", arguments: PinRole.allCases)
@@ -35,7 +35,7 @@ struct PinDecisionTests {
         ]
         for (certificate, roles) in accepted {
             let policy = try PinningPolicy(pins: [certificate.pin(role)])
-            let decision = policy.outcome(path, port: 443, at: TestServer.time)
+            let decision = policy.outcome(path, port: 443, at: TestSite.time)
             #expect(decision.verdict == (roles.contains(role) ? "accepted: matched" : "refused: mismatch"))
             #expect(decision.isAccepted == roles.contains(role))
         }
@@ -43,10 +43,10 @@ struct PinDecisionTests {
 
     @Test("PE3: a self-signed leaf isn't a root, even if it has the root's name and is an anchor")
     func selfSignedLeaf() throws {
-        var settings = TestCertificate.Settings.server([TestServer.name])
+        var settings = TestCertificate.Settings.server([TestSite.host])
         settings.subject = server.root.subject
         let impostor = try TestCertificate.selfSigned(settings)
-        let trust = try TestServer.trust(sent: [impostor, server.root], anchors: [impostor, server.root])
+        let trust = try TestSite.trust(sent: [impostor, server.root], anchors: [impostor, server.root])
         for role in [PinRole.root, .ca, .intermediate] {
             #expect(try PinningPolicy(pins: [impostor.pin(role)]).verdict(trust) == "refused: mismatch")
             #expect(try PinningPolicy(pins: [server.root.pin(role)]).verdict(trust) == "refused: mismatch")
@@ -68,7 +68,7 @@ struct PinDecisionTests {
         ]
         for (pins, requirement, unmet) in rows {
             let decision = try PinningPolicy(pins: pins, requirement: requirement).outcome(
-                path, port: 443, at: TestServer.time)
+                path, port: 443, at: TestSite.time)
             #expect(decision.isAccepted == (unmet == nil))
             #expect(decision.mismatch?.unmetRoles == unmet)
         }
@@ -78,7 +78,7 @@ struct PinDecisionTests {
     func matches() throws {
         let pins = [try server.root.pin(name: "r"), try stranger.leaf.pin(), try server.leaf.pin(.leaf, name: "l")]
         let matches = try #require(
-            try PinningPolicy(pins: pins).outcome(try server.path, port: 443, at: TestServer.time).matches)
+            try PinningPolicy(pins: pins).outcome(try server.path, port: 443, at: TestSite.time).matches)
         #expect(matches.map(\.pin.name) == ["l", "r"])
         #expect(matches.map(\.index) == [0, 2])
         #expect(matches.map(\.role) == [.leaf, .root])
@@ -86,8 +86,8 @@ struct PinDecisionTests {
 
     @Test("PE4, PE5: a renewal with the same key matches the pin of the key but not that of the certificate")
     func renewal() throws {
-        let renewed = try server.intermediate.leaf(TestServer.name, key: server.leaf.key)
-        let trust = try TestServer.trust(sent: [renewed, server.intermediate], anchors: [server.root])
+        let renewed = try server.intermediate.leaf(TestSite.host, key: server.leaf.key)
+        let trust = try TestSite.trust(sent: [renewed, server.intermediate], anchors: [server.root])
         let old = Pin(.certificate(try server.leaf.parsed.fingerprint))
         #expect(try PinningPolicy(pins: [server.leaf.pin(.leaf)]).verdict(trust) == "accepted: matched")
         #expect(try PinningPolicy(pins: [old]).verdict(trust) == "refused: mismatch")
@@ -106,35 +106,35 @@ struct PinDecisionTests {
         let rule = PinningRule(host: try ServerName("other.test"), pins: [try stranger.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], unlisted: hosts)
         let expected = hosts == .trust ? "accepted: unpinned" : "refused: unlisted"
-        #expect(policy.outcome(try server.path, port: 443, at: TestServer.time).verdict == expected)
+        #expect(policy.outcome(try server.path, port: 443, at: TestSite.time).verdict == expected)
         #expect(try policy.verdict(server.trust) == expected)
-        let untrusted = try TestServer.trust(sent: [server.leaf], anchors: [stranger.root])
+        let untrusted = try TestSite.trust(sent: [server.leaf], anchors: [stranger.root])
         #expect(policy.verdict(untrusted) == (hosts == .trust ? "refused: untrusted" : "refused: unlisted"))
     }
 
     @Test("PE16: a pin for one port doesn't apply to another")
     func ports() throws {
-        let rule = PinningRule(host: try ServerName(TestServer.name), ports: [8443], pins: [try stranger.leaf.pin()])
+        let rule = PinningRule(host: try ServerName(TestSite.host), ports: [8443], pins: [try stranger.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule])
         #expect(try policy.verdict(server.trust, port: 8443) == "refused: mismatch")
-        #expect(try policy.verdict(server.trust, port: 443, at: TestServer.time) == "accepted: unpinned")
+        #expect(try policy.verdict(server.trust, port: 443, at: TestSite.time) == "accepted: unpinned")
     }
 
     @Test("PE15: report mode allows only a mismatch, and mode off ignores pins but still verifies the chain")
     func modes() throws {
         let wrong = [try stranger.leaf.pin()]
-        let untrusted = try TestServer.trust(sent: [server.leaf, server.intermediate], anchors: [stranger.root])
-        let otherName = try TestServer.trust(
-            sent: [server.leaf, server.intermediate], anchors: [server.root], name: "www.example.test")
+        let untrusted = try TestSite.trust(sent: server.chain, anchors: [stranger.root])
+        let otherName = try TestSite.trust(
+            sent: server.chain, anchors: [server.root], name: "www.example.test")
         let rows: [(PinningMode, String)] = [
             (.enforce, "refused: mismatch"), (.report, "accepted: forgiven"), (.off, "accepted: unpinned"),
         ]
         for (mode, expected) in rows {
             let policy = try PinningPolicy(pins: wrong, mode: mode)
             #expect(try policy.verdict(server.trust) == expected)
-            #expect(policy.outcome(try server.path, port: 443, at: TestServer.time).verdict == expected)
+            #expect(policy.outcome(try server.path, port: 443, at: TestSite.time).verdict == expected)
             #expect(policy.verdict(untrusted) == "refused: untrusted")
-            #expect(try policy.verdict(server.trust, at: TestServer.time + 20 * 365 * 86400) == "refused: untrusted")
+            #expect(try policy.verdict(server.trust, at: TestSite.time + 20 * 365 * 86400) == "refused: untrusted")
             let forAll = try PinningPolicy(rules: [
                 PinningRule(host: try ServerName("example.test"), includesSubdomains: true, pins: wrong, mode: mode)
             ])
@@ -150,7 +150,7 @@ struct PinDecisionTests {
         let other = TrustStore(certificates: [try stranger.root.parsed])
         let pins = [try server.leaf.pin()]
         let trusted = try server.trust
-        let untrusted = try TestServer.trust(sent: [server.leaf, server.intermediate], anchors: [stranger.root])
+        let untrusted = try TestSite.trust(sent: server.chain, anchors: [stranger.root])
         #expect(try PinningPolicy(pins: pins, anchors: own).verdict(untrusted) == "accepted: matched")
         #expect(try PinningPolicy(pins: pins, anchors: other).verdict(trusted) == "refused: untrusted")
         #expect(try PinningPolicy(pins: pins, mode: .off, anchors: other).verdict(trusted) == "refused: untrusted")

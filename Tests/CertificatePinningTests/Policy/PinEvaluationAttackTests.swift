@@ -7,9 +7,9 @@ import Testing
 /// Tests of attacks on evaluating pins that need no second trusted CA. ``PinAttackTests`` lists all attacks.
 @Suite("Attacks on pin evaluation")
 struct PinEvaluationAttackTests {
-    private let server: TestServer
+    private let server: TestSite
 
-    init() throws { server = try TestServer() }
+    init() throws { server = try TestSite() }
 
     private static func pin(_ digest: [UInt8]) throws -> Pin {
         try Pin("sha256/" + Data(digest).base64EncodedString())
@@ -19,8 +19,8 @@ struct PinEvaluationAttackTests {
         "PE5: of everything in a certificate that could be hashed, only the SubjectPublicKeyInfo matches a key pin",
         arguments: [TestKey.Kind.rsa2048, .p256, .ed25519])
     func otherDigests(kind: TestKey.Kind) throws {
-        let leaf = try server.intermediate.leaf(TestServer.name, key: TestKey(kind))
-        let trust = try TestServer.trust(sent: [leaf, server.intermediate], anchors: [server.root])
+        let leaf = try server.intermediate.leaf(TestSite.host, key: TestKey(kind))
+        let trust = try TestSite.trust(sent: [leaf, server.intermediate], anchors: [server.root])
         let certificate = try leaf.parsed
         let key = certificate.subjectPublicKeyInfo.derBytes
         // SEQUENCE { AlgorithmIdentifier, BIT STRING }. PKCS#1's RSAPublicKey, or the raw point, is inside the latter.
@@ -40,26 +40,26 @@ struct PinEvaluationAttackTests {
 
     @Test("PE8: pinning a self-signed server accepts only its certificate, for its name and its validity")
     func selfSigned() throws {
-        let own = try TestCertificate.selfSigned(.server([TestServer.name]))
+        let own = try TestCertificate.selfSigned(.server([TestSite.host]))
         let store = TrustStore(certificates: [try own.parsed])
         let policy = try PinningPolicy(pins: [own.pin(.leaf)], anchors: store)
-        func verdict(_ sent: TestCertificate, name: String = TestServer.name, at time: Date = TestServer.time) throws
+        func verdict(_ sent: TestCertificate, name: String = TestSite.host, at time: Date = TestSite.time) throws
             -> String
         {
-            policy.verdict(try TestServer.trust(sent: [sent], anchors: [server.root], name: name), at: time)
+            policy.verdict(try TestSite.trust(sent: [sent], anchors: [server.root], name: name), at: time)
         }
         #expect(try verdict(own) == "accepted: matched")
         #expect(try verdict(TestCertificate.selfSigned(own.settings)) == "refused: untrusted")
-        #expect(try verdict(own, at: TestServer.time + 20 * 365 * 86_400) == "refused: untrusted")
+        #expect(try verdict(own, at: TestSite.time + 20 * 365 * 86_400) == "refused: untrusted")
         #expect(try verdict(server.leaf) == "refused: untrusted")
         let everywhere = try PinningPolicy(rules: [
             PinningRule(
                 host: ServerName("example.test"), includesSubdomains: true, pins: [own.pin(.leaf)], anchors: store)
         ])
-        let other = try TestServer.trust(sent: [own], anchors: [], name: "www.example.test")
+        let other = try TestSite.trust(sent: [own], anchors: [], name: "www.example.test")
         #expect(everywhere.verdict(other) == "refused: untrusted")
         // Another certificate with the same key isn't the anchor.
-        let renewed = try TestCertificate.selfSigned(.server([TestServer.name]), key: own.key)
+        let renewed = try TestCertificate.selfSigned(.server([TestSite.host]), key: own.key)
         #expect(try verdict(renewed) == "refused: untrusted")
     }
 
@@ -69,7 +69,7 @@ struct PinEvaluationAttackTests {
         let backup = #"{ "pin": "\#(pinB)", "backup": true }"#
         func rules(_ pins: String...) throws -> [LintRule] {
             let text = PolicyFileTests.rule(#""host": "a.test", "pins": [\#(pins.joined(separator: ", "))]"#)
-            return try PolicyFileTests.read(text).lint(at: TestServer.time).map(\.rule)
+            return try PolicyFileTests.read(text).lint(at: TestSite.time).map(\.rule)
         }
         #expect(try rules("\"\(pinA)\"", backup) == [])
         #expect(try rules("\"\(pinA)\"") == [.noBackup])
@@ -91,20 +91,20 @@ struct PinEvaluationAttackTests {
     @Test("PE19: changes to files on disk don't affect a loaded policy")
     func changedFiles() throws {
         let folder = try TestFolder()
-        let stranger = try TestServer("Stranger")
+        let stranger = try TestSite(authority: "Stranger")
         let key = try folder.add(server.leaf.pemText, name: "key.pem")
         let anchors = try folder.add(server.root.pemText, name: "root.pem")
         let names = try folder.add(
             #"{ "version": 1, "pins": { "other": "\#(PolicyFileTests.pinA)" } }"#, name: "names.jsonc")
         let path = try folder.add(
             PolicyFileTests.rule(
-                #""host": "\#(TestServer.name)", "pins": [{ "file": "key.pem" }], "anchors": { "files": ["root.pem"] }"#,
+                #""host": "\#(TestSite.host)", "pins": [{ "file": "key.pem" }], "anchors": { "files": ["root.pem"] }"#,
                 top: #""include": ["names.jsonc"], "deny": ["other"],"#),
             name: "policy.jsonc")
         let policy = try PinningPolicy(contentsOfFile: path)
         let digest = policy.digest
-        let forged = try TestServer.trust(
-            sent: [stranger.leaf, stranger.intermediate], anchors: [stranger.root, server.root])
+        let forged = try TestSite.trust(
+            sent: stranger.chain, anchors: [stranger.root, server.root])
         for (file, contents) in [
             (key, stranger.leaf.pemText), (anchors, stranger.root.pemText), (names, "{"), (path, "{"),
         ] {
@@ -122,7 +122,7 @@ struct PinEvaluationAttackTests {
         let policy = try PinningPolicy(pins: [server.leaf.pin(.leaf)])
         let double = try server.intermediate.issue(server.leaf.settings)
         #expect(double.derBytes != server.leaf.derBytes && double.settings.serial == server.leaf.settings.serial)
-        let trust = try TestServer.trust(sent: [double, server.intermediate], anchors: [server.root])
+        let trust = try TestSite.trust(sent: [double, server.intermediate], anchors: [server.root])
         for _ in 0..<3 {
             #expect(try policy.verdict(server.trust) == "accepted: matched")
             #expect(policy.verdict(trust) == "refused: mismatch")
@@ -142,7 +142,7 @@ struct PinEvaluationAttackTests {
         .enabled(if: hasGo, "no Go in ~/.cache/pinctl/others, where tools/conformance/differential puts it"))
     func sameKeysAsGo() throws {
         let kinds: [TestKey.Kind] = [.rsa2048, .p256, .p384, .ed25519]
-        let bases = try kinds.map { try server.intermediate.leaf(TestServer.name, key: TestKey($0)).derBytes }
+        let bases = try kinds.map { try server.intermediate.leaf(TestSite.host, key: TestKey($0)).derBytes }
         var state: UInt64 = 23
         func random(_ bound: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

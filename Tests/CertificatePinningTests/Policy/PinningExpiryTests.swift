@@ -8,12 +8,12 @@ import Testing
 /// Tests of PE9: how a rule behaves when it expires.
 @Suite("Rule expiry")
 struct PinningExpiryTests {
-    private let server: TestServer
-    private let stranger: TestServer
+    private let server: TestSite
+    private let stranger: TestSite
 
     init() throws {
-        server = try TestServer()
-        stranger = try TestServer("Stranger")
+        server = try TestSite()
+        stranger = try TestSite(authority: "Stranger")
     }
 
     @Test("PE9: an expiry date includes its whole day in UTC, and an expiry time is exact")
@@ -33,7 +33,7 @@ struct PinningExpiryTests {
         let day = try PinningExpiry("2027-01-15", then: .fail)
         #expect(!day.isPast(at: try #require(Date(rfc3339: "2027-01-15T23:59:59Z"))))
         #expect(day.isPast(at: try #require(Date(rfc3339: "2027-01-16T00:00:00Z"))))
-        #expect(PinningExpiry(at: Date(timeIntervalSince1970: .nan), then: .fail).isPast(at: TestServer.time))
+        #expect(PinningExpiry(at: Date(timeIntervalSince1970: .nan), then: .fail).isPast(at: TestSite.time))
         #expect(day.isPast(at: Date(timeIntervalSince1970: .nan)))
     }
 
@@ -69,11 +69,11 @@ struct PinningExpiryTests {
             case .report: ("accepted: matched", "accepted: forgiven")
             case .off: ("accepted: unpinned", "accepted: unpinned")
             }
-        let expiry = PinningExpiry(at: TestServer.time, then: action)
+        let expiry = PinningExpiry(at: TestSite.time, then: action)
         for (pin, before, after) in [(server.leaf, before.0, matching), (stranger.leaf, before.1, strange)] {
             let policy = try PinningPolicy(pins: [pin.pin()], mode: mode, expiry: expiry)
             for (seconds, expected) in [(-1.0, before), (0, after), (1, after), (-1, before), (86_400, after)] {
-                let time = TestServer.time + seconds
+                let time = TestSite.time + seconds
                 #expect(try policy.verdict(server.trust, at: time) == expected)
                 #expect(policy.outcome(try server.path, port: 443, at: time).verdict == expected)
             }
@@ -83,21 +83,21 @@ struct PinningExpiryTests {
     @Test("PE9: an expired rule doesn't make an invalid chain acceptable", arguments: PinningExpiry.Action.allCases)
     func untrusted(action: PinningExpiry.Action) throws {
         let policy = try PinningPolicy(
-            pins: [server.leaf.pin()], expiry: PinningExpiry(at: TestServer.time - 1, then: action))
-        let trust = try TestServer.trust(sent: [server.leaf, server.intermediate], anchors: [stranger.root])
+            pins: [server.leaf.pin()], expiry: PinningExpiry(at: TestSite.time - 1, then: action))
+        let trust = try TestSite.trust(sent: server.chain, anchors: [stranger.root])
         #expect(policy.verdict(trust) == "refused: untrusted")
     }
 
     @Test("An expired rule is reported with its host, the time and the remedy")
     func texts() throws {
-        let end = PinningExpiry(at: TestServer.time, then: .stopPinning)
+        let end = PinningExpiry(at: TestSite.time, then: .stopPinning)
         let location = PolicyLocation(path: "pins.jsonc", line: 4, column: 5)
         func text(_ action: PinningExpiry.Action) throws -> String {
             let rule = PinningRule(
-                host: try ServerName(TestServer.name), pins: [try stranger.leaf.pin()],
+                host: try ServerName(TestSite.host), pins: [try stranger.leaf.pin()],
                 expiry: PinningExpiry(at: end.end, then: action), location: location)
             let policy = try PinningPolicy(rules: [rule])
-            return policy.outcome(try server.path, port: 443, at: TestServer.time).description
+            return policy.outcome(try server.path, port: 443, at: TestSite.time).description
         }
         #expect(
             try text(.stopPinning) == """
@@ -119,7 +119,7 @@ struct PinningExpiryTests {
 
     @Test("A rule returns its next expiry, until which its decisions are valid")
     func nextExpiry() throws {
-        let end = TestServer.time
+        let end = TestSite.time
         func rule(_ mode: PinningMode, _ expiry: PinningExpiry?) throws -> PinningRule? {
             try PinningPolicy(pins: [server.leaf.pin()], mode: mode, expiry: expiry)
                 .decide(try server.path, port: 443, at: end - 1).rule

@@ -7,20 +7,20 @@ import Testing
 
 @Suite("Pin failure reports")
 struct PinFailureReportTests {
-    private let server: TestServer
+    private let server: TestSite
 
-    init() throws { server = try TestServer() }
+    init() throws { server = try TestSite() }
 
     private func report(
         _ expiry: PinningExpiry? = nil, served: [[UInt8]]? = nil, isEnforced: Bool = true
     ) throws -> PinFailureReport {
-        let stranger = try TestServer("Stranger")
+        let stranger = try TestSite(authority: "Stranger")
         let policy = try PinningPolicy(
             pins: [stranger.leaf.pin(.leaf)], mode: isEnforced ? .enforce : .report, expiry: expiry)
-        let mismatch = policy.outcome(try server.path, port: 8443, at: TestServer.time).mismatch
+        let mismatch = policy.outcome(try server.path, port: 8443, at: TestSite.time).mismatch
         return PinFailureReport(
             try #require(mismatch), served: served ?? [server.leaf.derBytes, server.intermediate.derBytes],
-            at: TestServer.time)
+            at: TestSite.time)
     }
 
     private func members(_ body: [UInt8]) throws -> [String: JSONValue] {
@@ -41,8 +41,8 @@ struct PinFailureReportTests {
                 "served-certificate-chain", "validated-certificate-chain", "known-pins",
             ])
         #expect(fields["date-time"]?.string == "2027-01-15T08:00:00Z")
-        #expect(fields["hostname"]?.string == TestServer.name)
-        #expect(fields["noted-hostname"]?.string == TestServer.name)
+        #expect(fields["hostname"]?.string == TestSite.host)
+        #expect(fields["noted-hostname"]?.string == TestSite.host)
         #expect(fields["port"]?.integer == 8443)
         #expect(fields["include-subdomains"]?.bool == false)
         #expect(fields["effective-expiration-date"]?.string == "2030-01-01T00:00:00Z")

@@ -43,11 +43,11 @@ struct RevocationRow: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let use: String
     let require: String
-    let lists: @Sendable (RevocationSite) throws -> [[UInt8]]
+    let lists: @Sendable (TestSite) throws -> [[UInt8]]
 
     init(
         _ sentence: String, use: String = "accepted", require: String? = nil,
-        _ lists: @escaping @Sendable (RevocationSite) throws -> [[UInt8]]
+        _ lists: @escaping @Sendable (TestSite) throws -> [[UInt8]]
     ) {
         testDescription = sentence
         self.use = use
@@ -56,28 +56,19 @@ struct RevocationRow: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// CA certificates and a leaf. The root's list reports the intermediate as good.
-struct RevocationSite: Sendable {
-    let root: TestCertificate
-    let issuer: TestCertificate
-    let other: TestCertificate
-    let leaf: TestCertificate
-
+extension TestSite {
     /// Unix seconds around the validity limits of TestPKI's lists and responses, and the verdicts at those times.
     static let boundaries: [(Int64, String)] = [
         (1_798_999_999, "revocation-stale"), (1_799_000_000, "accepted"), (1_801_000_000, "accepted"),
         (1_801_000_001, "revocation-stale"),
     ]
 
-    init(leafExtensions: [TestCertificate.Extension] = []) throws {
-        root = try TestCertificate.root("Root")
-        issuer = try root.intermediate("Issuer")
-        other = try root.intermediate("Other")
-        leaf = try issuer.leaf("api.example.test") { $0.extensions = leafExtensions }
-    }
+    /// A certificate of another CA below the root. Its key is always the same.
+    var other: TestCertificate { get throws { try root.intermediate("Other", key: .shared(.p256)) } }
 
-    var path: [TestCertificate] { [leaf, issuer, root] }
+    var path: [TestCertificate] { chain + [root] }
 
+    /// Returns the claim with these lists. The root's list reports the intermediate as good.
     func claim(_ lists: [[UInt8]], _ mode: RevocationMode = .use) throws -> RevocationClaim {
         RevocationClaim(path: path, lists: lists + [try root.revocationList()], mode: mode)
     }

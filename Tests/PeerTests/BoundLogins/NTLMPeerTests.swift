@@ -18,7 +18,7 @@ struct NTLMPeerTests {
         "pyspnego accepts the login, its MIC and its channel bindings, for all requests of the connection",
         PeerProgram.pyspnego.isNeeded, arguments: [false, true])
     func acceptor(isPlain: Bool) async throws {
-        let endPoint = try X509Certificate(derBytes: site.origin.derBytes).serverEndPoint
+        let endPoint = try X509Certificate(derBytes: site.origin.leaf.derBytes).serverEndPoint
         let peer = try await NTLMPeer(site, endPoint: isPlain ? nil : endPoint)
         let delegate = LoginDelegate(login("DOM\\reader"))
         let session = try site.session(to: peer.port, delegate: delegate)
@@ -33,7 +33,7 @@ struct NTLMPeerTests {
         "pyspnego rejects a wrong password, and a login that is bound to another certificate",
         PeerProgram.pyspnego.isNeeded)
     func refusals() async throws {
-        let endPoint = try X509Certificate(derBytes: site.origin.derBytes).serverEndPoint
+        let endPoint = try X509Certificate(derBytes: site.origin.leaf.derBytes).serverEndPoint
         let peer = try await NTLMPeer(site, endPoint: endPoint)
         let delegate = LoginDelegate(login("DOM\\reader", "wrong"), login("DOM\\reader"))
         #expect(try await site.session(to: peer.port, delegate: delegate).get("https://pinned.test/").status == 200)
@@ -49,7 +49,7 @@ struct NTLMPeerTests {
     )
     func squid() async throws {
         let squid = try await Squid(site, scheme: "NTLM")
-        let server = try LoopbackServer(chain: [site.origin, site.intermediate])
+        let server = try LoopbackServer(chain: site.origin.chain)
         let delegate = LoginDelegate(login("DOM\\reader"))
         let session = try site.session(delegate: delegate) {
             $0.proxyConfigurations = [

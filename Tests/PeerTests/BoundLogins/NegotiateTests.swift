@@ -71,7 +71,7 @@ struct NegotiateTests {
                 ? .init("401 Unauthorized", fields: ["WWW-Authenticate: Negotiate"])
                 : .init(fields: ["WWW-Authenticate: Negotiate \(token)"], body: "yes, it is me")
         }
-        let server = try LoopbackServer(chain: [site.origin, site.intermediate], script)
+        let server = try LoopbackServer(chain: site.origin.chain, script)
         let session = try site.session(to: server.port, delegate: LoginDelegate(Self.tickets))
         #expect(try await session.failure("https://pinned.test/").code == .badServerResponse)
     }
@@ -84,7 +84,7 @@ struct NegotiateTests {
                 ? .init("302 Found", fields: ["Location: https://localhost/"])
                 : .init("401 Unauthorized", fields: ["WWW-Authenticate: Negotiate"], body: "show me")
         }
-        let server = try LoopbackServer(chain: [site.origin, site.intermediate], script)
+        let server = try LoopbackServer(chain: site.origin.chain, script)
         let delegate = LoginDelegate(Self.tickets)
         let answer = try await site.session(to: server.port, delegate: delegate).get("https://pinned.test/")
         #expect(answer == ("show me", 401))

@@ -21,8 +21,7 @@ struct FTPPeerTests {
         let peer = try await VSFTPD(site, isImplicit: isImplicit, wantsSession: wantsSession)
         let scheme = isImplicit ? "ftps" : "ftpes"
         let session = try site.session(to: peer.port) {
-            $0.pinning = try .pinning(
-                try X509Certificate(derBytes: site.origin.derBytes).spkiFingerprint.description, host: "pinned.test")
+            $0.pinning = try .pinning(site.origin.leaf.key.pin, host: "pinned.test")
         }
         #expect(try await text("\(scheme)://pinned.test/hello.txt", session) == "hello")
         #expect(try await session.failure("\(scheme)://pinned.test/none.txt").code == .fileDoesNotExist)
@@ -37,8 +36,7 @@ struct FTPPeerTests {
     func mismatch() async throws {
         let peer = try await VSFTPD(site, isImplicit: false)
         let session = try site.session(to: peer.port) {
-            $0.pinning = try .pinning(
-                "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", host: "pinned.test")
+            $0.pinning = try .pinning(strangePin, host: "pinned.test")
         }
         #expect(try await session.failure("ftpes://pinned.test/hello.txt").code == .serverCertificateUntrusted)
     }

@@ -9,7 +9,7 @@ struct InterceptionTests {
     func interception() async throws {
         let site = try PeerSite()
         let interceptor = try await Mitmproxy(site)
-        let server = try LoopbackServer(chain: [site.origin, site.intermediate])
+        let server = try LoopbackServer(chain: site.origin.chain)
         let tunnel = "tunnel localhost:\(server.port)"
         let url = "https://localhost:\(server.port)/"
         func session(_ policy: PinningPolicy?) throws -> URLSession {
@@ -21,7 +21,7 @@ struct InterceptionTests {
             }
         }
 
-        let error = try await session(.pinning(site.origin.key.pin, host: "localhost")).failure(url)
+        let error = try await session(.pinning(site.origin.leaf.key.pin, host: "localhost")).failure(url)
         #expect(error.code == .serverCertificateUntrusted)
         if case .mismatch = error.pinningError {} else { Issue.record("not a mismatch: \(error)") }
         let refused = try await interceptor.log.lines(2)

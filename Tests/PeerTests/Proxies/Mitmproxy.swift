@@ -32,7 +32,7 @@ struct Mitmproxy: Sendable {
         let folder = site.folder.path
         port = TestDaemon.freePorts(1)[0]
         log = PeerLog(path: folder + "/mitmproxy.log")
-        let authority = try TestCertificate.root("Interceptor", adjusting: PeerSite.validNow)
+        let authority = try TestCertificate.root("Interceptor") { $0.makeValidNow() }
         store = TrustStore(certificates: [try X509Certificate(derBytes: authority.derBytes)])
         _ = try site.folder.add(authority.key.privateKeyPEM + authority.pemText, name: "mitmproxy-ca.pem")
         let script = try site.folder.add(Self.script(log.path), name: "mitmproxy.py")

@@ -12,7 +12,7 @@ struct SecureProxyTests {
     init() async throws {
         site = try PeerSite()
         apache = try await Apache(site)
-        server = try LoopbackServer(chain: [site.origin, site.intermediate])
+        server = try LoopbackServer(chain: site.origin.chain)
     }
 
     private var url: String { "https://localhost:\(server.port)/" }
@@ -66,7 +66,7 @@ struct SecureProxyTests {
 
     @Test("Pins for the proxy's hostname apply to the proxy, and a mismatch prevents any request (PE18)")
     func proxyPins() async throws {
-        let refused = try session(nil) { $0.pinning = try .pinning(site.origin.key.pin, host: "127.0.0.1") }
+        let refused = try session(nil) { $0.pinning = try .pinning(site.origin.leaf.key.pin, host: "127.0.0.1") }
         #expect(try await refused.failure(url).code == .serverCertificateUntrusted)
         let accepted = try session(LoginDelegate(LoginDelegate.login)) {
             $0.pinning = try .pinning(site.proxy.key.pin, host: "127.0.0.1")

@@ -22,7 +22,7 @@ struct SquidTests {
         let server =
             scheme == "http"
             ? try LoopbackServer(plain: .respond(.init(body: "hello")))
-            : try LoopbackServer(chain: [site.origin, site.intermediate])
+            : try LoopbackServer(chain: site.origin.chain)
         let url = "\(scheme)://localhost:\(server.port)/"
         return (server, url, scheme == "http" ? "GET \(url)" : "CONNECT localhost:\(server.port)")
     }

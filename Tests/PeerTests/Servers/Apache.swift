@@ -6,7 +6,7 @@ import TestPKI
 /// Every page answers with the user, the method and the body of its request.
 struct Apache: Sendable {
     /// The proxy requires the login of ``PeerSite/user`` too. At `clients`, the handshake fails without a certificate
-    /// of ``PeerSite/root``.
+    /// of ``PeerSite/origin``.
     let ports: Ports
     /// `GET /basic/a 200 user NONCE COUNT`
     let log: PeerLog
@@ -38,7 +38,7 @@ struct Apache: Sendable {
         log = PeerLog(path: folder + "/apache.log")
         proxyLog = PeerLog(path: folder + "/apache-proxy.log")
 
-        _ = try site.folder.add(site.root.pemText, name: "root.pem")
+        _ = try site.folder.add(site.origin.root.pemText, name: "root.pem")
         _ = try site.folder.add(PeerSite.basicUsers(), name: "basic.users")
         let realms = Self.sections.filter { $0.1 == "Digest" }.map { $0.0 + " realm" }
         _ = try site.folder.add(PeerSite.digestUsers(realms), name: "digest.users")

@@ -12,8 +12,8 @@ struct ApacheIdentityTests {
     func outcomes(version: String) async throws {
         let site = try PeerSite()
         let apache = try await Apache(site, version: version)
-        let stranger = try TestCertificate.root("Stranger", adjusting: PeerSite.validNow)
-        let right = try site.root.client.identity
+        let stranger = try TestCertificate.root("Stranger") { $0.makeValidNow() }
+        let right = try site.origin.root.client.identity
         let wrong = try stranger.client.identity
         let rows: [(answer: LoginDelegate.Answer, code: URLError.Code?)] = [
             (LoginDelegate.identity(right), nil),
@@ -32,7 +32,7 @@ struct ApacheIdentityTests {
             }
             let challenge = try #require(delegate.challenges.last)
             #expect(challenge.text == "ClientCertificate pinned.test:443 after 0")
-            #expect(challenge.protectionSpace.distinguishedNames == [Data(site.root.subject.derBytes)])
+            #expect(challenge.protectionSpace.distinguishedNames == [Data(site.origin.root.subject.derBytes)])
         }
         apache.stop()
         #expect(apache.log.lines == ["GET / 200 - -"])

@@ -1,7 +1,7 @@
 import PinnedNetworking
 import TestPKI
 
-/// nginx that requests a client certificate of ``PeerSite/root``, and answers with the certificate's subject.
+/// nginx that requests a client certificate of ``PeerSite/origin``, and answers with the certificate's subject.
 struct Nginx: Sendable {
     let port: UInt16
     /// `TLSv1.3 SUCCESS CN=reader request=1 resumed=.`, with `r` if the TLS session is resumed.
@@ -15,7 +15,7 @@ struct Nginx: Sendable {
         port = TestDaemon.freePorts(1)[0]
         log = PeerLog(path: folder + "/nginx.log")
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder);" }
-        _ = try site.folder.add(site.root.pemText, name: "clients.pem")
+        _ = try site.folder.add(site.origin.root.pemText, name: "clients.pem")
         _ = try site.folder.add(
             """
             daemon off;

@@ -10,14 +10,14 @@ struct NginxIdentityTests {
 
     init() throws {
         site = try PeerSite()
-        client = try site.intermediate.client
+        client = try site.origin.intermediate.client
     }
 
     /// The file formats of the client's identity. Each contains the intermediate.
     enum Form: CaseIterable { case pem, encryptedPEM, pkcs12 }
 
     private func identity(_ form: Form) throws -> ClientIdentity {
-        let chain = client.pemText + site.intermediate.pemText
+        let chain = client.pemText + site.origin.intermediate.pemText
         return switch form {
         case .pem: try ClientIdentity(pem: Array((client.key.privateKeyPEM + chain).utf8))
         case .encryptedPEM:
@@ -26,7 +26,7 @@ struct NginxIdentityTests {
                 password: Array("secret".utf8))
         case .pkcs12:
             try ClientIdentity(
-                pkcs12: TestPKCS12.file(client, chain: [site.intermediate], password: "secret"),
+                pkcs12: TestPKCS12.file(client, chain: [site.origin.intermediate], password: "secret"),
                 password: Array("secret".utf8))
         }
     }
@@ -42,7 +42,7 @@ struct NginxIdentityTests {
         for _ in 0..<2 { #expect(try await session.get("https://pinned.test/") == ("CN=reader", 200)) }
         #expect(delegate.logins == ["ClientCertificate pinned.test:443 after 0"])
         let challenge = try #require(delegate.challenges.last)
-        #expect(challenge.protectionSpace.distinguishedNames == [Data(site.root.subject.derBytes)])
+        #expect(challenge.protectionSpace.distinguishedNames == [Data(site.origin.root.subject.derBytes)])
         let lines = try await nginx.log.lines(2)
         #expect(
             lines == [
@@ -75,7 +75,7 @@ struct NginxIdentityTests {
         ["on", "optional"])
     func wrong(version: String, verifies: String) async throws {
         let nginx = try await Nginx(site, version: version, verifies: verifies)
-        let identity = try TestCertificate.root("Stranger", adjusting: PeerSite.validNow).client.identity
+        let identity = try TestCertificate.root("Stranger") { $0.makeValidNow() }.client.identity
         let session = try site.session(to: nginx.port, delegate: LoginDelegate(LoginDelegate.identity(identity)))
         let answer = try await session.get("https://pinned.test/")
         #expect(answer.status == 400)

@@ -16,16 +16,16 @@ struct NginxKeyTests {
 
     init() async throws {
         site = try PeerSite()
-        rsa = try site.intermediate.leaf("pinned.test", key: try .shared(.rsa2048), adjusting: PeerSite.validNow)
-        var response = TestOCSPResponse(site.origin, issuedBy: site.intermediate)
+        rsa = try site.origin.intermediate.leaf("pinned.test", key: try .shared(.rsa2048)) { $0.makeValidNow() }
+        var response = TestOCSPResponse(site.origin.leaf, issuedBy: site.origin.intermediate)
         let now = Int64(Date().timeIntervalSince1970)
         (response.thisUpdate, response.nextUpdate) = (now - 3600, now + 3600)
-        staple = try response.signed(by: site.intermediate)
+        staple = try response.signed(by: site.origin.intermediate)
         let (folder, port) = (site.folder.path, TestDaemon.freePorts(1)[0])
-        _ = try site.folder.add(rsa.pemText + site.intermediate.pemText, name: "rsa.pem")
+        _ = try site.folder.add(rsa.pemText + site.origin.intermediate.pemText, name: "rsa.pem")
         _ = try site.folder.add(rsa.key.privateKeyPEM, name: "rsa.key")
         _ = try site.folder.add(staple, name: "staple.der")
-        _ = try site.folder.add(site.root.pemText, name: "clients.pem")
+        _ = try site.folder.add(site.origin.root.pemText, name: "clients.pem")
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder);" }
         _ = try site.folder.add(
             """
@@ -70,9 +70,10 @@ struct NginxKeyTests {
 
     @Test("Each kind of key is served to a client that asks for it", arguments: [DialOptions.Version.tls12, .tls13])
     func keys(version: DialOptions.Version) async throws {
-        for (key, leaf) in [(ServerKeyKind.rsa, rsa), (.ecdsa, site.origin)] {
+        for (key, leaf) in [(ServerKeyKind.rsa, rsa), (.ecdsa, site.origin.leaf)] {
             let pending = try await dial(version, key)
-            #expect(pending.presented.certificates.map(\.derBytes) == [leaf.derBytes, site.intermediate.derBytes])
+            let expected = [leaf.derBytes, site.origin.intermediate.derBytes]
+            #expect(pending.presented.certificates.map(\.derBytes) == expected)
             #expect(pending.version == (version == .tls12 ? "TLSv1.2" : "TLSv1.3"))
             await pending.refuse()
         }
@@ -92,8 +93,8 @@ struct NginxKeyTests {
         "A client certificate is sent without a request",
         arguments: [DialOptions.Version.tls12, .tls13])
     func identity(version: DialOptions.Version) async throws {
-        let client = try site.intermediate.client
-        let chain = client.pemText + site.intermediate.pemText
+        let client = try site.origin.intermediate.client
+        let chain = client.pemText + site.origin.intermediate.pemText
         let identity = try ClientIdentity(pem: Array((client.key.privateKeyPEM + chain).utf8))
         let (outcome, staple) = try await dial(version, .ecdsa).show(identity, patience: .milliseconds(300))
         #expect(outcome == .taken && staple == self.staple)
@@ -103,9 +104,9 @@ struct NginxKeyTests {
 
     @Test("pinctl check sees both keys, and checks each against the pins")
     func check() async throws {
-        let anchors = try site.folder.add(site.root.pemText, name: "anchors.pem")
+        let anchors = try site.folder.add(site.origin.root.pemText, name: "anchors.pem")
         let target = "pinned.test:\(endpoint.port)@127.0.0.1"
-        for (key, pin) in [("rsa", try rsa.key.pin), ("ecdsa", try site.origin.key.pin)] {
+        for (key, pin) in [("rsa", try rsa.key.pin), ("ecdsa", try site.origin.leaf.key.pin)] {
             let right = await pinctl("check", "--ca-file", anchors, "--pin", pin, "--keys", key, target)
             #expect(right.0 == .good, "\(right.text)")
             let wrong = await pinctl(
@@ -116,7 +117,7 @@ struct NginxKeyTests {
 
     @Test("pinctl show prints both keys and the stapled response, and agrees with openssl s_client")
     func show() async throws {
-        let anchors = try site.folder.add(site.root.pemText, name: "anchors.pem")
+        let anchors = try site.folder.add(site.origin.root.pemText, name: "anchors.pem")
         let target = "pinned.test:\(endpoint.port)@127.0.0.1"
         for (key, suites) in [("rsa", "aRSA"), ("ecdsa", "aECDSA")] {
             let pem = await pinctl("show", "--ca-file", anchors, "--pem", "--keys", key, target).text
@@ -136,7 +137,7 @@ struct NginxKeyTests {
     @Test("pinctl check reports a pin that matches only one of the keys")
     func oneKeyMatches() async throws {
         let (status, text) = await pinctl(
-            "check", "--keys", "both", "--ndjson", "--ca-file", try site.folder.add(site.root.pemText), "--pin",
+            "check", "--keys", "both", "--ndjson", "--ca-file", try site.folder.add(site.origin.root.pemText), "--pin",
             try rsa.key.pin, "pinned.test:\(endpoint.port)@127.0.0.1")
         let lines = text.split(separator: "\n")
         #expect(lines.count == 3)

@@ -36,11 +36,11 @@ struct StartTLSPeerTests {
     /// Compares the chain with the one that openssl sees, and runs `pinctl check` on it.
     private func agree(_ peer: StartTLSPeer) async throws {
         defer { peer.stop() }
-        let (pin, strange) = (try site.intermediate.key.pin, try site.proxy.key.pin)
-        let anchors = try site.folder.add(site.root.pemText, name: "anchors.pem")
+        let (pin, strange) = (try site.origin.intermediate.key.pin, try site.proxy.key.pin)
+        let anchors = try site.folder.add(site.origin.root.pemText, name: "anchors.pem")
         for (spoken, port) in peer.ports {
             let theirs = try openSSL(spoken, port)
-            #expect(theirs == [site.origin.derBytes, site.intermediate.derBytes], "\(spoken)")
+            #expect(theirs == [site.origin.leaf.derBytes, site.origin.intermediate.derBytes], "\(spoken)")
             let route = Route(host: try ServerName("127.0.0.1"), port: port)
             let endpoint = Endpoint(name: try ServerName("pinned.test"), port: port, route: route)
             let pending = try await Transport.shared.dial(endpoint, startTLS: spoken)

@@ -3,11 +3,11 @@ import Testing
 
 @Suite("Baselines")
 struct BaselineTests {
-    private let site: Site
+    private let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
-    private func check(_ words: [String]) async -> Run { await pinctl(["check", "--ca-file", site.anchors] + words) }
+    private func check(_ words: [String]) async -> Run { await pinctl(["check", "--ca-file", site.rootFile] + words) }
 
     @Test("A baseline with a failure of the ECDSA key doesn't excuse a failure of the same target's RSA key")
     func keyKind() async throws {

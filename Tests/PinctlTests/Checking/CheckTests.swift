@@ -5,12 +5,12 @@ import Testing
 
 @Suite("pinctl check")
 struct CheckTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     private func check(_ words: String..., variables: [String: String] = [:]) async -> Run {
-        await pinctl(["check", "--ca-file", site.anchors] + words, variables: variables)
+        await pinctl(["check", "--ca-file", site.rootFile] + words, variables: variables)
     }
 
     @Test("check prints the pins that match, and sends the server no application data")
@@ -199,7 +199,7 @@ struct CheckTests {
             let targets = (0..<60).map { index in
                 index % 3 == 0 ? "api.test:\(index + 1)@127.0.0.1:\(server.port)" : server.target("host-\(index).test")
             }
-            let run = await pinctl(["check", "--ca-file", site.anchors, "--pin", try site.leaf.key.pin] + targets)
+            let run = await pinctl(["check", "--ca-file", site.rootFile, "--pin", try site.leaf.key.pin] + targets)
             #expect(run.lines.count == 64)
             for (index, line) in run.lines.prefix(60).enumerated() {
                 #expect(line.hasPrefix(index % 3 == 0 ? "ok    api.test:\(index + 1) " : "FAIL  host-\(index).test:"))
@@ -228,7 +228,7 @@ struct CheckTests {
     func systemRoots() async throws {
         try await site.serve { server in
             let run = await pinctl(
-                "check", "--pin", try site.leaf.key.pin, server.target(), variables: ["SSL_CERT_FILE": site.chain])
+                "check", "--pin", try site.leaf.key.pin, server.target(), variables: ["SSL_CERT_FILE": site.chainFile])
             #expect(run.status == 0)
             let other = try site.folder.add(TestCertificate.root("Another Root").pemText)
             let refused = await pinctl(

@@ -17,12 +17,12 @@ struct DiagnosisTests {
         let results: [Result]
     }
 
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     private func verify(_ words: String...) async throws -> [Document.Result] {
-        try await pinctl(["verify", site.chain, "--ca-file", site.anchors, "--json"] + words)
+        try await pinctl(["verify", site.chainFile, "--ca-file", site.rootFile, "--json"] + words)
             .decoded(as: Document.self).results
     }
 
@@ -42,7 +42,7 @@ struct DiagnosisTests {
     @Test("A wrong clock is reported below the chain, and a host that no rule covers below the verdict")
     func lines() async throws {
         let early = await pinctl(
-            "verify", site.chain, "--ca-file", site.anchors, "--host", "api.test", "--pin", strangePin, "--at",
+            "verify", site.chainFile, "--ca-file", site.rootFile, "--host", "api.test", "--pin", strangePin, "--at",
             "2001-01-01")
         #expect(early.lines.last?.hasPrefix("  cause: the clock is probably behind, ") == true)
         #expect(early.lines.contains("  presented, not verified:"))

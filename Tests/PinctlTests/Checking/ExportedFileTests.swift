@@ -6,9 +6,9 @@ import Testing
 /// files would fail (GA1).
 @Suite("Files that a policy exports")
 struct ExportedFileTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     /// A policy with these pins and one element of `exports` for each file.
     private func policy(
@@ -85,12 +85,12 @@ struct ExportedFileTests {
             let compared = await pinctl("export", "--check", policy)
             #expect(compared.lines[0].hasPrefix("FAIL  \(file)  cannot express this policy: "), "\(compared.output)")
             #expect(compared.status == 1)
-            let check = await pinctl("check", "--ca-file", site.anchors, "--policy", policy, server.target())
+            let check = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, server.target())
             #expect(
                 check.lines[0].contains("rejected by \(file) (NSPinnedDomains): no pin matches as leaf"),
                 "\(check.output)")
             #expect(check.status == 1)
-            let plan = await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", policy)
+            let plan = await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--policy", policy)
             #expect(plan.output.contains("\(file): no pin matches as leaf"), "\(plan.output)")
             #expect(plan.status == 1)
         }
@@ -112,9 +112,9 @@ struct ExportedFileTests {
                 let policy = try policy(pins, exports: ["{ \"to\": \"android\", \"file\": \"nsc.xml\", \(allow) }"])
                 let runs = [
                     await pinctl("lint", policy), await pinctl("export", "--check", policy),
-                    await pinctl("check", "--ca-file", site.anchors, "--policy", policy, server.target()),
-                    await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", policy),
-                    await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--against", file),
+                    await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, server.target()),
+                    await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--policy", policy),
+                    await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--against", file),
                 ]
                 #expect(runs.map { $0.status == 0 } == runs.map { _ in isGood }, "\(runs)")
                 #expect(
@@ -139,10 +139,10 @@ struct ExportedFileTests {
                 text = String(text.dropLast("</dict></plist>".count)) + trustKit
                 _ = try write(text, name: "Info.plist")
                 let isGood = key == (try site.leaf.key.pin)
-                let check = await pinctl("check", "--ca-file", site.anchors, "--policy", policy, server.target())
+                let check = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, server.target())
                 #expect((check.status == 0) == isGood, "\(check)")
                 #expect(isGood || check.output.contains("(TrustKit): no pin matches"), "\(check.output)")
-                let plan = await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", policy)
+                let plan = await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--policy", policy)
                 #expect((plan.status == 0) == isGood, "\(plan)")
             }
         }
@@ -158,9 +158,9 @@ struct ExportedFileTests {
             #expect(await pinctl("export", "--check", policy).status == 0)
             let lint = await pinctl("lint", policy)
             #expect(!lint.output.contains("P018"), "\(lint.output)")
-            let check = await pinctl("check", "--ca-file", site.anchors, "--policy", policy, server.target())
+            let check = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, server.target())
             #expect(check.status == 0 && check.lines[0].hasPrefix("ok "), "\(check.output)\(check.errors)")
-            let plan = await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", policy)
+            let plan = await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--policy", policy)
             #expect(plan.status == 0, "\(plan.output)\(plan.errors)")
         }
     }
@@ -231,7 +231,7 @@ struct ExportedFileTests {
     @Test("A missing exported file makes check fail, and check names the file")
     func missing() async throws {
         let policy = try policy(["\"\(strangePin)\""], exports: ["{ \"to\": \"android\", \"file\": \"nsc.xml\" }"])
-        let run = await pinctl("check", "--ca-file", site.anchors, "--policy", policy, "api.test")
+        let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, "api.test")
         #expect(
             run.errors.contains("nsc.xml: ") && run.errors.contains("the policy exports this file"), "\(run.errors)")
         #expect(run.status == 2)
@@ -258,7 +258,7 @@ struct ExportedFileTests {
         try await release("v3", nil)
         try await release("v4", plist([strangePin], [try site.root.key.pin]))
         let run = await pinctl(
-            "plan", "--ca-file", site.anchors, "--new", site.chain, "--repository", site.folder.path, "--against",
+            "plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", site.folder.path, "--against",
             "git:v*:pins/pins.jsonc", "--json")
         #expect(run.status == 1, "\(run.errors)")
         #expect(

@@ -4,25 +4,25 @@ import Testing
 
 @Suite("pinctl check --files")
 struct FileCheckTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     private func check(_ words: String...) async -> Run {
-        await pinctl(["check", "--ca-file", site.anchors, "--files"] + words)
+        await pinctl(["check", "--ca-file", site.rootFile, "--files"] + words)
     }
 
     @Test("A chain is checked for each host of the policy that its leaf is valid for")
     func chains() async throws {
         let policy = try site.policy("\"\(try site.root.key.pin)\"")
-        let run = await check("--policy", policy, site.chain)
+        let run = await check("--policy", policy, site.chainFile)
         #expect(
             run.lines == [
-                "ok    \(site.chain) for api.test  matched \(try site.root.key.pin) (root)", "1 checked: 1 ok",
+                "ok    \(site.chainFile) for api.test  matched \(try site.root.key.pin) (root)", "1 checked: 1 ok",
             ])
         #expect(run.status == 0)
-        let wrong = await check("--policy", try site.policy("\"\(strangePin)\""), site.chain)
-        #expect(wrong.lines[0].hasPrefix("FAIL  \(site.chain) for api.test  pin mismatch: "))
+        let wrong = await check("--policy", try site.policy("\"\(strangePin)\""), site.chainFile)
+        #expect(wrong.lines[0].hasPrefix("FAIL  \(site.chainFile) for api.test  pin mismatch: "))
         let leaf = "CN=api.test, valid from 2026-01-01 until 2036-01-01 (3329 d), file"
         #expect(wrong.lines.contains { $0.contains(leaf) })
         #expect(wrong.status == 1)
@@ -40,25 +40,25 @@ struct FileCheckTests {
     func missingNames() async throws {
         let pin = "\"\(try site.root.key.pin)\""
         let policy = try site.folder.add(policyText([("api.test", [pin]), ("www.test", [pin])]))
-        let run = await check("--policy", policy, site.chain)
+        let run = await check("--policy", policy, site.chainFile)
         #expect(
             run.lines[1] == "FAIL  www.test  no certificate in the files is valid for this host, only for api.test "
                 + "(policy \(policy):2:1): have one issued for this name too, or add the host's own certificate to the "
                 + "files")
         #expect(run.lines.last == "2 checked: 1 ok, 1 failed" && run.status == 1)
-        let json = await check("--policy", policy, "--json", site.chain)
+        let json = await check("--policy", policy, "--json", site.chainFile)
         #expect(
             json.output.contains(#""target":"www.test","failure":"no_certificate www.test","verdict":"no_certificate""#)
         )
         #expect(json.output.contains(#""names":["api.test"]"#), "\(json.output)")
         // The certificate of that host, its key, or the missing name in the certificate fixes it.
         let other = try site.folder.add(site.intermediate.leaf("www.test").pemText + site.intermediate.pemText)
-        #expect(await check("--policy", policy, site.chain, other).status == 0)
+        #expect(await check("--policy", policy, site.chainFile, other).status == 0)
         let both = try site.folder.add(
             site.intermediate.leaf("api.test", "www.test").pemText + site.intermediate.pemText)
         #expect(await check("--policy", policy, both).status == 0)
         let request = try site.folder.add(TestSigningRequest(TestName(.commonName("www.test")), key: TestKey()).pemText)
-        let asked = await check("--policy", policy, site.chain, request)
+        let asked = await check("--policy", policy, site.chainFile, request)
         #expect(
             !asked.output.contains("no certificate") && asked.output.contains("for www.test  pin mismatch"), "\(asked)")
         // Without a certificate no names are reported. Hosts without pins and subdomains need no certificate.
@@ -83,7 +83,7 @@ struct FileCheckTests {
         // A CA certificate is only there to complete a chain. Alone it counts as a key.
         #expect(try await shell("cp root.pem certs", in: site.folder).status == 0)
         #expect(await check("--pin", try site.leaf.key.pin, site.folder.path + "/certs").status == 0)
-        #expect(await check("--pin", try site.leaf.key.pin, site.anchors).status == 1)
+        #expect(await check("--pin", try site.leaf.key.pin, site.rootFile).status == 1)
         let hollow = await check("--pin", try site.root.key.pin, site.folder.path + "/certs/old")
         #expect(hollow.status == 2 && hollow.errors.contains("is an empty directory"))
     }
@@ -132,7 +132,7 @@ struct FileCheckTests {
         let other = await check("--policy", policy, root)
         #expect(other.lines[0].contains("\(try site.root.key.pin) is pinned as root, not as the key of a leaf (policy"))
         #expect(other.status == 1)
-        #expect(await check("--policy", policy, site.anchors).status == 0)
+        #expect(await check("--policy", policy, site.rootFile).status == 0)
         let strange = await check("--policy", policy, try request("Example Company", TestKey()))
         #expect(strange.lines[0].contains(" isn't a pin of any rule"))
         #expect(strange.status == 1)
@@ -154,7 +154,7 @@ struct FileCheckTests {
         let closed = await check("--policy", policy, encrypted)
         #expect(closed.status == 2 && closed.errors.contains("give --password-file FILE"))
         let secret = try await shell(
-            "pinctl check --ca-file \(site.anchors) --files --policy \(policy) --password-fd 3 \(encrypted) 3< \(password)"
+            "pinctl check --ca-file \(site.rootFile) --files --policy \(policy) --password-fd 3 \(encrypted) 3< \(password)"
         )
         #expect(secret.status == 0, "\(secret)")
 
@@ -197,13 +197,13 @@ struct FileCheckTests {
     func broken() async throws {
         let policy = try site.policy("\"\(try site.root.key.pin)\"")
         let empty = try site.folder.add("")
-        let run = await check("--policy", policy, empty, site.chain, "/no/such")
+        let run = await check("--policy", policy, empty, site.chainFile, "/no/such")
         #expect(run.lines.last == "1 checked: 1 ok")
         #expect(run.errors.contains("pinctl: \(empty): is empty"))
         #expect(run.errors.contains("pinctl: /no/such: no such file"))
         #expect(run.status == 2)
         #expect(await check("--policy", policy).status == 2)
-        #expect(await check("--policy", policy, "--targets", empty, site.chain).status == 2)
+        #expect(await check("--policy", policy, "--targets", empty, site.chainFile).status == 2)
     }
 
     @Test("The files of a directory are checked, and those without a key are skipped")

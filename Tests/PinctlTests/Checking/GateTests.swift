@@ -33,12 +33,12 @@ struct GateTests {
         let summary: Summary
     }
 
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     func check(_ words: [String], now: Date = testTime) async -> Run {
-        await pinctl(["check", "--ca-file", site.anchors] + words, now: now)
+        await pinctl(["check", "--ca-file", site.rootFile] + words, now: now)
     }
 
     func document(_ words: [String], now: Date = testTime) async throws -> (Document, Run) {
@@ -105,7 +105,7 @@ struct GateTests {
         let other = try TestCertificate.root("Other Root")
         let otherFile = try site.folder.add(other.pemText)
         try await site.serve { server in
-            let words = ["--pin", try site.root.key.pin, "--store", "own=\(site.anchors)"]
+            let words = ["--pin", try site.root.key.pin, "--store", "own=\(site.rootFile)"]
             let (good, _) = try await document(words + [server.target()])
             #expect(good.results[0].verdict == "ok")
             let (some, run) = try await document(words + ["--store", "android=\(otherFile)", server.target()])
@@ -157,7 +157,7 @@ struct GateTests {
     func storeBesideAnchors() async throws {
         let anchors = " \"anchors\": { \"files\": [\"root.pem\"] },"
         let policy = try site.policy("\"\(try site.leaf.key.pin)\"", rule: anchors)
-        let run = await check(["--policy", policy, "--store", "old=\(site.anchors)", "--files", site.chain])
+        let run = await check(["--policy", policy, "--store", "old=\(site.rootFile)", "--files", site.chainFile])
         #expect(run.errors.contains("--store doesn't apply to hosts whose rules have their own anchors: api.test"))
     }
 

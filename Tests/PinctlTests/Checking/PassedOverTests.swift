@@ -5,12 +5,12 @@ import Testing
 /// Attacks on the exit code and the reports of a CI check: nothing that was asked for may be omitted silently.
 @Suite("Nothing is omitted silently")
 struct PassedOverTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     private func check(_ words: [String], variables: [String: String] = [:]) async -> Run {
-        await pinctl(["check", "--ca-file", site.anchors] + words, variables: variables)
+        await pinctl(["check", "--ca-file", site.rootFile] + words, variables: variables)
     }
 
     private func contents(_ name: String) throws -> String {
@@ -18,7 +18,7 @@ struct PassedOverTests {
     }
 
     private func plan(_ words: String...) async -> Run {
-        await pinctl(["plan", "--ca-file", site.anchors] + words)
+        await pinctl(["plan", "--ca-file", site.rootFile] + words)
     }
 
     /// A chain for these hostnames below the site's root.
@@ -124,7 +124,7 @@ struct PassedOverTests {
             { "version": 1, "domains": [{ "host": "api.test", "expires": "2026-12-01", "onExpiry": "fail",
               "pins": ["\(try site.root.key.pin)", "\(strangePin)"] }] }
             """)
-        let run = await plan("--new", site.chain, "--against", release, "--fail-within", "100d", "--json")
+        let run = await plan("--new", site.chainFile, "--against", release, "--fail-within", "100d", "--json")
         #expect(try run.decoded(as: PlanDocument.self).results.map(\.verdict) == ["ends"])
         #expect(run.status == 1)
     }
@@ -137,12 +137,12 @@ struct PassedOverTests {
             switch command {
             case "check": ["check", "--pin", strangePin, "--targets", list]
             case "check --files": ["check", "--pin", strangePin, "--files", strange]
-            default: ["plan", "--new", site.chain, "--against", strange]
+            default: ["plan", "--new", site.chainFile, "--against", strange]
             }
         let folder = site.folder.path
         let run = await pinctl(
             words + [
-                "--ca-file", site.anchors, "--report", "junit=\(folder)/r.xml", "--report", "json=\(folder)/r.json",
+                "--ca-file", site.rootFile, "--report", "junit=\(folder)/r.xml", "--report", "json=\(folder)/r.json",
             ])
         #expect(run.status == 2)
         #expect(

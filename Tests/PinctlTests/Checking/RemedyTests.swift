@@ -19,16 +19,16 @@ struct RemedyTests {
     /// Words that tell the user to put a key into a policy.
     private static let instructions = ["ship", "write ", "pin the", "pin it", "give the pin"]
 
-    private let site: Site
+    private let site: PinctlSite
     private let mismatch: PinMismatch
     private let causes: [PinFailureCause]
     private let served: [String]
 
     init() throws {
-        site = try Site()
-        let chain = try [site.leaf, site.intermediate, site.root].map { try X509Certificate(derBytes: $0.derBytes) }
+        site = try PinctlSite()
+        let chain = try (site.chain + [site.root]).map { try X509Certificate(derBytes: $0.derBytes) }
         let trust = ServerTrust(
-            presented: try PresentedChain(derCertificates: [site.leaf, site.intermediate].map(\.derBytes)),
+            presented: try PresentedChain(derCertificates: site.chain.map(\.derBytes)),
             name: try ServerName("api.test"), store: TrustStore(certificates: [chain[2]]))
         let old = Pin(.publicKey(try #require(SPKIFingerprint(strangePin))), role: .root, name: "old")
         let expiry = PinningExpiry(at: testTime, then: .fail)
@@ -156,14 +156,14 @@ struct RemedyTests {
     @Test("init says to confirm keys that a server sent, but not those of a local file")
     func initialPolicy() async throws {
         try await site.serve { server in
-            let shown = await pinctl("init", "--ca-file", site.anchors, server.target())
+            let shown = await pinctl("init", "--ca-file", site.rootFile, server.target())
             #expect(shown.status == 0)
             #expect(
                 shown.errors
                     == "pinctl: next: before you ship these pins, confirm them on each server itself: pinctl hash of its "
                     + "certificate file prints the pin of the leaf\n")
         }
-        let atHand = await pinctl("init", "--ca-file", site.anchors, "--from", site.chain)
+        let atHand = await pinctl("init", "--ca-file", site.rootFile, "--from", site.chainFile)
         #expect(atHand.status == 0)
         #expect(atHand.errors == "")
     }
@@ -173,11 +173,11 @@ struct RemedyTests {
         let digest = "\(try X509Certificate(derBytes: site.leaf.derBytes).fingerprint)".replacing("cert-", with: "")
         let pin = try site.leaf.key.pin
         try await site.serve { server in
-            let asked = await pinctl("explain", digest, "--in", server.target(), "--ca-file", site.anchors)
+            let asked = await pinctl("explain", digest, "--in", server.target(), "--ca-file", site.rootFile)
             #expect(asked.output.contains("write \(pin)"))
             #expect(asked.output.contains(Self.clause))
         }
-        let file = await pinctl("explain", digest, "--in", site.chain)
+        let file = await pinctl("explain", digest, "--in", site.chainFile)
         #expect(file.output.contains("write \(pin)"))
         #expect(!file.output.contains("confirm"))
     }

@@ -5,10 +5,10 @@ import Testing
 /// The program under tools that start many processes of it, and with lists that don't fit into memory.
 @Suite("check at scale")
 struct ScaleOutTests {
-    let site: Site
+    let site: PinctlSite
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         _ = try site.folder.add(
             """
             { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try site.root.key.pin)"] }] }

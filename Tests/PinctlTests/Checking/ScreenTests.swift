@@ -4,9 +4,9 @@ import Testing
 /// The complete text that the on-call engineer reads: verdict, facts, cause and remedy, word for word.
 @Suite("The screens of check")
 struct ScreenTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     /// A policy whose pins have names, with the rule on line 4.
     private func policy(_ pins: String, _ names: String) throws -> String {
@@ -25,7 +25,7 @@ struct ScreenTests {
     ) async throws -> (run: Run, subject: String) {
         var result: (Run, String)?
         try await site.serve(chain) { server in
-            let roots = words ?? ["--ca-file", site.anchors]
+            let roots = words ?? ["--ca-file", site.rootFile]
             let run = await pinctl(["check", "--policy", policy] + roots + [server.target()], variables: variables)
             result = (run, "api.test:\(server.port) via 127.0.0.1:\(server.port)")
         }
@@ -91,7 +91,7 @@ struct ScreenTests {
         let policy = try policy(
             "\"our-root\": { \"pin\": \"\(site.root.key.pin)\", \"role\": \"root\" }", "\"our-root\"")
         let (run, subject) = try await screen(
-            policy, by: [forged], ["--ca-file", company, "--system-roots"], variables: ["SSL_CERT_FILE": site.anchors])
+            policy, by: [forged], ["--ca-file", company, "--system-roots"], variables: ["SSL_CERT_FILE": site.rootFile])
         let cause =
             "  cause: the chain leads to CN=Company Inspection, which isn't an expected root, but a private CA or a "
             + "TLS-intercepting proxy: if that CA is yours (compare its certificate with the one that "
@@ -143,7 +143,7 @@ struct ScreenTests {
         let policy = try policy(
             "\"our-root\": { \"pin\": \"\(site.root.key.pin)\", \"role\": \"root\" }", "\"our-root\"")
         let (run, subject) = try await screen(
-            policy, by: [site.leaf, site.intermediate, cross], ["--ca-file", roots])
+            policy, by: site.chain + [cross], ["--ca-file", roots])
         #expect(
             run.lines == [
                 "ok*   \(subject)  matched our-root (root)",

@@ -5,12 +5,12 @@ import Testing
 /// Stapled OCSP responses, printed by `show` and evaluated by `check --revocation`.
 @Suite("Stapled OCSP responses")
 struct StapleTests {
-    let site: Site
+    let site: PinctlSite
     let leaf: TestCertificate
     let pin: String
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         // Directly below the root, so that only the leaf needs a response.
         leaf = try site.root.leaf("api.test")
         pin = try leaf.key.pin
@@ -28,7 +28,7 @@ struct StapleTests {
     }
 
     private func check(_ server: LoopbackServer, _ flags: String...) async -> Int32 {
-        await pinctl(["check", "--ca-file", site.anchors, "--pin", pin, server.target()] + flags).status
+        await pinctl(["check", "--ca-file", site.rootFile, "--pin", pin, server.target()] + flags).status
     }
 
     @Test("A revoked leaf isn't trusted with --revocation use or require, and show prints its status")
@@ -38,7 +38,7 @@ struct StapleTests {
             #expect(await check(server, "--revocation", "use") == 4)
             #expect(await check(server, "--revocation", "require") == 4)
             #expect(await check(server, "--revocation", "use", "--max-tls", "1.2") == 4)
-            let run = await pinctl("show", "--ca-file", site.anchors, server.target())
+            let run = await pinctl("show", "--ca-file", site.rootFile, server.target())
             #expect(
                 run.lines.contains { $0.hasPrefix("  stapled OCSP: revoked until 2026-11-20T01:00:00Z; ") }, "\(run)")
         }
@@ -49,13 +49,13 @@ struct StapleTests {
         try await serve(.good) { server in
             #expect(await check(server, "--revocation", "use") == 0)
             #expect(await check(server, "--revocation", "require") == 0)
-            let run = await pinctl("show", "--ca-file", site.anchors, server.target())
+            let run = await pinctl("show", "--ca-file", site.rootFile, server.target())
             #expect(run.lines.contains("  stapled OCSP: good until 2026-11-20T01:00:00Z"), "\(run)")
         }
         try await serve(nil) { server in
             #expect(await check(server, "--revocation", "use") == 0)
             #expect(await check(server, "--revocation", "require") == 4)
-            let run = await pinctl("show", "--ca-file", site.anchors, server.target())
+            let run = await pinctl("show", "--ca-file", site.rootFile, server.target())
             #expect(!run.output.contains("stapled"))
         }
     }
@@ -63,15 +63,15 @@ struct StapleTests {
     @Test("show asks for both kinds of key", arguments: ["1.2", "1.3"])
     func bothKeys(version: String) async throws {
         let other = try site.intermediate.leaf("api.test", key: try .shared(.rsa2048))
-        try await LoopbackServer(chain: [site.leaf, site.intermediate]) {
+        try await LoopbackServer(chain: site.chain) {
             $0.otherChain = [other, site.intermediate]
         }.run { server in
-            let run = await pinctl("show", "--ca-file", site.anchors, "--max-tls", version, server.target())
+            let run = await pinctl("show", "--ca-file", site.rootFile, "--max-tls", version, server.target())
             #expect(run.status == 0 && run.lines.contains { $0.hasPrefix("  also serves ") }, "\(run)")
             for pin in [try site.leaf.key.pin, try other.key.pin] { #expect(run.output.contains(pin)) }
             for (key, leaf) in [("rsa", other), ("ecdsa", site.leaf)] {
                 let pem = await pinctl(
-                    "show", "--ca-file", site.anchors, "--max-tls", version, "--keys", key, "--pem", server.target())
+                    "show", "--ca-file", site.rootFile, "--max-tls", version, "--keys", key, "--pem", server.target())
                 #expect(pem.output == leaf.pemText + site.intermediate.pemText)
             }
         }

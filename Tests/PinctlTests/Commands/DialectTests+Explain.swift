@@ -42,14 +42,14 @@ extension DialectTests {
     @Test("explain reports whether a digest is a pin, the digest of something else, or unknown")
     func digest() async throws {
         let pin = try site.leaf.key.pin
-        let good = await pinctl("explain", pin, "--in", site.chain)
-        #expect(good.lines == ["\(pin):", "  the pin of \(site.chain)[0]  CN=api.test"])
+        let good = await pinctl("explain", pin, "--in", site.chainFile)
+        #expect(good.lines == ["\(pin):", "  the pin of \(site.chainFile)[0]  CN=api.test"])
         #expect(good.status == 0)
 
         let file = site.folder.path + "/chain.pem"
         let command = "openssl x509 -in \(file) -outform der | openssl dgst -sha256 -binary | openssl base64"
         let certificate = try await shell(command).output.filter { !$0.isWhitespace }
-        let mistaken = await pinctl("explain", certificate, "--in", site.chain)
+        let mistaken = await pinctl("explain", certificate, "--in", site.chainFile)
         #expect(mistaken.lines[1].hasPrefix("  not the pin, but the SHA-256 of "))
         #expect(mistaken.lines[1].hasSuffix("write \(pin)"))
         #expect(mistaken.status == 1)
@@ -67,7 +67,7 @@ extension DialectTests {
         #expect(opened.lines.contains("  the pin of \(folder.path)/leaf.p8[0]") && opened.status == 0, "\(opened)")
         let closed = await pinctl("explain", pin, "--in", folder.path)
         #expect(closed.errors.contains("leaf.p8[0]: is an encrypted private key") && closed.status == 2)
-        let unknown = await pinctl("explain", strangePin, "--in", site.chain)
+        let unknown = await pinctl("explain", strangePin, "--in", site.chainFile)
         #expect(unknown.lines[1].contains("not a digest of the 2 keys and certificates"))
         #expect(unknown.status == 1)
     }
@@ -124,10 +124,10 @@ extension DialectTests {
                 (try site.leaf.key.pin, "the pin of api.test:\(server.port) via "),
                 (try site.root.key.pin, "the pin of the trust store, on the path of "),
             ] {
-                let run = await pinctl("explain", pin, "--in", server.target(), "--ca-file", site.anchors)
+                let run = await pinctl("explain", pin, "--in", server.target(), "--ca-file", site.rootFile)
                 #expect(run.status == 0 && run.output.contains(place), "\(run.output)\(run.errors)")
             }
-            let strange = await pinctl("explain", strangePin, "--in", server.target(), "--ca-file", site.anchors)
+            let strange = await pinctl("explain", strangePin, "--in", server.target(), "--ca-file", site.rootFile)
             #expect(strange.status == 1 && strange.output.contains("not a digest of the 3 keys"), "\(strange.output)")
         }
     }

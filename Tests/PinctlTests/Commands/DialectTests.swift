@@ -4,12 +4,12 @@ import Testing
 
 @Suite("pinctl import, export and explain")
 struct DialectTests {
-    let site: Site
+    let site: PinctlSite
     /// The rule is on line 3.
     let policy: String
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         policy = try site.folder.add(
             """
             { "version": 1, "exports": [{ "to": "okhttp", "file": "Pins.kt" }, { "to": "apple", "file": "Info.plist" }],
@@ -144,7 +144,7 @@ struct DialectTests {
             let allowed = await pinctl(words + ["--allow", "combine-changed", file])
             #expect(allowed.output.contains(strangePin.dropFirst(7)) && allowed.status == 0)
         }
-        let plan = await pinctl("plan", "--ca-file", site.anchors, "--new", site.chain, "--against", file)
+        let plan = await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--against", file)
         #expect(plan.errors.contains("are alternatives") && plan.status == 2, "\(plan.errors)")
     }
 

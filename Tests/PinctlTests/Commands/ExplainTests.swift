@@ -3,20 +3,20 @@ import Testing
 
 @Suite("pinctl explain")
 struct ExplainTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     @Test("explain checks both keys of a server, as show does, and reports which ones it asked for")
     func bothKeys() async throws {
         let rsa = try site.intermediate.leaf("api.test", key: .shared(.rsa2048))
-        let server = try LoopbackServer(chain: [site.leaf, site.intermediate]) {
+        let server = try LoopbackServer(chain: site.chain) {
             $0.otherChain = [rsa, site.intermediate]
         }
         try await server.run { server in
             func explain(_ pin: String, _ words: String...) async -> Run {
                 await pinctl(
-                    ["explain", pin, "--in", server.target(), "--ca-file", site.anchors, "--timeout=60"] + words)
+                    ["explain", pin, "--in", server.target(), "--ca-file", site.rootFile, "--timeout=60"] + words)
             }
             for key in [site.leaf.key, rsa.key] {
                 let run = await explain(try key.pin)
@@ -87,15 +87,15 @@ struct ExplainTests {
 
     @Test("Input meant for another command is answered with that command")
     func otherCommands() async throws {
-        let explained = await pinctl("explain", site.chain)
-        #expect(explained.status == 2 && explained.errors.contains("pinctl hash \(site.chain)"))
+        let explained = await pinctl("explain", site.chainFile)
+        #expect(explained.status == 2 && explained.errors.contains("pinctl hash \(site.chainFile)"))
         #expect(!explained.errors.contains("explain -"))
         let unnamed = await pinctl("explain", "api.test")
         #expect(
             unnamed.status == 2
                 && unnamed.errors.contains("so the default is /no/such/pins.jsonc: give --policy FILE, or create one"))
 
-        let linted = await pinctl("lint", site.chain)
+        let linted = await pinctl("lint", site.chainFile)
         #expect(linted.status == 2)
         #expect(linted.errors.contains("chain.pem: contains certificates or keys: lint reads policies"))
         #expect(linted.output == "1 linted: errors 1, warnings 0\n")

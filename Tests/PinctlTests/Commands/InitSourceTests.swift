@@ -4,12 +4,12 @@ import Testing
 
 @Suite("pinctl init --from and --into")
 struct InitSourceTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     private func initialize(_ words: String...) async -> Run {
-        await pinctl(["init", "--ca-file", site.anchors] + words)
+        await pinctl(["init", "--ca-file", site.rootFile] + words)
     }
 
     @Test("init --from makes a policy from certificates offline, for the leaf's hostnames or for --host")
@@ -18,7 +18,7 @@ struct InitSourceTests {
         let run = await initialize("--from", chain)
         #expect(run.status == 0)
         #expect(run.output.contains("\"host\": \"api.test\""))
-        for certificate in [site.leaf, site.intermediate, site.root] {
+        for certificate in site.chain + [site.root] {
             #expect(run.output.contains(try certificate.key.pin))
         }
         let wild = try site.intermediate.leaf("*.shop.test")
@@ -78,7 +78,7 @@ struct InitSourceTests {
         let isStrict = name.hasSuffix(".json")
         if isStrict, text.contains("/*") { return }
         let file = try site.folder.add(text, name: name)
-        let run = await pinctl("init", "--ca-file", site.anchors, "--from", site.chain, "--into", file)
+        let run = await pinctl("init", "--ca-file", site.rootFile, "--from", site.chainFile, "--into", file)
         #expect(run.errors == "")
         #expect(run.lines == ["added 1 rule to \(file)"])
         let result = try String(contentsOfFile: file, encoding: .utf8)
@@ -98,7 +98,7 @@ struct InitSourceTests {
         #expect(lint.lines.contains { $0.contains("P020") })
         #expect(!lint.output.contains("P005"))
 
-        let again = await pinctl("init", "--ca-file", site.anchors, "--from", site.chain, "--into", file)
+        let again = await pinctl("init", "--ca-file", site.rootFile, "--from", site.chainFile, "--into", file)
         #expect(again.errors.contains("a rule for api.test:443 already exists here: change it"))
         #expect(again.errors.hasPrefix("pinctl: \(file):"))
         #expect(again.status == 2)
@@ -109,11 +109,11 @@ struct InitSourceTests {
     func untouched() async throws {
         let text = "{ \"version\": 1, \"domains\": [{ \"host\": \"www.test\", \"pins\": [\"\(strangePin)\"] }] }"
         let file = try site.folder.add(text, name: "p.jsonc")
-        #expect(await pinctl("init", "--from", site.chain, "--into", file).status == 4)
-        #expect(await initialize("--from", site.chain, "--into", file, "-o", "x").status == 2)
+        #expect(await pinctl("init", "--from", site.chainFile, "--into", file).status == 4)
+        #expect(await initialize("--from", site.chainFile, "--into", file, "-o", "x").status == 2)
         #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
-        #expect(await initialize("--from", site.chain, "--into", "/no/such").status == 2)
+        #expect(await initialize("--from", site.chainFile, "--into", "/no/such").status == 2)
         let broken = try site.folder.add("{ \"version\": 1 ", name: "broken.jsonc")
-        #expect(await initialize("--from", site.chain, "--into", broken).status == 2)
+        #expect(await initialize("--from", site.chainFile, "--into", broken).status == 2)
     }
 }

@@ -4,12 +4,12 @@ import Testing
 
 @Suite("pinctl init and lint")
 struct InitTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     private func initialize(_ words: String...) async -> Run {
-        await pinctl(["init", "--ca-file", site.anchors] + words)
+        await pinctl(["init", "--ca-file", site.rootFile] + words)
     }
 
     @Test("init writes a policy that check passes, and that lint rejects until the backup slot is filled")
@@ -25,16 +25,16 @@ struct InitTests {
 
             let printed = await initialize(server.target())
             #expect(printed.output.contains("\"check\": { \"targets\": [\"\(server.target())\"] },"))
-            #expect(await pinctl("check", "--ca-file", site.anchors, "--policy", file).status == 0)
+            #expect(await pinctl("check", "--ca-file", site.rootFile, "--policy", file).status == 0)
             #expect(printed.output == (try String(contentsOfFile: file, encoding: .utf8)))
-            for certificate in [site.leaf, site.intermediate, site.root] {
+            for certificate in site.chain + [site.root] {
                 #expect(printed.output.contains(try certificate.key.pin))
             }
             let json = await initialize(server.target(), "--json")
             let document = try json.decoded(as: Document.self)
             #expect(document.results[0].policy == printed.output)
 
-            let checked = await pinctl("check", "--ca-file", site.anchors, "--policy", file, server.target())
+            let checked = await pinctl("check", "--ca-file", site.rootFile, "--policy", file, server.target())
             #expect(
                 checked.lines[0].contains(
                     "matched api.test-leaf (leaf), test-intermediate (intermediate), test-root (root)"))

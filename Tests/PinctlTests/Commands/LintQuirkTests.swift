@@ -6,9 +6,9 @@ import Testing
 /// Files of other systems that don't pin, or reject every server, for a reason that is easy to miss (GA2, XI3).
 @Suite("pinctl lint on files that don't pin")
 struct LintQuirkTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     /// A file with a quirk, the finding that lint reports for it, and the same file without the quirk.
     struct Row: Sendable, CustomTestStringConvertible {

@@ -4,9 +4,9 @@ import Testing
 
 @Suite("pinctl lint")
 struct LintTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     struct Document: Decodable {
         struct Result: Decodable {

@@ -4,9 +4,9 @@ import Testing
 
 @Suite("pinctl show")
 struct ShowTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     struct Document: Decodable {
         struct Row: Decodable {
@@ -31,7 +31,7 @@ struct ShowTests {
     @Test("show prints a chain from leaf to root, whatever the order of the file")
     func order() async throws {
         let file = try site.folder.add(site.root.pemText + site.intermediate.pemText + site.leaf.pemText, name: "c.pem")
-        let run = await pinctl("show", "--ca-file", site.anchors, file)
+        let run = await pinctl("show", "--ca-file", site.rootFile, file)
         #expect(run.lines[0] == "\(file)  3 certificates  trusted  hostname not checked (give --host)")
         let rows = run.lines.filter { $0.contains("sha256/") }
         #expect(rows.map { $0.split(separator: " ")[0] } == ["leaf", "intermediate", "root"])
@@ -45,14 +45,14 @@ struct ShowTests {
 
     @Test("The chain of a file is checked for a hostname only with --host")
     func host() async throws {
-        #expect(await pinctl("show", "--ca-file", site.anchors, "--host", "api.test", site.chain).status == 0)
-        let wrong = await pinctl("show", "--ca-file", site.anchors, "--host", "www.test", site.chain)
+        #expect(await pinctl("show", "--ca-file", site.rootFile, "--host", "api.test", site.chainFile).status == 0)
+        let wrong = await pinctl("show", "--ca-file", site.rootFile, "--host", "www.test", site.chainFile)
         #expect(wrong.lines[0].hasSuffix("not trusted [name-mismatch]  not for www.test"))
         // The path that exists for the other hostname is printed anyway.
         #expect(wrong.lines.contains { $0.contains("  root ") && $0.contains("store") })
         #expect(wrong.status == 4)
         let unknown = await pinctl(
-            "show", "--ca-file", try site.folder.add(TestCertificate.root("Other").pemText), site.chain)
+            "show", "--ca-file", try site.folder.add(TestCertificate.root("Other").pemText), site.chainFile)
         #expect(unknown.lines[0].contains("not trusted [unknown-issuer]"))
         #expect(unknown.status == 0)
     }
@@ -73,13 +73,13 @@ struct ShowTests {
     @Test("show prints a server's chain and the source of each certificate")
     func server() async throws {
         try await site.serve { server in
-            let run = await pinctl("show", "--ca-file", site.anchors, server.target())
+            let run = await pinctl("show", "--ca-file", site.rootFile, server.target())
             #expect(run.lines[0].contains("  TLSv1.3  EC P-256 key  trusted  hostname ok"))
             let rows = run.lines.filter { $0.contains("sha256/") }
             #expect(rows.map { $0.contains(" served ") } == [true, true, false])
             #expect(rows.last?.contains(" store ") == true)
             #expect(run.status == 0)
-            let wrong = await pinctl("show", "--ca-file", site.anchors, server.target("www.test"))
+            let wrong = await pinctl("show", "--ca-file", site.rootFile, server.target("www.test"))
             #expect(wrong.lines[0].hasSuffix("not trusted [name-mismatch]  hostname mismatch"))
             #expect(wrong.status == 4)
             let json = try await pinctl("show", "--json", server.target()).decoded(as: Document.self)
@@ -110,7 +110,7 @@ struct ShowTests {
         let folder = try TestFolder()
         try await site.serve { server in
             for form in [[], ["--der"]] {
-                let words = ["show", "--ca-file", site.anchors, "--save", folder.path, "--keys", "ecdsa"] + form
+                let words = ["show", "--ca-file", site.rootFile, "--save", folder.path, "--keys", "ecdsa"] + form
                 #expect(await pinctl(words + [server.target()]).status == 0)
                 #expect(await pinctl(words + [server.target()]).status == 0)
             }
@@ -124,10 +124,10 @@ struct ShowTests {
         #expect(FileManager.default.fileExists(atPath: folder.path + "/_..%2f-x y;.pem_0.pem") == false)
         #expect(FileManager.default.fileExists(atPath: folder.path + "/_.._2f-x_y_.pem_0.pem"))
         _ = try folder.add("mine", name: "chain.pem_0.pem")
-        let run = await pinctl("show", "--save", folder.path, site.chain)
+        let run = await pinctl("show", "--save", folder.path, site.chainFile)
         #expect(run.errors.contains("chain.pem_0.pem: already exists"))
         #expect(run.status == 2)
-        #expect(await pinctl("show", "--save", "/no/such", site.chain).status == 2)
+        #expect(await pinctl("show", "--save", "/no/such", site.chainFile).status == 2)
     }
 
     @Test("An operand that could be a file or a server is rejected with both spellings")
@@ -146,19 +146,19 @@ struct ShowTests {
     func others() async throws {
         let request = try TestSigningRequest("csr.test", key: site.leaf.key)
         let file = try site.folder.add(site.leaf.pemText + request.pemText + (try site.leaf.key.privateKeyPEM))
-        let run = await pinctl("show", "--ca-file", site.anchors, file)
+        let run = await pinctl("show", "--ca-file", site.rootFile, file)
         #expect(run.lines[0].contains("  1 certificate, 1 CSR, 1 private key  "))
         #expect(run.lines.filter { $0.contains((try? site.leaf.key.pin) ?? "-") }.count == 3)
         let bundle = try site.folder.add(site.root.pemText + TestCertificate.root("Other").pemText)
         #expect(await pinctl("show", bundle).lines[0].hasSuffix("2 certificates  no single chain, so not verified"))
         // A CA certificate has no hostname, and isn't checked as a leaf unless --host is given.
-        let root = await pinctl("show", "--ca-file", site.anchors, site.anchors)
+        let root = await pinctl("show", "--ca-file", site.rootFile, site.rootFile)
         #expect(root.status == 0)
         #expect(root.lines[0].hasSuffix("root.pem  1 certificate  no leaf, so not verified (give --host)"))
         #expect(root.lines[1].hasPrefix("  root   ") && root.lines[1].hasSuffix(", in the store"), "\(root.lines)")
-        let issuer = await pinctl("show", "--ca-file", site.anchors, try site.folder.add(site.intermediate.pemText))
+        let issuer = await pinctl("show", "--ca-file", site.rootFile, try site.folder.add(site.intermediate.pemText))
         #expect(issuer.lines[1].hasPrefix("  ca   ") && !issuer.output.contains("in the store"), "\(issuer.lines)")
-        let asked = await pinctl("show", "--ca-file", site.anchors, "--host", "api.test", site.anchors)
+        let asked = await pinctl("show", "--ca-file", site.rootFile, "--host", "api.test", site.rootFile)
         #expect(asked.status == 4 && asked.lines[0].contains("not trusted ["))
         let broken = try site.folder.add(site.leaf.pemText + site.root.pemText.replacing("\nMII", with: "\n!II"))
         let told = await pinctl("show", "--json", broken)

@@ -6,11 +6,11 @@ import Testing
 /// An Info.plist with TrustKit's configuration and NSPinnedDomains has two policies, and the app enforces both.
 @Suite("pinctl with both policies of an Info.plist")
 struct TwoPoliciesTests {
-    let site: Site
+    let site: PinctlSite
     let file: String
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         file = try site.folder.add(
             Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [site.leaf.key.pin]), name: "Info.plist")
     }
@@ -106,7 +106,7 @@ struct TwoPoliciesTests {
     func plan() async throws {
         func verdicts(_ words: String...) async throws -> [String] {
             let run = await pinctl(
-                ["plan", "--ca-file", site.anchors, "--new", site.chain, "--against", file, "--json"] + words)
+                ["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--against", file, "--json"] + words)
             return try run.decoded(as: PlanDocument.self).results.map { "\($0.release ?? "") \($0.verdict ?? "")" }
         }
         #expect(
@@ -115,14 +115,14 @@ struct TwoPoliciesTests {
         let renewed = try site.intermediate.leaf("api.test")
         let chain = try site.folder.add(renewed.pemText + site.intermediate.pemText)
         let run = await pinctl(
-            "plan", "--ca-file", site.anchors, "--new", chain, "--against", file, "--share", "\(file)=40%")
+            "plan", "--ca-file", site.rootFile, "--new", chain, "--against", file, "--share", "\(file)=40%")
         #expect(run.lines.contains { $0.hasPrefix("BREAKS  ") && $0.contains("\(file) (NSPinnedDomains)") })
         #expect(run.lines.contains { $0.contains("40 % of users have a release that breaks") }, "\(run.output)")
         #expect(run.status == 1)
         // The users of a file with two policies are counted once.
         let stranger = try TestCertificate.root("Strange").leaf("api.test")
         let both = await pinctl(
-            "plan", "--ca-file", site.anchors, "--new", try site.folder.add(stranger.pemText), "--against", file,
+            "plan", "--ca-file", site.rootFile, "--new", try site.folder.add(stranger.pemText), "--against", file,
             "--share", "\(file)=60%")
         #expect(!both.output.contains("120 %"))
     }

@@ -5,12 +5,12 @@ import Testing
 
 @Suite("pinctl verify")
 struct VerifyTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     private func verify(_ words: String...) async -> Run {
-        await pinctl(["verify", site.chain, "--ca-file", site.anchors] + words)
+        await pinctl(["verify", site.chainFile, "--ca-file", site.rootFile] + words)
     }
 
     @Test("verify prints ok, then the path from leaf to root with the source of each certificate")
@@ -29,9 +29,9 @@ struct VerifyTests {
 
     @Test("A warning about the list of public suffixes is printed once and changes no verdict")
     func suffixWarning() async throws {
-        let stores = ["a", "b"].flatMap { ["--store", "\($0)=\(site.anchors)"] }
+        let stores = ["a", "b"].flatMap { ["--store", "\($0)=\(site.rootFile)"] }
         for format in [[], ["--json"], ["--quiet"]] {
-            let words = ["verify", site.chain, "--host", "api.test"] + stores + format
+            let words = ["verify", site.chainFile, "--host", "api.test"] + stores + format
             let silent = await pinctl(words)
             let run = await pinctl(words, suffixWarning: { $0 == testTime ? "old: install a newer one" : nil })
             #expect(silent.errors == "")
@@ -122,7 +122,7 @@ struct VerifyTests {
     func strict() async throws {
         let leaf = try site.intermediate.leaf("api.test") { $0.serial = [0] }
         let file = try site.folder.add(leaf.pemText + site.intermediate.pemText, name: "zero.pem")
-        let words = ["verify", file, "--host", "api.test", "--ca-file", site.anchors]
+        let words = ["verify", file, "--host", "api.test", "--ca-file", site.rootFile]
         #expect(await pinctl(words).status == 0)
         #expect(await pinctl(words + ["--profile", "default"]).status == 0)
         let strict = await pinctl(words + ["--profile=strict"])
@@ -139,7 +139,7 @@ struct VerifyTests {
     @Test("verify uses every named store, and fails if one of them doesn't trust the chain")
     func stores() async throws {
         let stranger = try site.folder.add(try TestCertificate.root("Stranger").pemText, name: "stranger.pem")
-        let words = ["verify", site.chain, "--host", "api.test", "--store", "old=\(site.anchors)"]
+        let words = ["verify", site.chainFile, "--host", "api.test", "--store", "old=\(site.rootFile)"]
         let both = await pinctl(words + ["--store", "new=\(stranger)", "--json"])
         #expect(both.output.contains(#""store":"old","verdict":"ok""#))
         #expect(
@@ -159,7 +159,7 @@ struct VerifyTests {
         // The CRLs are made for the middle of the certificates' validity.
         let time = ["--host", "api.test", "--at", "2027-01-15"]
         func run(_ words: String...) async -> Run {
-            await pinctl(["verify", site.chain, "--ca-file", site.anchors] + time + words)
+            await pinctl(["verify", site.chainFile, "--ca-file", site.rootFile] + time + words)
         }
         let rootList = try site.folder.add(try site.root.revocationList(), name: "root.crl")
         let good = try site.folder.add(try site.intermediate.revocationList(), name: "good.crl")
@@ -185,7 +185,7 @@ struct VerifyTests {
         #expect(
             await run("--ocsp", replayed).lines[0].hasSuffix(
                 "the stapled OCSP response has no expiry date: have its issuer set nextUpdate"))
-        #expect(await run("--crl", site.chain).status == 2)
+        #expect(await run("--crl", site.chainFile).status == 2)
         let broken = try site.folder.add(
             "-----BEGIN X509 CRL-----\nMAMCAQU=\n-----END X509 CRL-----\n", name: "broken.crl")
         #expect(
@@ -201,7 +201,7 @@ struct VerifyTests {
         }
         let file = try site.folder.add(
             site.leaf.pemText + late.pemText + site.intermediate.pemText, name: "crossed.pem")
-        let run = await pinctl("verify", file, "--host", "api.test", "--ca-file", site.anchors, "-v")
+        let run = await pinctl("verify", file, "--host", "api.test", "--ca-file", site.rootFile, "-v")
         #expect(run.status == 0)
         #expect(run.lines.contains("  tried  api.test < Test Intermediate < Test Root  valid"))
         #expect(
@@ -211,7 +211,7 @@ struct VerifyTests {
                         + "expired")
             })
         let json = await pinctl(
-            "verify", file, "--host", "api.test", "--ca-file", site.anchors, "--verbose", "--json")
+            "verify", file, "--host", "api.test", "--ca-file", site.rootFile, "--verbose", "--json")
         #expect(json.output.contains(##""tried":[{"valid":true,"path":["api.test","Test Intermediate","Test Root"]}"##))
         #expect(json.output.contains(##""rule":"expired","depth":1,"##))
     }
@@ -231,7 +231,7 @@ struct VerifyTests {
     func broken() async throws {
         let broken = try site.folder.add(
             site.leaf.pemText + site.intermediate.pemText.replacing("\nMII", with: "\n!II"), name: "broken.pem")
-        let run = await pinctl("verify", broken, "--host", "api.test", "--ca-file", site.anchors)
+        let run = await pinctl("verify", broken, "--host", "api.test", "--ca-file", site.rootFile)
         #expect(run.output == "")
         #expect(run.errors.contains("broken.pem:"))
         #expect(run.status == 2)
@@ -270,7 +270,7 @@ struct VerifyTests {
             (["--host", "api.test"], "ok", Int32(0)), (["--host", "api.test", "--pin", strangePin], "pin_mismatch", 1),
             (["--host", "www.test"], "name_mismatch", 4),
         ] {
-            let run = await pinctl(["verify", site.chain, "--json", "--ca-file", site.anchors] + words)
+            let run = await pinctl(["verify", site.chainFile, "--json", "--ca-file", site.rootFile] + words)
             let document = try run.decoded(as: Document.self)
             #expect(document.schema == "pinctl.verify/1")
             #expect(document.results.map(\.verdict) == [verdict])
@@ -291,7 +291,7 @@ struct VerifyTests {
 
     @Test("An empty --host is rejected with what to give")
     func emptyHost() async {
-        let run = await pinctl("verify", site.chain, "--ca-file", site.anchors, "--host", "")
+        let run = await pinctl("verify", site.chainFile, "--ca-file", site.rootFile, "--host", "")
         #expect(run.errors == "pinctl: --host: empty hostname: use a DNS name or an IP address\n")
         #expect(run.status == 2)
     }

@@ -29,8 +29,8 @@ struct ColorTests {
 
     @Test("Only verdicts are colored, on a terminal or on request", arguments: rows)
     func verdict(row: Row) async throws {
-        let site = try Site()
-        let words = ["verify", site.chain, "--ca-file", site.anchors, "--host", "www.test"] + row.flags
+        let site = try PinctlSite()
+        let words = ["verify", site.chainFile, "--ca-file", site.rootFile, "--host", "www.test"] + row.flags
         let plain = await pinctl(words + (row.flags.contains { $0.hasPrefix("--color") } ? [] : ["--color=never"]))
         let run = await pinctl(
             words, variables: row.variables, terminal: Terminal(columns: row.isTerminal ? 100 : nil))
@@ -54,7 +54,7 @@ struct ColorTests {
 
     @Test("lint colors the severity of a finding")
     func lint() async throws {
-        let site = try Site()
+        let site = try PinctlSite()
         let file = try site.policy("\"\(strangePin)\"", rule: "\"x-backup-slot\": \"none\",")
         let run = await pinctl("lint", "--color=always", file)
         #expect(run.output.contains(": \u{1B}[1;31merror\u{1B}[0m[P020] "))

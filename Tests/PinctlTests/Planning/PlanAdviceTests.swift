@@ -3,14 +3,14 @@ import Testing
 
 @Suite("pinctl plan, advice on removing keys")
 struct PlanAdviceTests {
-    let site: Site
+    let site: PinctlSite
     let spare: TestKey
     /// A chain with another key under another root, and a file with both roots.
     let moved: String
     let roots: String
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         spare = try TestKey()
         let stranger = try TestCertificate.root("Other Root")
         moved = try site.folder.add(stranger.leaf("api.test").pemText + stranger.pemText)
@@ -38,7 +38,7 @@ struct PlanAdviceTests {
     @Test("A backup, and any other unused pin, is kept until the releases that pin it are retired")
     func spares() async throws {
         let (one, two) = (try policy(), try policy(besides: "\"\(strangePin)\""))
-        let run = await plan("--new", site.chain, "--current", site.chain, "--against", one, "--against", two)
+        let run = await plan("--new", site.chainFile, "--current", site.chainFile, "--against", one, "--against", two)
         #expect(run.status == 0)
         #expect(moment("spare", run) == "when \(one), \(two) are retired (a backup for api.test)")
         #expect(moment("mine", run) == "when \(one), \(two) are retired (api.test)")
@@ -49,7 +49,7 @@ struct PlanAdviceTests {
     @Test("A key that would save a breaking release is listed as its way back")
     func wayBack() async throws {
         let file = try policy()
-        let words = ["plan", "--ca-file", roots, "--new", moved, "--current", site.chain, "--against", file]
+        let words = ["plan", "--ca-file", roots, "--new", moved, "--current", site.chainFile, "--against", file]
         let run = await pinctl(words)
         #expect(run.status == 1)
         #expect(run.output.contains("if the leaf uses key mine or spare"))
@@ -73,7 +73,7 @@ struct PlanAdviceTests {
     @Test("If the new chain isn't trusted, plan doesn't advise removing any key")
     func untrusted() async throws {
         let alone = try site.folder.add(TestCertificate.root("X").leaf("api.test").pemText)
-        let run = await plan("--new", alone, "--current", site.chain, "--against", try policy())
+        let run = await plan("--new", alone, "--current", site.chainFile, "--against", try policy())
         #expect(run.status == 4)
         #expect(run.lines.last?.hasPrefix("keep every key: a chain isn't trusted (api.test)") == true)
         #expect(moment("mine", run) == nil)
@@ -86,7 +86,7 @@ struct PlanAdviceTests {
         let pins = ["\"\(strangePin)\"", "\"\(try site.root.key.pin)\""]
         _ = try site.folder.add(policyText([("api.test", pins)]), name: "old")
         let next = try policy(#""releases": ["old"],"#, besides: pins[0], pins[1])
-        let run = await plan("--new", site.chain, "--current", site.chain, "--policy", next)
+        let run = await plan("--new", site.chainFile, "--current", site.chainFile, "--policy", next)
         let old = "\(site.folder.path)/old"
         #expect(
             moment(strangePin, run)

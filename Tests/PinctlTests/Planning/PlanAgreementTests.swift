@@ -11,7 +11,7 @@ import Testing
 /// decision that the file's own system makes on the same chain.
 @Suite("GA1: plan agrees with what shipped apps decide")
 struct PlanAgreementTests {
-    private let site: Site
+    private let site: PinctlSite
     /// A public root in addition to the site's.
     private let other: TestCertificate
     private let chains: [(name: String, certificates: [TestCertificate])]
@@ -26,13 +26,13 @@ struct PlanAgreementTests {
     private static let unlimited = #"<certificates src="system" overridePins="true" />"#
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         other = try TestCertificate.root("Other Root")
         let next = try site.root.intermediate("Next Intermediate")
         let crossSigned = try other.crossSign(site.root)
         let key = site.leaf.key
         chains = [
-            ("same", [site.leaf, site.intermediate]),
+            ("same", site.chain),
             (
                 "all names",
                 [try site.intermediate.leaf("api.test", "www.test", "*.www.test", key: key), site.intermediate]
@@ -40,7 +40,7 @@ struct PlanAgreementTests {
             ("new key", [try site.intermediate.leaf("api.test"), site.intermediate]),
             ("new intermediate", [try next.leaf("api.test", key: key), next]),
             ("new root", [try other.leaf("api.test")]),
-            ("cross-signed", [site.leaf, site.intermediate, crossSigned]),
+            ("cross-signed", site.chain + [crossSigned]),
             ("not trusted", [try TestCertificate.root("Unknown").leaf("api.test", key: key)]),
         ]
         let anchors = [site.root, other]

@@ -5,11 +5,11 @@ import Testing
 /// New certificates that lack a name of the old one, which is an outage that pins don't explain.
 @Suite("pinctl plan, names of the new certificate")
 struct PlanNameTests {
-    let site: Site
+    let site: PinctlSite
     private let policy: String
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         let pin = "\"\(try site.root.key.pin)\""
         policy = try site.folder.add(
             policyText(["api.test", "pay.test", "www.test"].map { ($0, [pin]) }), name: "pins.jsonc")
@@ -20,7 +20,7 @@ struct PlanNameTests {
         return try site.folder.add(leaf.pemText + site.intermediate.pemText)
     }
 
-    private func plan(_ words: String...) async -> Run { await pinctl(["plan", "--ca-file", site.anchors] + words) }
+    private func plan(_ words: String...) async -> Run { await pinctl(["plan", "--ca-file", site.rootFile] + words) }
 
     private func verdicts(_ run: Run) throws -> [String] {
         try run.decoded(as: PlanDocument.self).results.map { "\($0.host ?? "") \($0.verdict ?? "")" }
@@ -46,7 +46,7 @@ struct PlanNameTests {
         for words in [
             ["--new", try chain("api.test", "pay.test", "www.test")], ["--new", new, "--new", try chain("www.test")],
         ] {
-            #expect(await pinctl(["plan", "--ca-file", site.anchors, "--against", policy] + words).status == 0)
+            #expect(await pinctl(["plan", "--ca-file", site.rootFile, "--against", policy] + words).status == 0)
         }
         #expect(await plan("--new", new, "--against", policy, "--host", "api.test", "--host", "pay.test").status == 0)
         let named = await plan("--new", new, "--against", policy, "--host", "www.test")
@@ -101,10 +101,10 @@ struct PlanNameTests {
             { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try site.root.key.pin)"] },
               { "host": "cdn.test", "mode": "off", "pins": ["\(strangePin)"] }] }
             """)
-        let run = await plan("--new", site.chain, "--against", off, "--json")
+        let run = await plan("--new", site.chainFile, "--against", off, "--json")
         #expect(try verdicts(run) == ["api.test survives_only"])
         #expect(run.status == 0)
-        let both = await plan("--new", site.chain, "--against", off, "--against", policy, "--json")
+        let both = await plan("--new", site.chainFile, "--against", off, "--against", policy, "--json")
         #expect(
             try verdicts(both) == [
                 "api.test survives_only", "pay.test no_pins", "www.test no_pins", "api.test survives_only",

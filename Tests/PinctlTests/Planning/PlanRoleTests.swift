@@ -6,13 +6,13 @@ import Testing
 /// Every comparison of a pin's role in a plan has a row that fails if the role is ignored there.
 @Suite("pinctl plan, roles of pins")
 struct PlanRoleTests {
-    let site: Site
+    let site: PinctlSite
     /// A key for which no certificate has been issued yet.
     private let key: TestKey
     private let publicKey: String
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         key = try TestKey()
         publicKey = try site.folder.add(key.publicKeyPEM, name: "new.pub")
     }
@@ -41,7 +41,7 @@ struct PlanRoleTests {
     }
 
     private func plan(_ new: String, _ release: String, _ words: String...) async -> Run {
-        await pinctl(["plan", "--ca-file", site.anchors, "--new", new, "--against", release] + words)
+        await pinctl(["plan", "--ca-file", site.rootFile, "--new", new, "--against", release] + words)
     }
 
     private func verdict(_ new: String, _ release: String) async throws -> String? {
@@ -105,7 +105,7 @@ struct PlanRoleTests {
             ("root", "intermediate", false),
         ])
     func inChain(name: String, role: String, survives: Bool) async throws {
-        let run = await plan(site.chain, try release([(name, role), ("strange", "any")]))
+        let run = await plan(site.chainFile, try release([(name, role), ("strange", "any")]))
         #expect(run.status == (survives ? 0 : 1))
         #expect(run.output.contains("survives only by \(name)-\(role) (") == survives, "\(run.output)")
     }
@@ -140,7 +140,7 @@ struct PlanRoleTests {
         let pins = [("leaf", "leaf"), ("root", "root")]
         let (leaf, root) = (try site.leaf.key.pin, try site.root.key.pin)
         for (require, expected) in [([], []), (["leaf", "root"], [leaf, root]), (["root"], [root])] {
-            let run = await plan(site.chain, try release(pins, require: require), "--json")
+            let run = await plan(site.chainFile, try release(pins, require: require), "--json")
             #expect(try run.decoded(as: PlanDocument.self).results.first?.needs == expected)
         }
     }

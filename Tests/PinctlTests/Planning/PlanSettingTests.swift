@@ -7,12 +7,12 @@ import Testing
 /// Settings other than pins that decide whether the pins count: `plan` treats them as the shipped app does.
 @Suite("pinctl plan, settings that turn pins off")
 struct PlanSettingTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     private func plan(_ words: String...) async -> Run {
-        await pinctl(["plan", "--ca-file", site.anchors, "--new", site.chain] + words)
+        await pinctl(["plan", "--ca-file", site.rootFile, "--new", site.chainFile] + words)
     }
 
     /// A network security config with these elements as trust anchors.
@@ -99,7 +99,8 @@ struct PlanSettingTests {
         #expect(plain.status == 1 && !plain.output.contains("localAnchorsBypassPins"))
         // Roots in the clients' system store aren't local there.
         let store = await pinctl(
-            "plan", "--store", "clients=\(site.anchors)", "--new", site.chain, "--against", try policy(strangePin, true)
+            "plan", "--store", "clients=\(site.rootFile)", "--new", site.chainFile, "--against",
+            try policy(strangePin, true)
         )
         #expect(store.status == 1)
         #expect(store.output.contains("no pin matches the new chain; \(remark)"), "\(store.output)")

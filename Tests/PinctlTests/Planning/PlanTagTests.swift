@@ -7,11 +7,11 @@ import Testing
 /// Releases that are tags of real repositories, made here with the installed git. Without git, the suite is skipped.
 @Suite("pinctl plan, against tags", .enabled(if: TestCommand.isPresent("git", "--version")))
 struct PlanTagTests {
-    let site: Site
+    let site: PinctlSite
     let repository: String
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         repository = site.folder.path + "/repository"
         try git("init", "-q", repository)
         try write("pins/pins.jsonc", policyText([("api.test", ["\"\(strangePin)\""])]))
@@ -46,8 +46,8 @@ struct PlanTagTests {
 
     private func plan(_ source: String, in folder: String? = nil, _ words: String...) async -> Run {
         await pinctl(
-            ["plan", "--ca-file", site.anchors, "--new", site.chain, "--repository", folder ?? repository, "--against"]
-                + [source] + words, variables: ["PATH": path, "HOME": site.folder.path])
+            ["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", folder ?? repository]
+                + ["--against", source] + words, variables: ["PATH": path, "HOME": site.folder.path])
     }
 
     private var path: String { ProcessInfo.processInfo.environment["PATH"] ?? "" }
@@ -195,7 +195,7 @@ struct PlanTagTests {
         let words = sources.flatMap { ["--against", $0] }
         let file = try site.policy("\"\(strangePin)\"")
         let run = await pinctl(
-            ["plan", "--ca-file", site.anchors, "--new", site.chain, "--repository", repository, "--json"]
+            ["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", repository, "--json"]
                 + words + ["--against", file, "--against", file, "--share", "v6.0:other.jsonc (2)=7%"],
             variables: ["PATH": path, "HOME": site.folder.path])
         #expect(
@@ -251,7 +251,7 @@ struct PlanTagTests {
         #expect(bare.status == 2)
         #expect(bare.errors.contains("/ is in no repository that git can read"))
         let missing = await pinctl(
-            ["plan", "--new", site.chain, "--against", "git:v*:x"], variables: ["PATH": ".:\(site.folder.path)"])
+            ["plan", "--new", site.chainFile, "--against", "git:v*:x"], variables: ["PATH": ".:\(site.folder.path)"])
         #expect(missing.status == 2)
         #expect(missing.errors.contains("the program git is in no folder of PATH: install it"))
     }
@@ -339,7 +339,7 @@ struct PlanTagTests {
         let leaf = try site.intermediate.issue(.server(hosts))
         let chain = try site.folder.add(leaf.pemText + site.intermediate.pemText)
         let run = await pinctl(
-            ["plan", "--ca-file", site.anchors, "--new", chain, "--repository", repository, "--against"]
+            ["plan", "--ca-file", site.rootFile, "--new", chain, "--repository", repository, "--against"]
                 + ["git:m*:many.jsonc", "--quiet"], variables: ["PATH": path])
         #expect(run.status == 1)
         #expect(run.errors == "")

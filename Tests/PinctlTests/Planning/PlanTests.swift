@@ -5,13 +5,13 @@ import Testing
 
 @Suite("pinctl plan")
 struct PlanTests {
-    let site: Site
+    let site: PinctlSite
     let stranger: TestCertificate
     /// A chain of other keys under the same root.
     let renewed: String
 
     init() throws {
-        site = try Site()
+        site = try PinctlSite()
         stranger = try TestCertificate.root("Other Root")
         let next = try site.root.intermediate("Next Intermediate")
         let leaf = try next.leaf("api.test", "pay.test")
@@ -26,7 +26,7 @@ struct PlanTests {
     }
 
     private func plan(_ words: String...) async -> Run {
-        await pinctl(["plan", "--ca-file", site.anchors] + words)
+        await pinctl(["plan", "--ca-file", site.rootFile] + words)
     }
 
     private func pin(_ certificate: TestCertificate) throws -> String { "\"\(try certificate.key.pin)\"" }
@@ -105,7 +105,7 @@ struct PlanTests {
             { "version": 1, "domains": [{ "host": "pay.test", "pins": [
               { "pin": \(try pin(site.leaf)), "role": "leaf" }, { "pin": "\(strangePin)", "role": "leaf" }] }] }
             """, name: "b")
-        let run = await plan("--new", request, "--current", site.chain, "--against", file, "--against", leafOnly)
+        let run = await plan("--new", request, "--current", site.chainFile, "--against", file, "--against", leafOnly)
         #expect(run.errors == "")
         #expect(run.status == 1)
         #expect(run.output.contains("depends      \(file)  pay.test  survives only if issued under CN=Test Root"))
@@ -130,9 +130,9 @@ struct PlanTests {
         let rsa = try site.intermediate.leaf("api.test", key: .shared(.rsa2048))
         let chain = try site.folder.add(rsa.pemText + site.intermediate.pemText)
         let file = try release("a", [("api.test", [pin(site.leaf), "\"\(strangePin)\""])])
-        let one = await plan("--new", site.chain, "--against", file)
+        let one = await plan("--new", site.chainFile, "--against", file)
         #expect(one.status == 0)
-        let both = await plan("--new", site.chain, "--new", chain, "--against", file)
+        let both = await plan("--new", site.chainFile, "--new", chain, "--against", file)
         #expect(both.status == 1)
         #expect(both.output.contains("no pin matches the new chain with \(chain); the others survive"))
     }
@@ -144,11 +144,11 @@ struct PlanTests {
         let other = try site.folder.add(stranger.pemText)
         let file = try release("a", [("api.test", [pin(stranger), "\"\(strangePin)\""])])
         let words = ["plan", "--new", chain, "--against", file]
-        let both = await pinctl(words + ["--store", "new=\(site.anchors)", "--store", "old=\(other)"])
+        let both = await pinctl(words + ["--store", "new=\(site.rootFile)", "--store", "old=\(other)"])
         #expect(both.status == 1)
         #expect(both.output.contains("no pin matches the new chain under new with \(chain); the others survive"))
         // One store with both roots: this project's clients find the path that matches, other systems may not.
-        let mixed = ["--store", "all=\(site.anchors)", "--store", "all=\(other)"]
+        let mixed = ["--store", "all=\(site.rootFile)", "--store", "all=\(other)"]
         let own = await pinctl(words + mixed)
         #expect(own.status == 0)
         #expect(own.output.contains("survives only by the path to Other Root, which its clients find"))
@@ -175,21 +175,21 @@ struct PlanTests {
     func ends() async throws {
         let rule = #""expires": "2027-01-31", "onExpiry": "fail","#
         let file = try site.policy("\(try pin(site.root)), \"\(strangePin)\"", rule: rule)
-        let fine = await plan("--new", site.chain, "--against", file)
+        let fine = await plan("--new", site.chainFile, "--against", file)
         #expect(fine.status == 0)
-        let soon = await plan("--new", site.chain, "--against", file, "--fail-within", "12w")
+        let soon = await plan("--new", site.chainFile, "--against", file, "--fail-within", "12w")
         #expect(soon.status == 1)
         #expect(soon.output.contains("until 2027-02-01"))
         #expect(soon.output.contains("its rule expires"))
-        #expect(await plan("--new", site.chain, "--against", file, "--fail-within", "70d").status == 0)
+        #expect(await plan("--new", site.chainFile, "--against", file, "--fail-within", "70d").status == 0)
         let config = try site.folder.add(androidText([try site.root.key.pin, strangePin], expiration: "2027-01-31"))
-        let off = await plan("--new", site.chain, "--against", config, "--fail-within", "100d")
+        let off = await plan("--new", site.chainFile, "--against", config, "--fail-within", "100d")
         #expect(off.status == 1)
         #expect(off.output.contains("its rule expires, and its pins are off then"))
-        let later = await plan("--new", site.chain, "--against", config, "--at", "2027-03-01")
+        let later = await plan("--new", site.chainFile, "--against", config, "--at", "2027-03-01")
         #expect(later.status == 0)
         #expect(later.output.contains("pinning off since 2027-01-31"))
-        let wrong = await plan("--new", site.chain, "--against", config, "--fail-within", "soon")
+        let wrong = await plan("--new", site.chainFile, "--against", config, "--fail-within", "soon")
         #expect(wrong.status == 2)
         #expect(wrong.errors.contains("\"soon\" isn't a period: write 100d for days"))
     }
@@ -206,7 +206,7 @@ struct PlanTests {
     func localDays(time: String, isPinned: Bool, expected: String) async throws {
         let key = isPinned ? site.root.key : stranger.key
         let config = try site.folder.add(androidText([try key.pin, strangePin], expiration: "2027-01-31"))
-        let run = await plan("--new", site.chain, "--against", config, "--at", time, "--json")
+        let run = await plan("--new", site.chainFile, "--against", config, "--at", time, "--json")
         #expect(try verdicts(run) == ["\(config) api.test \(expected)"])
     }
 
@@ -216,7 +216,7 @@ struct PlanTests {
         let policy = try release(
             "pins.jsonc", [("api.test", [pin(site.root), "\"\(strangePin)\""])], #""releases": ["old.jsonc"],"#)
         let run = await pinctl(
-            "plan", "--ca-file", site.anchors, "--new", site.chain, "--json", variables: ["PINCTL_POLICY": policy])
+            "plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--json", variables: ["PINCTL_POLICY": policy])
         #expect(
             try verdicts(run) == ["\(site.folder.path)/old.jsonc api.test breaks", "\(policy) api.test survives_only"])
         let broken = await plan("--new", renewed, "--policy", try release("own.jsonc", [("api.test", [pin(stranger)])]))
@@ -240,14 +240,14 @@ struct PlanTests {
         }
         _ = try site.folder.add(
             (try site.leaf.key.pin).replacing("sha256/", with: "sha256//"), name: "releases/curl")
-        let run = await plan("--new", site.chain, "--against", folder, "--json")
+        let run = await plan("--new", site.chainFile, "--against", folder, "--json")
         #expect(run.errors.contains("README is skipped, because no dialect is recognized"))
         let found = try verdicts(run)
         #expect(found.count == 7)
         #expect(found.allSatisfy { $0.hasSuffix(" survives_only") || $0.hasSuffix(" survives") }, "\(found)")
         // An unreadable file hides none of the others.
         _ = try site.folder.add("{ \"version\": 1, \"domains\": 7 }", name: "releases/a.json")
-        let partly = await plan("--new", site.chain, "--against", folder, "--json")
+        let partly = await plan("--new", site.chainFile, "--against", folder, "--json")
         #expect(partly.status == 2 && partly.errors.contains("releases/a.json:1:28: error: "), "\(partly.errors)")
         #expect(try verdicts(partly).filter { $0.contains(" survives") }.count == 7)
         _ = try TestCommand.run(["rm", folder + "/a.json"])
@@ -261,20 +261,20 @@ struct PlanTests {
     @Test("Shares of breaking releases are added up, and a share for an unknown release is rejected")
     func shares() async throws {
         let file = try release("a", [("api.test", ["\"\(strangePin)\""])])
-        let run = await plan("--new", site.chain, "--against", file, "--share", "\(file)=2.5%")
+        let run = await plan("--new", site.chainFile, "--against", file, "--share", "\(file)=2.5%")
         #expect(run.output.contains("1 of 1 combination breaks, 2.5 % of users have a release that breaks"))
         // A release without a share may have any share, and the sum can't exceed 100 %.
         let other = try release("b", [("api.test", ["\"\(strangePin)\""])])
-        let least = await plan("--new", site.chain, "--against", file, "--against", other, "--share", "\(file)=3%")
+        let least = await plan("--new", site.chainFile, "--against", file, "--against", other, "--share", "\(file)=3%")
         #expect(
             least.output.contains(
                 "at least 3 % of users have a release that breaks (no share given for \(other))"), "\(least.output)")
         let many = await plan(
-            "--new", site.chain, "--against", file, "--against", other, "--share", "\(file)=60%", "--share",
+            "--new", site.chainFile, "--against", file, "--against", other, "--share", "\(file)=60%", "--share",
             "\(other)=70%")
         #expect(many.status == 2)
         #expect(many.output == "" && many.errors.contains("add up to over 100 %"), "\(many.errors)")
-        let wrong = await plan("--new", site.chain, "--against", file, "--share", "b=2%")
+        let wrong = await plan("--new", site.chainFile, "--against", file, "--share", "b=2%")
         #expect(wrong.status == 2)
         #expect(wrong.errors.contains("--share does not support \"b\""))
     }
@@ -304,7 +304,7 @@ struct PlanTests {
         ])
     func unusable(_ words: [String], _ message: String) async throws {
         let files = [
-            "CHAIN": site.chain, "ROOT": site.anchors,
+            "CHAIN": site.chainFile, "ROOT": site.rootFile,
             "POLICY": try release("p", [("api.test", ["\"\(strangePin)\""])]),
             "OTHER": try release("o", [("other.test", ["\"\(strangePin)\""])]),
         ]
@@ -337,7 +337,7 @@ struct PlanTests {
     func free() async throws {
         let file = try release("a", [("api.test", [pin(site.intermediate), pin(site.root), pin(stranger)])])
         func moments(_ words: String...) async -> [String] {
-            await pinctl(["plan", "--ca-file", site.anchors, "--new", site.chain, "--policy", file] + words).lines
+            await pinctl(["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--policy", file] + words).lines
         }
         let shared = ", if another matching pin stays"
         let unknown = await moments()
@@ -346,7 +346,7 @@ struct PlanTests {
                 $0.contains("CN=Test Root") && $0.hasSuffix("when the new chain is served everywhere" + shared)
             }, "\(unknown)")
         #expect(!unknown.contains { $0.contains("  now") })
-        let known = await moments("--current", site.chain)
+        let known = await moments("--current", site.chainFile)
         #expect(known.contains { $0.hasSuffix("now: nothing needs it") }, "\(known)")
         #expect(
             known.contains { $0.contains("CN=Test Root") && $0.contains("served everywhere") }, "\(known)")

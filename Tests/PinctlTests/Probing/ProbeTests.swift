@@ -9,9 +9,9 @@ import Testing
 
 /// The connections of pinctl to servers, and their time limits.
 @Suite struct ProbeTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     private func probe(_ flags: String...) throws -> ServerProbe {
         let command = try #require(CommandDefinition.named("check"))
@@ -66,7 +66,7 @@ import Testing
     func resolve() async throws {
         try await site.serve { server in
             let run = await pinctl(
-                "check", "--ca-file", site.anchors, "--pin", (try site.leaf.key.pin), "--resolve",
+                "check", "--ca-file", site.rootFile, "--pin", (try site.leaf.key.pin), "--resolve",
                 "api.test:443:127.0.0.1", "--resolve", "api.test:\(server.port):127.0.0.1", "api.test:\(server.port)")
             #expect(run.status == 0, "\(run.errors)\(run.output)")
             #expect(await server.ended()[0].serverName == "api.test")
@@ -77,7 +77,7 @@ import Testing
     func sni(name: String) async throws {
         try await site.serve { server in
             let run = await pinctl(
-                "check", "--ca-file", site.anchors, "--pin", (try site.leaf.key.pin), "--sni", name, server.target())
+                "check", "--ca-file", site.rootFile, "--pin", (try site.leaf.key.pin), "--sni", name, server.target())
             #expect(run.status == 0, "\(run.output)")
             #expect(await server.ended()[0].serverName == (name == "none" ? nil : name))
         }
@@ -118,10 +118,10 @@ import Testing
         "A server with only finite-field key exchange fails with what to enable, in check and show (KX1)",
         arguments: ["check", "show"], [[], ["--keys", "both"]])
     func finiteFieldOnly(command: String, keys: [String]) async throws {
-        let server = try LoopbackServer(chain: [site.leaf, site.intermediate]) { $0.groups = "ffdhe2048" }
+        let server = try LoopbackServer(chain: site.chain) { $0.groups = "ffdhe2048" }
         await server.run { server in
             let pins = command == "check" ? ["--pin", strangePin] : []
-            let run = await pinctl([command, "--ca-file", site.anchors] + pins + keys + [server.target()])
+            let run = await pinctl([command, "--ca-file", site.rootFile] + pins + keys + [server.target()])
             #expect(run.status == 3, "\(run.errors)\(run.output)")
             let text = run.errors + run.output
             #expect(text.contains("finite-field DHE") && text.contains("enable ECDHE"), "\(text)")
@@ -197,7 +197,7 @@ import Testing
         "The time limit for a target applies before a stapled response and to a handshake of one byte per second",
         arguments: [true, false])
     func handshakeStalls(drips: Bool) async throws {
-        let server = try LoopbackServer(chain: [site.leaf, site.intermediate]) {
+        let server = try LoopbackServer(chain: site.chain) {
             $0.staple = [UInt8](repeating: 0x30, count: 900)
             $0.protocolVersions = .tls12 ... .tls12
         }
@@ -224,7 +224,7 @@ import Testing
             let list = String(repeating: server.target() + "\n", count: 64)
             let file = try site.folder.add(list)
             let run = try await shell(
-                "ulimit -n 16; pinctl check --ndjson --at 2026-11-20 --ca-file \(site.anchors) "
+                "ulimit -n 16; pinctl check --ndjson --at 2026-11-20 --ca-file \(site.rootFile) "
                     + "--pin \(try site.leaf.key.pin) --timeout 40 -j 64 --targets \(file)")
             let results = run.lines.filter { $0.contains("\"type\":\"check\"") }
             #expect(results.count == 64, "\(run)")
@@ -261,7 +261,7 @@ import Testing
             }
             try await LoopbackServer(plain: script).run { proxy in
                 let flags = [
-                    "--ca-file", site.anchors, "--pin", (try site.leaf.key.pin),
+                    "--ca-file", site.rootFile, "--pin", (try site.leaf.key.pin),
                     "--proxy", "http://127.0.0.1:\(proxy.port)",
                 ]
                 let run = await pinctl(["check", "api.test"] + flags)
@@ -300,7 +300,7 @@ import Testing
         }
         try await LoopbackServer(plain: script).run { proxy in
             let flags = ["--pin", strangePin, "--proxy", "\(scheme)://127.0.0.1:\(proxy.port)"]
-            let run = await pinctl(["check", "smtp://mail.test", "--ca-file", site.anchors] + flags)
+            let run = await pinctl(["check", "smtp://mail.test", "--ca-file", site.rootFile] + flags)
             #expect(run.status == 3, "\(run.output)")
             #expect(String(decoding: said.withLock { $0 }, as: UTF8.self).hasPrefix("EHLO "), "\(run.output)")
         }
@@ -333,7 +333,7 @@ import Testing
                 version: isFifth ? 5 : 4, to: origin.port, login: ("reader", isFifth ? "secret" : ""))
             try await LoopbackServer(plain: script).run { proxy in
                 let flags = [
-                    "--ca-file", site.anchors, "--pin", (try site.leaf.key.pin),
+                    "--ca-file", site.rootFile, "--pin", (try site.leaf.key.pin),
                     "--proxy", "\(scheme)://127.0.0.1:\(proxy.port)",
                 ]
                 let run = await pinctl(["check", "api.test", "--retries", "0"] + flags)

@@ -6,9 +6,9 @@ import Testing
 
 @Suite("--report")
 struct ReportFileTests {
-    let site: Site
+    let site: PinctlSite
 
-    init() throws { site = try Site() }
+    init() throws { site = try PinctlSite() }
 
     /// A policy with two warnings.
     private func policy() throws -> String {
@@ -124,9 +124,9 @@ struct ReportFileTests {
     @Test("A step summary fits GitHub's limit, names the number of omitted entries and stays well-formed")
     func summaryLimit() async throws {
         let page = try site.folder.add(String(repeating: "x", count: 950_000), name: "summary.md")
-        let flags = ["check", "--ca-file", site.anchors, "--pin", try site.leaf.key.pin, "--annotations", "github"]
+        let flags = ["check", "--ca-file", site.rootFile, "--pin", try site.leaf.key.pin, "--annotations", "github"]
         let run = await pinctl(
-            flags + ["--files"] + Array(repeating: site.chain, count: 1_200),
+            flags + ["--files"] + Array(repeating: site.chainFile, count: 1_200),
             variables: ["GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": page])
         #expect(run.status == 0, "\(run.errors.prefix(500))")
         let text = try contents("summary.md")

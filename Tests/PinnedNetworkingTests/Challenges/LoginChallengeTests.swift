@@ -47,7 +47,7 @@ private let page = "http://pinned.test/a/1"
 struct LoginChallengeTests {
     private let site: TestSite
 
-    init() throws { site = try TestSite() }
+    init() throws { site = try TestSite.pinned() }
 
     @Test("Without a delegate, or with one that implements no method, a 401 is delivered with its body")
     func nobody() async throws {

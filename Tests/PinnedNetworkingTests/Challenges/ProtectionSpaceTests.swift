@@ -152,10 +152,11 @@ private struct Place: Sendable {
 
     @Test("Spaces of TLS challenges contain the chain, or the CA names, of the server or the proxy")
     func challenges() throws {
-        let site = try TestSite([.dns("a.test")])
+        let site = try TestSite.pinned([.dns("a.test")])
         let presented = try PresentedChain(derCertificates: site.chain.map(\.derBytes))
         let name = try ServerName("A.test.")
-        func trust() -> ServerTrust { ServerTrust(presented: presented, name: name, store: site.store) }
+        let store = try site.store
+        func trust() -> ServerTrust { ServerTrust(presented: presented, name: name, store: store) }
         let issuers = [site.root.subject.derBytes]
         let type = NSURLProtectionSpaceHTTPSProxy
 

@@ -118,7 +118,7 @@ private let dispositionRows = [
 struct ServerTrustChallengeTests {
     @Test("A challenge follows the routing table, and only one method answers", arguments: routingRows)
     private func routing(row: RoutingRow) async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let log = Collected<String>()
         try await LoopbackServer(chain: site.chain).run { server in
             let session = try site.session(server, delegate: row.session?(log))
@@ -136,13 +136,13 @@ struct ServerTrustChallengeTests {
 
     @Test("PE22: A delegate's answer can only be stricter than the pins", arguments: dispositionRows)
     private func dispositions(row: DispositionRow) async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             let delegates: [any URLSessionTaskDelegate] = [
                 SessionHandlerDelegate(row.respond), TaskAsyncDelegate(row.respond),
             ]
             for delegate in delegates {
-                let pinned = try site.session(server, policy: .pinning(site.leaf.pin), delegate: delegate)
+                let pinned = try site.session(server, policy: .pinning(site.leaf.key.pin), delegate: delegate)
                 let mismatched = try site.session(server, policy: .pinning(strangePin), delegate: delegate)
                 let untrusted = try site.session(server, delegate: delegate) {
                     $0.trustStore = TrustStore(certificates: [])
@@ -174,10 +174,10 @@ struct ServerTrustChallengeTests {
             (.enforce, .refuse, "https://other.test/", false),
         ])
     func acceptance(mode: PinningMode, unlisted: UnlistedHosts, url: String, isServed: Bool) async throws {
-        let site = try TestSite([.dns("pinned.test"), .dns("other.test")])
+        let site = try TestSite.pinned([.dns("pinned.test"), .dns("other.test")])
         try await LoopbackServer(chain: site.chain).run { server in
             // The pin matches, but the chain isn't trusted.
-            let policy = try PinningPolicy.pinning(site.leaf.pin, mode: mode, unlisted: unlisted)
+            let policy = try PinningPolicy.pinning(site.leaf.key.pin, mode: mode, unlisted: unlisted)
             let session = try site.session(server, policy: policy, delegate: SessionAsyncDelegate(acceptServer)) {
                 $0.trustStore = TrustStore(certificates: [])
             }
@@ -201,7 +201,7 @@ struct ServerTrustChallengeTests {
                 return (.cancelAuthenticationChallenge, credential)
             }
         }
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             let error = try await site.session(server, delegate: Forwarder()).failure()
             #expect(error.code == .cancelled)
@@ -211,7 +211,7 @@ struct ServerTrustChallengeTests {
 
     @Test("A server trust challenge contains the server's host, port and certificates")
     func challengeContents() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let seen = Collected<URLAuthenticationChallenge>()
         let delegate = SessionHandlerDelegate {
             seen.append($0)
@@ -237,7 +237,7 @@ struct ServerTrustChallengeTests {
 
     @Test("A late answer counts, and the first of two answers counts")
     func lateAndTwice() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let late = DeferringDelegate { _, challenge, handler in
             DispatchQueue.global().asyncAfter(deadline: .now() + 0.2) {
                 handler(.useCredential, acceptServer(challenge).1)
@@ -264,7 +264,7 @@ struct ServerTrustChallengeTests {
 
     @Test("Without an answer within the request's timeout the request fails, and a later answer has no effect")
     func never() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let handlers = Collected<DeferringDelegate.Handler>()
         let silent = DeferringDelegate { _, _, handler in handlers.append(handler) }
         // On a busy machine a short timeout can expire before the delegate is asked.
@@ -293,7 +293,7 @@ struct ServerTrustChallengeTests {
                 return acceptServer(challenge)
             }
         }
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let sleeper = Sleeper()
         for timeout: TimeInterval in [1, 4, 16, 64, 256] where sleeper.asked.values.isEmpty {
             try await LoopbackServer(chain: site.chain).run { server in
@@ -308,7 +308,7 @@ struct ServerTrustChallengeTests {
 
     @Test("A task can be cancelled from its delegate")
     func cancelFromDelegate() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let requests = Collected<URLRequest?>()
         let delegate = DeferringDelegate { task, _, _ in
             requests.append(task.originalRequest)
@@ -324,7 +324,7 @@ struct ServerTrustChallengeTests {
 
     @Test("A delegate bound to the main actor is called there")
     func mainActor() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let delegate = MainActorDelegate()
         try await LoopbackServer(chain: site.chain).run { server in
             _ = try await site.session(server, delegate: delegate).get()
@@ -335,7 +335,7 @@ struct ServerTrustChallengeTests {
 
     @Test("Delegate methods are called on the given delegate queue")
     func delegateQueue() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let queue = OperationQueue()
         queue.name = "the delegate's"
         let names = Collected<String?>()

@@ -174,7 +174,8 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
 
     @Test("An identity can be a default, but isn't listed among a space's credentials")
     func identity() throws {
-        let identity = URLCredential(identity: try TestSite().identity, certificates: nil, persistence: .permanent)
+        let identity = URLCredential(
+            identity: try TestSite.pinned().identity, certificates: nil, persistence: .permanent)
         storage.set(identity, for: space())
         #expect(storage.defaultCredential(for: space()) == identity)
         #expect(storage.currentSnapshot().entry(for: space()).bestCredential == identity)
@@ -191,7 +192,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
 
     @Test("A server trust credential isn't stored, because it answers one challenge")
     func trust() throws {
-        let trust = URLCredential(trust: try TestSite().trust)
+        let trust = URLCredential(trust: try TestSite.pinned().trust)
         storage.set(trust, for: space())
         storage.setDefaultCredential(trust, for: space())
         #expect(storage.defaultCredential(for: space()) == nil)
@@ -233,7 +234,7 @@ private func changes(of storage: URLCredentialStorage, during body: () throws ->
 
     @Test("The methods with a task have the same effect as the others")
     func tasks() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let tasks = Collected<URLSessionTask>()
         // The task retains its delegate.
         let delegate = DeferringDelegate { [weak tasks] task, _, handler in

@@ -3,25 +3,6 @@ import Testing
 
 @testable import PinnedNetworking
 
-extension TestSite {
-    /// The site's leaf as a client identity.
-    var identity: ClientIdentity {
-        get throws {
-            let pem = try leaf.pemText + intermediate.pemText + leaf.key.privateKeyPEM
-            return try ClientIdentity(pem: Array(pem.utf8))
-        }
-    }
-
-    /// A new server trust over the site's chain.
-    var trust: ServerTrust {
-        get throws {
-            ServerTrust(
-                presented: try PresentedChain(derCertificates: chain.map(\.derBytes)),
-                name: try ServerName("pinned.test"), store: store)
-        }
-    }
-}
-
 @Suite struct CredentialTests {
     @Test(
         "A password credential returns its parts", arguments: [URLCredential.Persistence.none, .forSession, .permanent])
@@ -41,7 +22,7 @@ extension TestSite {
 
     @Test("An identity and a server trust have no user")
     func others() throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let certificates: [SecCertificate] = [try X509Certificate(derBytes: site.intermediate.derBytes)]
         let identity: SecIdentity = try site.identity
         let credential = URLCredential(identity: identity, certificates: certificates, persistence: .permanent)
@@ -63,7 +44,7 @@ extension TestSite {
     func archive() throws {
         for credential in [
             URLCredential(user: "me", password: "secret", persistence: .forSession),
-            URLCredential(trust: try TestSite().trust),
+            URLCredential(trust: try TestSite.pinned().trust),
         ] as [Any] {
             #expect(!(credential is any NSCoding) && !(credential is any Encodable))
         }
@@ -77,8 +58,8 @@ extension TestSite {
 
     @Test("Credentials are equal if kind, contents and persistence are equal")
     func equality() throws {
-        let site = try TestSite()
-        let other = try TestSite().identity
+        let site = try TestSite.pinned()
+        let other = try TestSite.pinned().identity
         let (identity, trust) = (try site.identity, try site.trust)
         let certificates = try identity.certificates + [X509Certificate(derBytes: site.root.derBytes)]
         func credentials() throws -> [URLCredential] {
@@ -100,12 +81,13 @@ extension TestSite {
             #expect(credential.hashValue == right[index].hashValue)
         }
         // A trust of another server, or another one of this server, isn't the one that was accepted.
-        #expect(URLCredential(trust: trust) != URLCredential(trust: try site.trust))
+        let again = ServerTrust(presented: trust.presented, name: trust.name, store: trust.store)
+        #expect(URLCredential(trust: trust) != URLCredential(trust: again))
     }
 
     @Test("CS2: No text made from a credential contains its user, its password or its key")
     func descriptions() throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let key = try site.leaf.key.privateKeyPEM.split(separator: "\n")[1]
         let credentials = [
             URLCredential(user: "canary-user", password: "canary-password", persistence: .permanent),

@@ -242,7 +242,7 @@ struct FTPTests {
     func secure() async throws {
         let site = try TestSite.shared.get()
         let log = Collected<String>()
-        let pins = try PinningPolicy.pinning(site.leaf.pin)
+        let pins = try PinningPolicy.pinning(site.leaf.key.pin)
         #expect(try await fetch("ftps://pinned.test/a", isSecure: true, policy: pins, log: log).body == "hello")
         #expect(log.values.contains("PBSZ 0") && log.values.contains("PROT P"))
         let others = try PinningPolicy.pinning(strangePin)
@@ -278,7 +278,7 @@ struct FTPTests {
         let same = [try site.intermediate.server([.dns("pinned.test")]), site.intermediate]
         let strange = [try site.intermediate.server([.dns("other.test")]), site.intermediate]
         #expect(try await fetch("ftps://pinned.test/a", isSecure: true, fileChain: same).body == "hello")
-        let pins = try PinningPolicy.pinning(site.leaf.pin)
+        let pins = try PinningPolicy.pinning(site.leaf.key.pin)
         let mismatch = try await failure {
             try await fetch("ftps://pinned.test/a", isSecure: true, policy: pins, fileChain: same)
         }
@@ -313,7 +313,7 @@ struct FTPTests {
     func pinnedCleartext() async throws {
         let site = try TestSite.shared.get()
         let log = Collected<String>()
-        let pins = try PinningPolicy.pinning(site.leaf.pin)
+        let pins = try PinningPolicy.pinning(site.leaf.key.pin)
         let error = try await failure { try await fetch(policy: pins, log: log) }
         #expect(error.code == .appTransportSecurityRequiresSecureConnection)
         #expect(log.values.isEmpty)
@@ -333,7 +333,7 @@ struct FTPTests {
         try await LoopbackServer(plain: .answer { .init(body: $0.line) }).run { proxy in
             let configuration = URLSessionConfiguration.ephemeral
             configuration.timeoutIntervalForRequest = 600
-            configuration.trustStore = site.store
+            configuration.trustStore = try site.store
             let host = try ServerName(proxy.address)
             configuration.proxyConfigurations = [ProxyConfiguration(httpCONNECTProxy: host, port: proxy.port)]
             let session = URLSession(configuration: configuration)

@@ -90,7 +90,7 @@ struct ConnectionDownloadTests {
     private let folder: TestFolder
 
     init() throws {
-        site = try TestSite()
+        site = try TestSite.pinned()
         folder = try TestFolder()
     }
 

@@ -34,7 +34,7 @@ struct ConnectionTests {
     private let site: TestSite
     private let storage = URLCredentialStorage()
 
-    init() throws { site = try TestSite() }
+    init() throws { site = try TestSite.pinned() }
 
     private func keep(_ credential: URLCredential) {
         let space = URLProtectionSpace(

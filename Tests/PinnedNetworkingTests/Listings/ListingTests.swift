@@ -90,7 +90,7 @@ private let translationRows = [
 struct ListingTests {
     let site: TestSite
 
-    init() throws { site = try TestSite([.ip([127, 0, 0, 1]), .dns("example.com"), .dns("example.net")]) }
+    init() throws { site = try TestSite.pinned([.ip([127, 0, 0, 1]), .dns("example.com"), .dns("example.net")]) }
 
     @Test(
         "Listings from articles about URLSession compile unchanged and work as described",
@@ -114,7 +114,7 @@ struct ListingTests {
         let row = LoginRow(arguments: [], output: [], sent: [])
         try await LoopbackServer(chain: site.chain, .answer(row.answer)).run { server in
             let output = try await program.output(
-                ["delegates", "https://127.0.0.1:\(server.port)/"], roots: [try TestSite().root])
+                ["delegates", "https://127.0.0.1:\(server.port)/"], roots: [try TestSite.pinned().root])
             #expect(output == Array(repeating: "200 hello", count: 9))
             #expect(server.records.map(\.requests.count) == Array(repeating: 2, count: 9))
         }
@@ -123,8 +123,8 @@ struct ListingTests {
     /// A server's key compared with the one in the bundle: the correct one is accepted without a trusted root, another
     /// one is rejected even with one, and other hosts are left to default handling.
     private func manualTrust(_ program: CompiledProgram) async throws {
-        let other = try TestSite([.dns("example.com"), .dns("example.net")])
-        try program.addResource(site.leaf.pin, name: "example.com.pin")
+        let other = try TestSite.pinned([.dns("example.com"), .dns("example.net")])
+        try program.addResource(site.leaf.key.pin, name: "example.com.pin")
         for (host, site, trusted, output, count) in [
             ("example.com", site, other, ["200 hello"], 1),
             ("example.com", other, other, [cancelled], 0),

@@ -10,7 +10,7 @@ struct PinReportSpoolTests {
     private let folder: TestFolder
 
     init() throws {
-        site = try TestSite([.dns("pinned.test"), .dns("collector.test")])
+        site = try TestSite.pinned([.dns("pinned.test"), .dns("collector.test")])
         folder = try TestFolder()
     }
 
@@ -26,7 +26,7 @@ struct PinReportSpoolTests {
     ) throws -> PinReportSpool {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.route = (try ServerName(collector.address), collector.port)
-        configuration.trustStore = site.store
+        configuration.trustStore = try site.store
         // These settings would reject the collector, or log in to it, if they applied.
         configuration.pinning = try .pinning(strangePin, host: "collector.test")
         configuration.httpAdditionalHeaders = ["Authorization": "Bearer canary"]
@@ -45,7 +45,7 @@ struct PinReportSpoolTests {
         let trust = ServerTrust(
             presented: try PresentedChain(derCertificates: site.chain.map(\.derBytes)),
             name: try ServerName("pinned.test"),
-            store: site.store)
+            store: try site.store)
         // A different presented chain next to the verified one, so that reports differ.
         let served = site.chain.map(\.derBytes) + [Array(host.utf8)]
         let error = #expect(throws: PinningError.self) {
@@ -90,7 +90,7 @@ struct PinReportSpoolTests {
 
     @Test("RP2: A collector with an untrusted chain gets nothing, and the report waits for the next run")
     func untrusted() async throws {
-        let stranger = try TestSite([.dns("collector.test")])
+        let stranger = try TestSite.pinned([.dns("collector.test")])
         let report = try report(collector: "https://collector.test/")
         try await LoopbackServer(chain: stranger.chain).run { collector in
             let spool = try spool(collector)

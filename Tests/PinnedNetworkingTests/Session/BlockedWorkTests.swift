@@ -16,7 +16,7 @@ struct BlockedWorkTests {
     private let directory: URL
 
     init() throws {
-        site = try TestSite([.dns("pinned.test"), .dns("start.test")])
+        site = try TestSite.pinned([.dns("pinned.test"), .dns("start.test")])
         folder = try TestFolder()
         directory = URL(filePath: folder.path + "/storage")
     }

@@ -30,7 +30,7 @@ private final class CircularDelegate: NSObject, URLSessionTaskDelegate {
 struct DelegateForwardingTests {
     @Test("A delegate that calls itself in a circle gets a rejection")
     func circle() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let script = LoopbackServer.Script.respond(.init("302 Found", fields: ["Location: /there"]))
         try await LoopbackServer(chain: site.chain, script).run { server in
             let session = try site.session(server)
@@ -41,7 +41,7 @@ struct DelegateForwardingTests {
 
     @Test("A delegate that forwards challenges is asked, even if another of its type forwarded them to nothing")
     func asksForwardingDelegate() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             let first = try site.session(server, delegate: ForwardingDelegate(SilentDelegate()))
             _ = try await first.get("https://pinned.test/")

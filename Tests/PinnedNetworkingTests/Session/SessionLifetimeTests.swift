@@ -15,7 +15,7 @@ struct SessionLifetimeTests {
         }
         try await LoopbackServer(chain: site.chain, script).run { server in
             let witness = Witness()
-            let session = try site.session(server, policy: .pinning(site.leaf.pin), delegate: witness)
+            let session = try site.session(server, policy: .pinning(site.leaf.key.pin), delegate: witness)
             _ = try await session.get("https://pinned.test/on")
             let metrics = try #require(witness.metrics.values.first)
             #expect(metrics.redirectCount == 1)

@@ -278,7 +278,7 @@ struct SessionTaskTests {
     @Test("policy.respond(to:) can be a delegate's whole implementation", arguments: [true, false])
     func respond(isPinned: Bool) async throws {
         let site = try TestSite.shared.get()
-        let policy = try PinningPolicy.pinning(isPinned ? site.leaf.pin : strangePin)
+        let policy = try PinningPolicy.pinning(isPinned ? site.leaf.key.pin : strangePin)
         let delegate = SessionAsyncDelegate { challenge in
             let (disposition, credential) = policy.respond(to: challenge)
             return (disposition, credential)

@@ -13,7 +13,7 @@ struct SoakTests {
         .enabled(if: MemoryScan.isPossible, "a sanitizer takes memory of its own"))
     func mixed() async throws {
         let program = try await CompiledProgram("Soak", languageMode: 6)
-        let site = try TestSite([.ip([127, 0, 0, 1])])
+        let site = try TestSite.pinned([.ip([127, 0, 0, 1])])
         let script = LoopbackServer.Script.answer { request in
             switch request.target {
             case "/login": .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""], body: "who?")

@@ -13,7 +13,7 @@ struct ConnectionReuseTests {
     func keepAlive() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain, .respond(.chunked(["hel", "lo"]))).run { server in
-            let session = try site.session(server, policy: .pinning(site.leaf.pin))
+            let session = try site.session(server, policy: .pinning(site.leaf.key.pin))
             for _ in 0..<10 { #expect(try await session.get().body == "hello") }
             await session.flush()
             #expect(await server.ended().map(\.requests.count) == [10])
@@ -94,7 +94,7 @@ struct ConnectionReuseTests {
             $0.resumption = resumption
         }
         try await server.run { server in
-            let session = try site.session(server, policy: .pinning(site.leaf.pin)) {
+            let session = try site.session(server, policy: .pinning(site.leaf.key.pin)) {
                 $0.serverTrustObserver = Self.observe(log)
             }
             for path in ["a", "last", "last"] { _ = try await session.get("https://pinned.test/\(path)") }

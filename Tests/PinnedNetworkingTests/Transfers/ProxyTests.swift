@@ -338,7 +338,7 @@ struct ProxyTests {
     func ownPins(scheme: String) async throws {
         let site = try TestSite.shared.get()
         // The origin's pin isn't a pin of the proxy, and the reverse.
-        let policy = try PinningPolicy.pinning(site.leaf.pin, host: "localhost")
+        let policy = try PinningPolicy.pinning(site.leaf.key.pin, host: "localhost")
         try await withProxy(usesTLS: true) { _ in
             .serve
         } _: { (server, proxy, session) async throws in
@@ -364,7 +364,8 @@ struct ProxyTests {
         let site = try TestSite.shared.get()
         // The origin has its rule's own anchors, so that only the proxy's anchors change.
         let origin = PinningRule(
-            host: try ServerName("start.test"), pins: [try Pin(site.leaf.pin, role: .leaf)], anchors: site.store)
+            host: try ServerName("start.test"), pins: [try Pin(site.leaf.key.pin, role: .leaf)],
+            anchors: try site.store)
         let strange = PinningRule(host: try ServerName("localhost"), pins: [try Pin(strangePin, role: .leaf)])
         let own = scheme == "https" ? [origin] : []
         try await withProxy(usesTLS: true) { request in

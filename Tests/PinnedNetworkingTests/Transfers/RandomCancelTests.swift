@@ -75,7 +75,7 @@ struct RandomCancelTests {
         var cancelledCount = 0
         while remaining > 0 {
             // A session for some requests, both concurrent and consecutive.
-            let session = try site.session(server, policy: .pinning(site.leaf.pin)) {
+            let session = try site.session(server, policy: .pinning(site.leaf.key.pin)) {
                 $0.httpMaximumConnectionsPerHost = 4
                 $0.urlCredentialStorage = nil
             }

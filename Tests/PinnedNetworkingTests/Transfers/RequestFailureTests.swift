@@ -57,7 +57,7 @@ struct RequestFailureTests {
 
     @Test("A server failure gives the matching URLError", arguments: serverRows)
     func serverFailure(row: ServerRow) async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let server = try LoopbackServer(chain: site.chain, row.script) { $0.sendsCloseNotify = row.sendsCloseNotify }
         try await server.run { server in
             let session = try site.session(server) { $0.timeoutIntervalForRequest = row.code == .timedOut ? 0.3 : 30 }
@@ -69,7 +69,7 @@ struct RequestFailureTests {
 
     @Test("Without a length the body ends at a close_notify, and chunks are joined")
     func otherFramings() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         for response in [
             "HTTP/1.1 200 OK\r\n\r\nhello", "HTTP/1.0 200 OK\r\n\r\nhello",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;a\r\nllo\r\n0\r\nX: y\r\n\r\n",
@@ -84,7 +84,7 @@ struct RequestFailureTests {
 
     @Test("The resource timeout ends a response that doesn't end")
     func resourceTimeout() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let drip = LoopbackServer.Script.handle { connection in
             _ = try connection.readRequest()
             try connection.write(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
@@ -103,7 +103,7 @@ struct RequestFailureTests {
 
     @Test("A request's own timeout overrides the session's")
     func ownTimeout() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain, .stall).run { server in
             let session = try site.session(server)
             let url = try #require(URL(string: "https://pinned.test/"))
@@ -118,7 +118,7 @@ struct RequestFailureTests {
         "A zero, negative or NaN timeout ends a request at once, and a huge or infinite one never does",
         arguments: [-1, 0, .nan, .infinity, 1e300])
     func oddTimeouts(seconds: TimeInterval) async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             let session = try site.session(server) {
                 $0.timeoutIntervalForRequest = seconds
@@ -136,7 +136,7 @@ struct RequestFailureTests {
         "Cancelling the caller's task ends the request",
         arguments: [LoopbackServer.Script.stall, .handle { while try $0.read() != nil {} }])
     func cancel(script: LoopbackServer.Script) async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain, script).run { server in
             let session = try site.session(server)
             let request = Task { try await session.failure() }
@@ -149,7 +149,7 @@ struct RequestFailureTests {
 
     @Test("A request in a cancelled task is not sent")
     func cancelledBefore() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             let session = try site.session(server)
             let request = Task {
@@ -164,7 +164,7 @@ struct RequestFailureTests {
 
     @Test("A refused connection and an unknown host give different errors")
     func unreachable() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let server = try LoopbackServer(chain: site.chain)
         server.stop()
         #expect(try await site.session(server).failure().code == .cannotConnectToHost)

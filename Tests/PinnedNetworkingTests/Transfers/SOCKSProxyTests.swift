@@ -23,9 +23,9 @@ struct SOCKSProxyTests {
     private func session(
         _ site: TestSite, _ way: ProxyConfiguration, policy: PinningPolicy? = nil,
         delegate: (any URLSessionDelegate)? = nil
-    ) -> URLSession {
+    ) throws -> URLSession {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.trustStore = site.store
+        configuration.trustStore = try site.store
         configuration.pinning = policy
         configuration.timeoutIntervalForRequest = 600
         configuration.proxyConfigurations = [way]
@@ -39,8 +39,8 @@ struct SOCKSProxyTests {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
             try await LoopbackServer(plain: .socks(version: kind.version, to: server.port)).run { proxy in
-                let session = session(
-                    site, try way(kind, proxy), policy: try .pinning(site.leaf.pin))
+                let session = try session(
+                    site, try way(kind, proxy), policy: try .pinning(site.leaf.key.pin))
                 for _ in 0..<2 { #expect(try await session.get().body == "hello") }
                 await session.flush()
                 let asked = await proxy.ended()
@@ -55,7 +55,7 @@ struct SOCKSProxyTests {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
             try await LoopbackServer(plain: .socks(version: 5, to: server.port)).run { proxy in
-                let session = session(site, try way(.socks5, proxy), policy: try .pinning(strangePin))
+                let session = try session(site, try way(.socks5, proxy), policy: try .pinning(strangePin))
                 #expect(try await session.failure().code == .serverCertificateUntrusted)
                 #expect(server.applicationBytes.isEmpty)
             }
@@ -69,7 +69,7 @@ struct SOCKSProxyTests {
         let site = try TestSite.shared.get()
         try await LoopbackServer(plain: .answer { .init(body: $0.line) }).run { server in
             try await LoopbackServer(plain: .socks(version: kind.version, to: server.port)).run { proxy in
-                let session = session(site, try way(kind, proxy))
+                let session = try session(site, try way(kind, proxy))
                 #expect(try await session.get("http://plain.test/a").body == "GET /a HTTP/1.1")
             }
         }
@@ -122,7 +122,7 @@ struct SOCKSProxyTests {
         let site = try TestSite.shared.get()
         try await LoopbackServer(plain: .stall).run { proxy in
             let configuration = URLSessionConfiguration.ephemeral
-            configuration.trustStore = site.store
+            configuration.trustStore = try site.store
             configuration.timeoutIntervalForRequest = 0.3
             configuration.proxyConfigurations = [try way(.socks5, proxy)]
             let session = URLSession(configuration: configuration)

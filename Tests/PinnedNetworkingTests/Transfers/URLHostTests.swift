@@ -63,7 +63,7 @@ struct URLHostTests {
     private func oneName(row: HostRow) async throws {
         let names = ["good.test", "k.test", "a.test", "xn--bcher-kva.test", "evil.test"]
         let addresses: [[UInt8]] = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]]
-        let site = try TestSite(names.map { .dns($0) } + addresses.map { .ip($0) })
+        let site = try TestSite.pinned(names.map { .dns($0) } + addresses.map { .ip($0) })
         let verified = Collected<String>()
         let delegate = SessionHandlerDelegate {
             verified.append($0.protectionSpace.serverTrust?.name.description ?? "none")

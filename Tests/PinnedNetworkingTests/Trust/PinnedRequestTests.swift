@@ -16,9 +16,9 @@ private final class StayingDelegate: URLSessionTaskDelegate {
 struct PinnedRequestTests {
     @Test("A GET succeeds if a pin matches on the path", arguments: [PinRole.leaf, .intermediate, .root])
     func served(role: PinRole) async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let pinned = [PinRole.leaf: site.leaf, .intermediate: site.intermediate, .root: site.root][role]
-        let policy = try PinningPolicy.pinning(try #require(pinned).pin, role: role)
+        let policy = try PinningPolicy.pinning(try #require(pinned).key.pin, role: role)
         let response = LoopbackServer.Response(
             "201 Made", fields: ["Content-Type: Text/Plain; charset=utf-8", "X-A: 1", "x-a: 2"], body: "hello")
         try await LoopbackServer(chain: site.chain, .respond(response)).run { server in
@@ -44,13 +44,13 @@ struct PinnedRequestTests {
 
     @Test("Another key is rejected before any byte of the request, and the error lists served and pinned keys")
     func mismatch() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             let session = try site.session(server, policy: .pinning(strangePin))
             let error = try await session.failure()
             #expect(error.code == .serverCertificateUntrusted)
             let text = error.localizedDescription
-            for line in [try site.leaf.pin, try site.intermediate.pin, try site.root.pin, strangePin] {
+            for line in [try site.leaf.key.pin, try site.intermediate.key.pin, try site.root.key.pin, strangePin] {
                 #expect(text.contains(line))
             }
             guard case .mismatch(let mismatch) = error.pinningError else {
@@ -68,13 +68,13 @@ struct PinnedRequestTests {
         "PE1: A pinned certificate appended to another trusted chain doesn't help",
         arguments: [PinRole.leaf, .intermediate, .root, .ca, .any])
     func appendedPinnedCertificate(role: PinRole) async throws {
-        let victim = try TestSite()
-        let attacker = try TestSite()
-        let both = TrustStore(combining: [victim.store, attacker.store])
+        let victim = try TestSite.pinned()
+        let attacker = try TestSite.pinned()
+        let both = TrustStore(combining: [try victim.store, try attacker.store])
         let appended = attacker.chain + victim.chain + [victim.root]
         try await LoopbackServer(chain: appended).run { server in
             for pinned in [victim.leaf, victim.intermediate, victim.root] {
-                let session = try attacker.session(server, policy: .pinning(pinned.pin, role: role)) {
+                let session = try attacker.session(server, policy: .pinning(pinned.key.pin, role: role)) {
                     $0.trustStore = both
                 }
                 #expect(try await session.failure().code == .serverCertificateUntrusted)
@@ -85,9 +85,9 @@ struct PinnedRequestTests {
 
     @Test("PE7: A matching pin doesn't make an untrusted chain trusted")
     func untrustedButPinned() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
-            let session = try site.session(server, policy: .pinning(site.leaf.pin)) {
+            let session = try site.session(server, policy: .pinning(site.leaf.key.pin)) {
                 $0.trustStore = TrustStore(certificates: [])
             }
             let error = try await session.failure()
@@ -124,7 +124,7 @@ struct PinnedRequestTests {
 
     @Test("An untrusted chain gives the matching URLError, with the reason", arguments: untrustedRows)
     func untrusted(row: UntrustedRow) async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let leaf = try site.intermediate.server([.dns("pinned.test")], row.adjust)
         try await LoopbackServer(chain: [leaf, site.intermediate]).run { server in
             let error = try await site.session(server).failure()
@@ -136,7 +136,7 @@ struct PinnedRequestTests {
 
     @Test("Report mode allows a mismatch but not an untrusted chain, and off mode ignores pins")
     func modes() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             for mode in [PinningMode.report, .off] {
                 let policy = try PinningPolicy.pinning(strangePin, mode: mode)
@@ -152,7 +152,7 @@ struct PinnedRequestTests {
 
     @Test("A host that the policy doesn't list is verified, or rejected if the policy says so")
     func unlisted() async throws {
-        let site = try TestSite([.dns("other.test")])
+        let site = try TestSite.pinned([.dns("other.test")])
         try await LoopbackServer(chain: site.chain).run { server in
             let trusting = try site.session(server, policy: .pinning(strangePin, unlisted: .trust))
             #expect(try await trusting.get("https://other.test/").body == "hello")
@@ -170,9 +170,10 @@ struct PinnedRequestTests {
 
     @Test("A rule's own anchors are used for its host, by the session and in the challenge")
     func ruleAnchors() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
-            let policy = try PinningPolicy.pinning(site.leaf.pin, anchors: site.store)
+            let anchors = try site.store
+            let policy = try PinningPolicy.pinning(site.leaf.key.pin, anchors: anchors)
             let seen = Collected<TrustStore?>()
             let delegate = SessionHandlerDelegate { challenge in
                 seen.append(challenge.protectionSpace.serverTrust?.store)
@@ -182,13 +183,13 @@ struct PinnedRequestTests {
                 $0.trustStore = TrustStore(certificates: [])
             }
             #expect(try await session.get().body == "hello")
-            #expect(seen.values.map { $0 === site.store } == [true])
+            #expect(seen.values.map { $0 === anchors } == [true])
         }
     }
 
     @Test("PE16: A pin for one port applies to that port, and plain http is rejected without a connection")
     func portsAndSchemes() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             let session = try site.session(server, policy: .pinning(strangePin, ports: [8443]))
             #expect(try await session.failure("https://pinned.test:8443/").code == .serverCertificateUntrusted)
@@ -202,9 +203,9 @@ struct PinnedRequestTests {
 
     @Test("PE20: Concurrent sessions with different policies for one host each follow their own")
     func parallelPolicies() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
-            let right = try site.session(server, policy: .pinning(site.leaf.pin))
+            let right = try site.session(server, policy: .pinning(site.leaf.key.pin))
             let wrong = try site.session(server, policy: .pinning(strangePin))
             let url = try #require(URL(string: "https://pinned.test/"))
             let verdicts = await withTaskGroup(of: Bool.self) { group in
@@ -227,7 +228,7 @@ struct PinnedRequestTests {
 
     @Test("A session keeps the configuration it was created with")
     func configurationCopy() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             let configuration = try site.session(server, policy: .pinning(strangePin)).configuration
             let session = URLSession(configuration: configuration)
@@ -240,7 +241,7 @@ struct PinnedRequestTests {
 
     @Test("HEAD has fields and no body, and a redirect that the delegate stops is the response")
     func headAndRedirect() async throws {
-        let site = try TestSite()
+        let site = try TestSite.pinned()
         let response = LoopbackServer.Response.raw(
             Array("HTTP/1.1 302 There\r\nLocation: https://evil.test/\r\nContent-Length: 9\r\n\r\n".utf8))
         try await LoopbackServer(chain: site.chain, .respond(response)).run { server in

@@ -18,7 +18,7 @@ struct PolicyChangeTests {
             while true {
                 let end = Date() + patience
                 let policy = try PinningPolicy.pinning(
-                    site.leaf.pin, expiry: PinningExpiry(at: end, then: action))
+                    site.leaf.key.pin, expiry: PinningExpiry(at: end, then: action))
                 let log = Collected<PinDecision>()
                 let session = try site.session(server, policy: policy) {
                     $0.serverTrustObserver = {
@@ -83,7 +83,7 @@ struct PolicyChangeTests {
         arguments: [true, false])
     func replacedDuringLogin(isAccepted: Bool) async throws {
         let site = try TestSite.shared.get()
-        let next = try PinningPolicy.pinning(isAccepted ? site.intermediate.pin : strangePin)
+        let next = try PinningPolicy.pinning(isAccepted ? site.intermediate.key.pin : strangePin)
         let acceptor = NTLMAcceptor()
         let current = Locked<URLSession?>(nil)
         let script = LoopbackServer.Script.answer { request in
@@ -100,7 +100,7 @@ struct PolicyChangeTests {
                 challenge.protectionSpace.serverTrust == nil
                     ? (.useCredential, credential) : (.performDefaultHandling, nil)
             }
-            let session = try site.session(server, policy: .pinning(site.leaf.pin)) {
+            let session = try site.session(server, policy: .pinning(site.leaf.key.pin)) {
                 $0.urlCredentialStorage = URLCredentialStorage()
             }
             current.withLock { $0 = session }
@@ -123,12 +123,12 @@ struct PolicyChangeTests {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
             let session = try site.session(server)
-            let store = PolicyStore(try .pinning(site.leaf.pin))
+            let store = PolicyStore(try .pinning(site.leaf.key.pin))
             store.observe { [weak session] policy in session?.pinning = policy }
             #expect(try await session.get().body == "hello")
             store.replace(with: try .pinning(strangePin))
             #expect(try await session.failure().code == .serverCertificateUntrusted)
-            store.replace(with: try .pinning(site.root.pin))
+            store.replace(with: try .pinning(site.root.key.pin))
             #expect(try await session.get().body == "hello")
             await session.flush()
             #expect(await server.ended(3).map(\.requests.count) == [1, 0, 1])
@@ -150,8 +150,8 @@ struct PolicyChangeTests {
     func denied(isTrusted: Bool) async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
-            for key in [site.leaf, site.intermediate] {
-                let policy = try PinningPolicy.pinning(strangePin, host: "other.test", deny: [key.pin])
+            for certificate in [site.leaf, site.intermediate] {
+                let policy = try PinningPolicy.pinning(strangePin, host: "other.test", deny: [certificate.key.pin])
                 let session = try site.session(server, policy: policy, delegate: Careless()) {
                     if !isTrusted { $0.trustStore = TrustStore(certificates: []) }
                 }
@@ -189,7 +189,7 @@ struct PolicyChangeTests {
     func respond() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
-            for (key, isDenied) in [(try site.intermediate.pin, true), (strangePin, false)] {
+            for (key, isDenied) in [(try site.intermediate.key.pin, true), (strangePin, false)] {
                 let policy = try PinningPolicy.pinning(strangePin, host: "other.test", deny: [key])
                 let session = try site.session(server, delegate: Responder(policy))
                 if isDenied {

@@ -156,7 +156,7 @@ private struct VerdictScene {
     /// Creates the connection that the request could use.
     private func prepare() async throws {
         if row.change == .accepter { session.trustStore = TrustStore(certificates: []) }
-        if row.change != .accepter { session.pinning = try .pinning(site.leaf.pin) }
+        if row.change != .accepter { session.pinning = try .pinning(site.leaf.key.pin) }
         try useIdentity(0)
         guard row.connection != .new else { return }
         let delegate = row.change == .accepter ? TaskHandlerDelegate(acceptServer) : nil

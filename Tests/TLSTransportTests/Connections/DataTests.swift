@@ -14,7 +14,7 @@ import Testing
     @Test("A session ticket in two records that arrive byte by byte doesn't end the connection")
     func ticketInParts() async throws {
         // The ticket contains both names, which make it too long for one record.
-        let site = try Site(String(repeating: "x", count: 60) + ".api.example.test")
+        let site = try TestSite(String(repeating: "x", count: 60) + ".api.example.test")
         let name = String(repeating: "x", count: 255)
         let server = try LoopbackServer(chain: site.chain) {
             $0.protocolVersions = .tls13 ... .tls13
@@ -24,7 +24,7 @@ import Testing
         try await server.run { server in
             try await LoopbackRelay(to: server, atOnce: 1).run { relay in
                 let endpoint = Endpoint(
-                    name: site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
+                    name: try site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
                 let options = DialOptions.with { $0.applicationProtocols = [name] }
                 let pending = try await Transport.shared.dial(endpoint, options: options)
                 let path = try site.path(pending.presented)
@@ -40,7 +40,7 @@ import Testing
         "Bytes arrive as they were sent, in both directions at once", arguments: [1, 16_384, 65_537, 3_000_001],
         [LoopbackServer.TLSVersion.tls12, .tls13])
     func fullDuplex(count: Int, version: LoopbackServer.TLSVersion) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain, Self.echo) { $0.protocolVersions = version...version }
         try await server.run { server in
             let connection = try await site.connect(to: server)
@@ -62,7 +62,7 @@ import Testing
 
     @Test("Sending an empty array sends nothing")
     func empty() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             let connection = try await site.connect(to: server)
             try await connection.send([])
@@ -73,7 +73,7 @@ import Testing
 
     @Test("TC16: data that ends without close_notify is truncated", arguments: [true, false])
     func truncation(says closeNotify: Bool) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let script = LoopbackServer.Script.handle { try $0.write(Array("half a resp".utf8)) }
         try await LoopbackServer(chain: site.chain, script) { $0.sendsCloseNotify = closeNotify }.run { server in
             let connection = try await site.connect(to: server)
@@ -92,7 +92,7 @@ import Testing
 
     @Test("A closed connection neither sends nor receives")
     func closed() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain, Self.echo).run { server in
             let connection = try await site.connect(to: server)
             await connection.close()
@@ -103,7 +103,7 @@ import Testing
 
     @Test("Closing a connection ends a receive that waits")
     func closeWhileReceiving() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain, Self.echo).run { server in
             let connection = try await site.connect(to: server)
             let receiving = Task { try await connection.receive() }
@@ -115,7 +115,7 @@ import Testing
 
     @Test("A connection that is dropped sends close_notify")
     func dropped() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain, Self.echo).run { server in
             _ = try await site.connect(to: server)
             let record = try #require(await server.ended().first)

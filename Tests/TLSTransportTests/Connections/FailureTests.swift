@@ -9,11 +9,11 @@ import Testing
         let testDescription: String
         let isExpected: @Sendable (TransportError) -> Bool
         let limit: Duration
-        let server: @Sendable (Site) throws -> LoopbackServer
+        let server: @Sendable (TestSite) throws -> LoopbackServer
 
         init(
             _ name: String, _ isExpected: @escaping @Sendable (TransportError) -> Bool,
-            limit: Duration = .seconds(60), _ server: @escaping @Sendable (Site) throws -> LoopbackServer
+            limit: Duration = .seconds(60), _ server: @escaping @Sendable (TestSite) throws -> LoopbackServer
         ) {
             testDescription = name
             self.isExpected = isExpected
@@ -45,7 +45,7 @@ import Testing
                 try LoopbackServer(chain: $0.chain) { $0.protocolVersions = .tls10 ... .tls11 }
             },
             Row("TC14: key exchange without forward secrecy", \.isOfferRejected) { _ in
-                try LoopbackServer(chain: try Site(key: try TestKey(.rsa(bits: 2048))).chain) {
+                try LoopbackServer(chain: try TestSite(key: try TestKey(.rsa(bits: 2048))).chain) {
                     $0.protocolVersions = .tls12 ... .tls12
                     $0.cipherList = "kRSA:@SECLEVEL=0"
                 }
@@ -64,7 +64,7 @@ import Testing
             },
         ])
     func noHandshake(row: Row) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try row.server(site)
         try await server.run { server in
             await expectFailure(row.isExpected) {
@@ -76,10 +76,10 @@ import Testing
 
     @Test("A server with a weak key still reaches the decision")
     func weakKey() async throws {
-        let site = try Site(key: try TestKey(.rsa(bits: 1024)))
+        let site = try TestSite(key: try TestKey(.rsa(bits: 1024)))
         try await LoopbackServer(chain: site.chain).run { server in
             let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
-            #expect(pending.presented.leaf.derBytes == site.chain[0].derBytes)
+            #expect(pending.presented.leaf.derBytes == site.leaf.derBytes)
             await pending.refuse()
         }
     }
@@ -134,7 +134,7 @@ import Testing
 
     @Test("Limits of the longest duration are accepted")
     func endlessLimits() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             let options = DialOptions.with {
                 ($0.resolveTimeout, $0.connectTimeout) = (.seconds(Int64.max), .seconds(Int64.max))
@@ -146,7 +146,7 @@ import Testing
 
     @Test("Offers that OpenSSL doesn't support are errors and aren't dropped")
     func impossibleOffers() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             for options in [
                 DialOptions.with { $0.signatureAlgorithms = "RSA+ROT13" },
@@ -164,7 +164,7 @@ import Testing
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13], LoopbackRelay.Ending.allCases)
     func cutHandshake(version: LoopbackServer.TLSVersion, ending: LoopbackRelay.Ending) async throws {
         // Ed25519 signatures have a fixed length, and so does every handshake.
-        let site = try Site(key: try TestKey(.ed25519))
+        let site = try TestSite(key: try TestKey(.ed25519))
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
             let whole = try await LoopbackRelay(to: server).run { relay in
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    private func endpoint(of site: Site, _ relay: LoopbackRelay) throws -> Endpoint {
-        Endpoint(name: site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
+    private func endpoint(of site: TestSite, _ relay: LoopbackRelay) throws -> Endpoint {
+        Endpoint(name: try site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
     }
 }

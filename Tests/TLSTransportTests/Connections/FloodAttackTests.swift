@@ -25,7 +25,7 @@ import Testing
     // Fails without the limit on bytes that yield no plaintext.
     @Test("TC15: a flood of key updates or renegotiation requests ends the connection", arguments: Kind.allCases)
     func flood(kind: Kind) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain, .handle { try kind.pour($0) }) {
             $0.protocolVersions = kind.version...kind.version
         }
@@ -39,7 +39,7 @@ import Testing
     @Test(
         "TC15: a flood from an https proxy during the tunnel's handshake ends the connection", arguments: Kind.allCases)
     func flood(byProxy kind: Kind) async throws {
-        let (site, house) = (try Site(), try Site("proxy.example.test"))
+        let (site, house) = (try TestSite(), try TestSite("proxy.example.test"))
         let script = LoopbackServer.Script.proxy(to: [:]) { _ in
             .handle { connection in
                 try connection.write(LoopbackServer.Response.established)

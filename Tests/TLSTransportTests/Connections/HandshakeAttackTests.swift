@@ -76,7 +76,7 @@ import Testing
                 "excessive message size"),
         ])
     func refused(row: Row) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let script = LoopbackServer.Script.handle { connection in
             _ = try connection.read()
             try connection.write(row.bytes)
@@ -93,7 +93,7 @@ import Testing
     // OpenSSL rejects this (RFC 8446, section 4.1.3). The test checks that the rejection arrives as an error.
     @Test("TC15: an attacker who hides TLS 1.3 from the server is detected")
     func downgrade() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             let relay = try RecordRelay(to: server) { record in
                 guard record.sender == .client, record.index == 0 else { return .pass }
@@ -119,7 +119,7 @@ import Testing
         "TC15: a handshake with one byte changed in transit fails",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func changed(version: LoopbackServer.TLSVersion) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain) {
             $0.protocolVersions = version...version
             // Tickets aren't part of the handshake.
@@ -151,10 +151,10 @@ import Testing
         "TC15: a server with a stolen certificate fails the handshake",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func impostor(version: LoopbackServer.TLSVersion) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain) {
             $0.protocolVersions = version...version
-            $0.key = try? .impostor(of: site.chain[0].key)
+            $0.key = try? .impostor(of: site.leaf.key)
         }
         await server.run { server in
             await expectFailure(\.isHandshakeFailed) { _ = try await site.connect(to: server) }
@@ -168,7 +168,7 @@ import Testing
         "TC17: a server that sends a byte now and then reaches the handshake limit",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13], [0, 1, 2])
     func slow(version: LoopbackServer.TLSVersion, index: Int) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
             let relay = try RecordRelay(to: server) { record in

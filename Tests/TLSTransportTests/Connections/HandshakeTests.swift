@@ -7,7 +7,7 @@ import Testing
     @Test(
         "A server is presented for a decision, accepted and used", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func exchange(version: LoopbackServer.TLSVersion) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
             let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
@@ -34,7 +34,7 @@ import Testing
         "A second connection doesn't resume the session of the first",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func noResumption(version: LoopbackServer.TLSVersion) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
             for _ in 0..<2 {
@@ -49,7 +49,7 @@ import Testing
 
     @Test("A rejected server receives an alert and no data", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func refusal(version: LoopbackServer.TLSVersion) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
         try await server.run { server in
             let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
@@ -60,7 +60,7 @@ import Testing
 
     @Test("A pending connection that is dropped is rejected")
     func dropped() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             _ = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
             try await Self.expectRefused(server)
@@ -69,7 +69,7 @@ import Testing
 
     @Test("Nothing is sent while the decision is pending")
     func undecided() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
             // Meanwhile, other connections are opened and closed.
@@ -86,8 +86,8 @@ import Testing
 
     @Test("A path for another certificate is rejected")
     func foreignCertificate() async throws {
-        let site = try Site()
-        let other = try Site()
+        let site = try TestSite()
+        let other = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             try await LoopbackServer(chain: other.chain).run { otherServer in
                 let theirs = try await Transport.shared.dial(try other.endpoint(on: otherServer), options: .patient)
@@ -113,7 +113,7 @@ import Testing
                     Endpoint(name: try ServerName("a.example.test"), port: 443, route: route), options: .patient)
                 let path = try ServerTrust(
                     presented: pending.presented, name: try ServerName("b.example.test"), store: store
-                ).evaluate(at: Site.time)
+                ).evaluate(at: TestSite.time)
                 _ = try await pending.accept(path) { approval }
             }
             try await Self.expectRefused(server)
@@ -137,7 +137,7 @@ import Testing
 
     @Test("An IPv6 address can be dialled and isn't sent as a server name")
     func ipv6() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain, .respond(.init())) { $0.isIPv6 = true }.run { server in
             let pending = try await Transport.shared.dial(
                 Endpoint(name: try ServerName("::1"), port: server.port), options: .patient)
@@ -150,7 +150,7 @@ import Testing
 
     @Test("The server selects one of the offered protocols, or none")
     func applicationProtocol() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain) { $0.applicationProtocols = ["h2", "http/1.1"] }.run { server in
             let one = try await site.connect(to: server)
             #expect(one.negotiated.applicationProtocol == "http/1.1")
@@ -161,7 +161,7 @@ import Testing
 
     @Test("TC13: a protocol that wasn't offered ends the handshake")
     func unofferedProtocol() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain) { $0.forcedApplicationProtocol = "h2\u{1B}[2J" }.run { server in
             await expectFailure({ error in
                 guard case .handshakeFailed = error else { return false }
@@ -174,7 +174,7 @@ import Testing
     @Test(
         "The offered signature algorithms determine which server certificate is accepted", arguments: ["rsa", "ecdsa"])
     func signatureAlgorithms(kind: String) async throws {
-        let site = try Site(key: kind == "rsa" ? try TestKey(.rsa(bits: 2048)) : try TestKey(.p256))
+        let site = try TestSite(key: kind == "rsa" ? try TestKey(.rsa(bits: 2048)) : try TestKey(.p256))
         try await LoopbackServer(chain: site.chain).run { server in
             let fitting = kind == "rsa" ? "RSA-PSS+SHA256" : "ECDSA+SHA256"
             let other = kind == "rsa" ? "ECDSA+SHA256" : "RSA-PSS+SHA256"

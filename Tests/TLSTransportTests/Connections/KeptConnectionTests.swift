@@ -27,7 +27,7 @@ import Testing
     private func hasInput(
         _ row: Row, then body: (any RequestConnection, LoopbackServer) async throws -> Void = { _, _ in }
     ) async throws -> Bool {
-        let site = try Site()
+        let site = try TestSite()
         let (isAsked, isDone) = (Locked(false), Locked(false))
         let script = LoopbackServer.Script.handle { connection in
             _ = try connection.read()

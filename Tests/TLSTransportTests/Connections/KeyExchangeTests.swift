@@ -20,7 +20,7 @@ import Testing
         "The ClientHello doesn't offer finite-field Diffie-Hellman, whichever key type is requested (KX1)",
         arguments: [nil, ServerKeyKind.rsa, .ecdsa])
     func offer(key: ServerKeyKind?) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let script = LoopbackServer.Script.handle { _ = try $0.read() }
         try await LoopbackServer(plain: script).run { server in
             await expectFailure(\.isLostDuringHandshake) {
@@ -38,7 +38,7 @@ import Testing
         "A server with only finite-field Diffie-Hellman is rejected, and the error names the reason (KX1)",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func finiteFieldOnly(version: LoopbackServer.TLSVersion) async throws {
-        let site = try Site(key: try .shared(.rsa2048))
+        let site = try TestSite(key: try .shared(.rsa2048))
         let server = try LoopbackServer(chain: site.chain) {
             $0.protocolVersions = version...version
             if version == .tls12 {
@@ -66,7 +66,7 @@ import Testing
         "A server with any one of the offered groups is accepted",
         arguments: [LoopbackServer.TLSVersion.tls12, .tls13], ["X25519", "P-256", "P-384", "P-521"])
     func offeredGroups(version: LoopbackServer.TLSVersion, group: String) async throws {
-        let site = try Site(key: try .shared(.rsa2048))
+        let site = try TestSite(key: try .shared(.rsa2048))
         let server = try LoopbackServer(chain: site.chain) {
             $0.protocolVersions = version...version
             $0.groups = group

@@ -8,7 +8,7 @@ import Testing
     // Fails without SSL_OP_NO_RENEGOTIATION: OpenSSL's client agrees, and the certificate then differs.
     @Test("TC10: a server's request to renegotiate with another certificate is rejected")
     func renegotiation() async throws {
-        let (site, other) = (try Site(), try Site())
+        let (site, other) = (try TestSite(), try TestSite())
         let script = LoopbackServer.Script.handle { connection in
             while try connection.readRequest() != nil {
                 try connection.present(other.chain)
@@ -36,7 +36,7 @@ import Testing
         "TC11: early data is neither sent nor offered, whatever a ticket allows",
         arguments: [LoopbackServer.Resumption.tickets, .identifiers])
     func earlyData(resumption: LoopbackServer.Resumption) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain, .respond(.init(body: "hello", closes: true))) {
             $0.resumption = resumption
             $0.earlyDataLimit = 16_384
@@ -58,7 +58,7 @@ import Testing
     // Fails with SSL_CTX_set_post_handshake_auth.
     @Test("TC12: a server can't request a client certificate after the handshake")
     func lateCertificateRequest() async throws {
-        let site = try Site()
+        let site = try TestSite()
         let server = try LoopbackServer(chain: site.chain, .handle { try $0.requestCertificate() }) {
             $0.clientAuthentication = .init()
             $0.clientAuthentication?.isPostponed = true
@@ -139,7 +139,7 @@ import Testing
             },
         ])
     func forged(_ row: Forgery) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let script = LoopbackServer.Script.handle { connection in
             var forge = try connection.forge()
             try connection.writeBelow(try row.bytes(&forge))
@@ -157,7 +157,7 @@ import Testing
 
     @Test("A forged data record is received as data, so the forge works")
     func genuine() async throws {
-        let site = try Site()
+        let site = try TestSite()
         let script = LoopbackServer.Script.handle { connection in
             var forge = try connection.forge()
             try connection.writeBelow(
@@ -175,7 +175,7 @@ import Testing
     // Fails if an end in the middle of a record counts as an orderly end.
     @Test("TC16: half a record followed by the end isn't data", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func halfARecord(version: LoopbackServer.TLSVersion) async throws {
-        let site = try Site()
+        let site = try TestSite()
         let script = LoopbackServer.Script.handle { try $0.write([UInt8](repeating: 65, count: 5000)) }
         let server = try LoopbackServer(chain: site.chain, script) { $0.protocolVersions = version...version }
         let isData = { @Sendable (record: RecordRelay.Record) in record.bytes.count > 5000 }

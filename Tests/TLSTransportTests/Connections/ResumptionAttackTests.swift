@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    private func server(_ site: Site, _ row: Row, later: [TestCertificate] = []) throws -> LoopbackServer {
+    private func server(_ site: TestSite, _ row: Row, later: [TestCertificate] = []) throws -> LoopbackServer {
         try LoopbackServer(chain: site.chain, Self.hello) {
             $0.protocolVersions = row.version...row.version
             $0.resumption = row.kind
@@ -31,7 +31,7 @@ import Testing
         "A resumed session presents the chain that the session began with, not the server's new one (TC1–TC9)",
         arguments: Row.all)
     func swapped(row: Row) async throws {
-        let (site, other) = (try Site(), try Site())
+        let (site, other) = (try TestSite(), try TestSite())
         try await server(site, row, later: other.chain).run { server in
             let session = try await site.session(with: server)
             let pending = try await site.resume(session, with: server)
@@ -54,7 +54,7 @@ import Testing
         "A resumed server that is rejected or dropped receives no Finished and no data (TC1–TC9)",
         arguments: Row.all, [true, false])
     func refused(row: Row, isDropped: Bool) async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await server(site, row).run { server in
             let session = try await site.session(with: server)
             let pending = try await site.resume(session, with: server)
@@ -69,7 +69,7 @@ import Testing
     // Fails without the comparison of the path with the chain and the name.
     @Test("A resumed session isn't accepted with another server's path (TC1–TC9)", arguments: Row.all)
     func foreign(row: Row) async throws {
-        let (site, other) = (try Site(), try Site())
+        let (site, other) = (try TestSite(), try TestSite())
         let theirs = try other.path(PresentedChain(derCertificates: other.chain.map(\.derBytes)))
         try await server(site, row, later: other.chain).run { server in
             let session = try await site.session(with: server)
@@ -87,7 +87,7 @@ import Testing
             LoopbackServer.TLSVersion.tls12, .tls13,
         ])
     func notTaken(version: LoopbackServer.TLSVersion) async throws {
-        let (site, other) = (try Site(), try Site())
+        let (site, other) = (try TestSite(), try TestSite())
         try await server(site, Row(version: version, kind: .refused), later: other.chain).run { server in
             let session = try await site.session(with: server)
             let pending = try await site.resume(session, with: server)
@@ -102,7 +102,7 @@ import Testing
     // Fails if session() no longer checks the identity.
     @Test("A connection with a client identity leaves no session (TC1–TC9)")
     func identified() async throws {
-        let site = try Site()
+        let site = try TestSite()
         let approvals = [
             Approval.Identity.stored(digest: nil), .session(digest: [1]), .task(1, digest: [1]),
         ].map {

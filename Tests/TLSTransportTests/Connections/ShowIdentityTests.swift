@@ -5,11 +5,11 @@ import Testing
 
 /// Tests of how servers react to a client certificate that isn't followed by a request.
 @Suite struct ShowIdentityTests {
-    let site: Site
+    let site: TestSite
     let identity: ClientIdentity
 
     init() throws {
-        site = try Site()
+        site = try TestSite()
         let root = try TestCertificate.root("Client Root")
         let client = try root.leaf("client")
         identity = try ClientIdentity(pem: Array((client.pemText + client.key.privateKeyPEM).utf8))

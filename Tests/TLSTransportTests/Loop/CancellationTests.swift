@@ -23,7 +23,7 @@ import Testing
 
     @Test("A dial in a cancelled task does nothing")
     func cancelledBefore() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             let task = Task {
                 while !Task.isCancelled { await Task.yield() }
@@ -37,7 +37,7 @@ import Testing
 
     @Test("A send in a cancelled task sends nothing")
     func sendCancelledBefore() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             let connection = try await site.connect(to: server)
             let task = Task {
@@ -62,7 +62,7 @@ import Testing
 
     @Test("A dial can be cancelled while the server is silent in the handshake")
     func handshaking() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain, .stall).run { server in
             try await cancel(once: { !server.records.isEmpty }) { _ = try await site.connect(to: server) }
             try expectNoSockets(to: server.port)
@@ -73,18 +73,18 @@ import Testing
     func accepting() async throws {
         // Ed25519 signatures have a fixed length. In TLS 1.2 the server finishes last, so a relay that passes only the
         // bytes from before the decision withholds the rest of the handshake.
-        let site = try Site(key: try TestKey(.ed25519))
+        let site = try TestSite(key: try TestKey(.ed25519))
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = .tls12 ... .tls12 }
         try await server.run { server in
             let asked = try await LoopbackRelay(to: server).run { relay in
                 let endpoint = Endpoint(
-                    name: site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
+                    name: try site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
                 await (try await Transport.shared.dial(endpoint, options: .patient)).refuse()
                 return relay.passedCount
             }
             try await LoopbackRelay(to: server, passing: asked).run { relay in
                 let endpoint = Endpoint(
-                    name: site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
+                    name: try site.name, port: 443, route: Route(host: try ServerName(relay.address), port: relay.port))
                 try await cancel(once: { server.records.last?.handshakeCompleted == true }) {
                     let pending = try await Transport.shared.dial(endpoint, options: .patient)
                     let path = try site.path(pending.presented)
@@ -97,7 +97,7 @@ import Testing
 
     @Test("Cancelling a receive that waits for a response closes the connection")
     func receiving() async throws {
-        let site = try Site()
+        let site = try TestSite()
         let neverAnswers = LoopbackServer.Script.handle { while try $0.read() != nil {} }
         try await LoopbackServer(chain: site.chain, neverAnswers).run { server in
             let connection = try await site.connect(to: server)
@@ -111,7 +111,7 @@ import Testing
 
     @Test("A send can be cancelled while the server accepts no more bytes")
     func sending() async throws {
-        let site = try Site()
+        let site = try TestSite()
         let isOver = Flag()
         let neverReads = LoopbackServer.Script.handle { _ in while !isOver.isSet { usleep(1000) } }
         try await LoopbackServer(chain: site.chain, neverReads).run { server in
@@ -127,7 +127,7 @@ import Testing
 
     @Test("A cancellation that comes too late for a call leaves the connection usable")
     func late() async throws {
-        let site = try Site()
+        let site = try TestSite()
         let echo = LoopbackServer.Script.handle { while let bytes = try $0.read() { try $0.write(bytes) } }
         try await LoopbackServer(chain: site.chain, echo).run { server in
             var connection = try await site.connect(to: server)

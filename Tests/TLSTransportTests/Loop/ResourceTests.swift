@@ -10,7 +10,7 @@ import Testing
 @Suite struct ResourceTests {
     @Test("All of 200 parallel dials succeed")
     func parallel() async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<200 {
@@ -33,7 +33,7 @@ import Testing
     func noLeaks() async {
         // This runs in a separate process, because other tests have descriptors too.
         await #expect(processExitsWith: .success) {
-            let site = try Site()
+            let site = try TestSite()
             let refused = try DeadPort(.refusing)
             // The first connection starts the event loop, which stays.
             try await LoopbackServer(chain: site.chain).run { server in
@@ -56,7 +56,7 @@ import Testing
 
     @Test("TC15: a flood of HelloRequests doesn't delay other connections, and its handshake fails")
     func flood() async throws {
-        let site = try Site()
+        let site = try TestSite()
         let flood = Flood()
         try await LoopbackServer(plain: .handle(flood.pour)).run { flooding in
             let dial = Task { _ = try await Transport.shared.dial(try site.endpoint(on: flooding), options: .patient) }
@@ -74,7 +74,7 @@ import Testing
         await #expect(processExitsWith: .success) {
             // This comes before the test PKI starts OpenSSL in its own way.
             try #require(OpenSSLLibrary.isStarted)
-            let site = try Site()
+            let site = try TestSite()
             let server = try LoopbackServer(chain: site.chain, .stall)
             let open = try LoopbackServer(chain: site.chain, .handle { _ = try $0.read() })
             let connection = try await site.connect(to: open)
@@ -104,7 +104,7 @@ private final class Flood: Sendable {
 }
 
 /// Uses a connection in one of the possible ways, some of which end it early.
-private func use(_ server: LoopbackServer, _ refused: DeadPort, _ site: Site, _ index: Int) async {
+private func use(_ server: LoopbackServer, _ refused: DeadPort, _ site: TestSite, _ index: Int) async {
     let task = Task {
         switch index % 5 {
         case 0:

@@ -7,7 +7,7 @@ import Testing
 /// Tests of HA5: proxies that don't open the requested tunnel, or that read its contents.
 @Suite struct TunnelAttackTests {
     /// Returns the request for a tunnel to the site.
-    private func request(for site: Site) throws -> HTTPRequestHead {
+    private func request(for site: TestSite) throws -> HTTPRequestHead {
         try HTTPRequestHead(
             method: "CONNECT", target: .authority, origin: HTTPOrigin(scheme: .https, name: site.name, port: 443))
     }
@@ -89,7 +89,7 @@ import Testing
                 }, limit: .milliseconds(150), isTimedOut),
         ])
     func noTunnel(row: Row) async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { origin in
             let script = LoopbackServer.Script.proxy(to: ["api.example.test:443": origin.port]) { _ in row.answer }
             try await LoopbackServer(plain: script).run { proxy in
@@ -115,7 +115,7 @@ import Testing
             (.init("404 Not Found", closes: true), true),
         ])
     func answers(response: LoopbackServer.Response, isReusable: Bool) async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(plain: .proxy(to: [:]) { _ in .respond(response) }).run { proxy in
             let bare = try await reach(proxy)
             let answer = try await bare.requestTunnel(try request(for: site), limit: .seconds(20))
@@ -133,7 +133,7 @@ import Testing
             raw("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.0 200 OK\r\nConnection: close\r\n\r\n"),
         ])
     func tunnel(isSecure: Bool, answer: LoopbackServer.Response) async throws {
-        let (site, house) = (try Site(), try Site("proxy.example.test"))
+        let (site, house) = (try TestSite(), try TestSite("proxy.example.test"))
         try await LoopbackServer(chain: site.chain).run { origin in
             let script = LoopbackServer.Script.proxy(to: ["api.example.test:443": origin.port]) { _ in
                 .tunnel(after: answer)
@@ -171,7 +171,7 @@ import Testing
             ("304 Not Modified", false), ("404 Not Found", false),
         ])
     func status(_ status: String, isOpen: Bool) async throws {
-        let site = try Site()
+        let site = try TestSite()
         try await LoopbackServer(chain: site.chain).run { origin in
             let script = LoopbackServer.Script.proxy(to: ["api.example.test:443": origin.port]) { _ in
                 .tunnel(after: .headOnly(status, fields: ["Content-Length: 0"]))
@@ -182,7 +182,7 @@ import Testing
                     let pending = try await Transport.shared.dial(
                         Endpoint(name: site.name, port: 443), through: proxy,
                         options: .with { $0.handshakeTimeout = .seconds(20) })
-                    #expect(pending.presented.leaf.derBytes == site.chain[0].derBytes)
+                    #expect(pending.presented.leaf.derBytes == site.leaf.derBytes)
                     await pending.refuse()
                 }
                 if isOpen {

@@ -89,3 +89,6 @@ extension TestKey {
         return bytes
     }
 }
+
+/// A pin that no key has.
+package let strangePin = "sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

@@ -4,34 +4,39 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// A root, a server certificate under it, and sessions that reach a loopback server under any hostname.
-struct TestSite: Sendable {
-    let root: TestCertificate
-    let intermediate: TestCertificate
-    let leaf: TestCertificate
-    let store: TrustStore
-
-    var chain: [TestCertificate] { [leaf, intermediate] }
-
+extension TestSite {
     /// A site for tests that need only `pinned.test` and `start.test`.
-    static let shared = Result<TestSite, any Error> { try TestSite([.dns("pinned.test"), .dns("start.test")]) }
+    static let shared = Result<TestSite, any Error> { try pinned([.dns("pinned.test"), .dns("start.test")]) }
+
+    /// Returns a new site that is valid now, for `pinned.test` or for other names.
+    static func pinned(_ names: [TestCertificate.GeneralName] = [.dns("pinned.test")]) throws -> TestSite {
+        try TestSite("pinned.test", isValidNow: true) { $0.alternativeNames = names }
+    }
+
+    /// A new trust store with the root.
+    var store: TrustStore {
+        get throws { TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)]) }
+    }
+
+    /// A new server trust over the site's chain.
+    var trust: ServerTrust {
+        get throws {
+            ServerTrust(
+                presented: try PresentedChain(derCertificates: chain.map(\.derBytes)), name: try ServerName(host),
+                store: try store)
+        }
+    }
+
+    /// The site's leaf as a client identity.
+    var identity: ClientIdentity {
+        get throws {
+            let pem = try leaf.pemText + intermediate.pemText + leaf.key.privateKeyPEM
+            return try ClientIdentity(pem: Array(pem.utf8))
+        }
+    }
 
     /// The chain of a proxy at `localhost`.
     func proxyChain() throws -> [TestCertificate] { [try intermediate.server([.dns("localhost")]), intermediate] }
-
-    init(_ names: [TestCertificate.GeneralName] = [.dns("pinned.test")]) throws {
-        root = try .root("Test Root", adjusting: Self.validNow)
-        intermediate = try root.intermediate("Test Intermediate", adjusting: Self.validNow)
-        leaf = try intermediate.server(names)
-        store = TrustStore(certificates: [try X509Certificate(derBytes: root.derBytes)])
-    }
-
-    /// Sets the validity around the current time, because sessions use the system clock.
-    static func validNow(_ settings: inout TestCertificate.Settings) {
-        let now = Int64(Date().timeIntervalSince1970)
-        settings.notBefore = now - 86_400
-        settings.notAfter = now + 86_400
-    }
 
     /// A session for this server; see ``configuration(_:policy:_:)``.
     func session(
@@ -48,7 +53,7 @@ struct TestSite: Sendable {
     ) throws -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         configuration.route = (try ServerName(server.address), server.port)
-        configuration.trustStore = store
+        configuration.trustStore = try store
         configuration.pinning = policy
         // Long enough that a machine busy with other tests doesn't reach it.
         configuration.timeoutIntervalForRequest = 600
@@ -61,19 +66,12 @@ extension TestCertificate {
     /// A leaf under this certificate that is valid now.
     func server(_ names: [GeneralName], _ adjust: (inout Settings) -> Void = { _ in }) throws -> TestCertificate {
         try leaf("server") { settings in
-            TestSite.validNow(&settings)
+            settings.makeValidNow()
             settings.alternativeNames = names
             adjust(&settings)
         }
     }
 
-    /// `sha256/…` of its key.
-    var pin: String {
-        get throws { try X509Certificate(derBytes: derBytes).spkiFingerprint.description }
-    }
-}
-
-extension TestCertificate {
     /// This certificate with its key.
     var identity: ClientIdentity {
         get throws { try ClientIdentity(pem: Array((pemText + key.privateKeyPEM).utf8)) }
@@ -111,9 +109,6 @@ extension PinningPolicy {
         return try PinningPolicy(rules: [rule], unlisted: unlisted, deny: try deny.map { try Pin($0) })
     }
 }
-
-/// A pin that no certificate has.
-let strangePin = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 extension URLSession {
     /// The error that a GET ends with. Records an issue if it succeeds.

@@ -1,25 +1,23 @@
 import PinctlCommands
 import TestPKI
 
-/// A test CA, certificates below it, and files that contain them.
-final class Site: Sendable {
+/// A site for `api.test` and a directory with its files. The members of ``certificates`` are the site's own too.
+@dynamicMemberLookup struct PinctlSite: Sendable {
     let folder: TestFolder
-    let root: TestCertificate
-    let intermediate: TestCertificate
-    let leaf: TestCertificate
+    let certificates: TestSite
     /// The root as a file for `--ca-file`.
-    let anchors: String
-    /// Leaf and intermediate.
-    let chain: String
+    let rootFile: String
+    /// Leaf and intermediate in one file.
+    let chainFile: String
 
     init() throws {
         folder = try TestFolder()
-        root = try TestCertificate.root("Test Root")
-        intermediate = try root.intermediate("Test Intermediate")
-        leaf = try intermediate.leaf("api.test")
-        anchors = try folder.add(root.pemText, name: "root.pem")
-        chain = try folder.add(leaf.pemText + intermediate.pemText, name: "chain.pem")
+        certificates = try TestSite("api.test")
+        rootFile = try folder.add(certificates.root.pemText, name: "root.pem")
+        chainFile = try folder.add(certificates.chain.map(\.pemText).joined(), name: "chain.pem")
     }
+
+    subscript<Value>(dynamicMember member: KeyPath<TestSite, Value>) -> Value { certificates[keyPath: member] }
 
     /// A policy file with one rule for `api.test`, on lines 3 and following.
     func policy(_ pins: String, rule: String = "", host: String = "api.test") throws -> String {
@@ -38,7 +36,7 @@ final class Site: Sendable {
         _ chain: [TestCertificate]? = nil, script: LoopbackServer.Script = .respond(.init(body: "hello")),
         _ body: (LoopbackServer) async throws -> Void
     ) async throws {
-        try await LoopbackServer(chain: chain ?? [leaf, intermediate], script).run(body)
+        try await LoopbackServer(chain: chain ?? certificates.chain, script).run(body)
     }
 }
 
@@ -46,6 +44,3 @@ extension LoopbackServer {
     /// The target that reaches this server under a hostname.
     func target(_ name: String = "api.test") -> String { "\(name):\(port)@\(address)" }
 }
-
-/// A pin that no key has.
-let strangePin = "sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

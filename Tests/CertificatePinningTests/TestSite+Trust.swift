@@ -3,32 +3,20 @@ import CertificateTrust
 import FoundationEssentials
 import TestPKI
 
-/// A server for `api.example.test` with its own CA: what it sends, and the anchors that a client trusts.
-struct TestServer {
-    static let name = "api.example.test"
+extension TestSite {
     /// A time within the validity of every certificate that the test PKI mints by default.
     static let time = Date(timeIntervalSince1970: 1_800_000_000)
 
-    let root: TestCertificate
-    let intermediate: TestCertificate
-    let leaf: TestCertificate
-
-    init(_ authority: String = "Test") throws {
-        root = try TestCertificate.root("\(authority) Root")
-        intermediate = try root.intermediate("\(authority) Intermediate")
-        leaf = try intermediate.leaf(Self.name)
-    }
-
     /// Returns the claim of a server that sends these certificates, leaf first.
     static func trust(
-        sent: [TestCertificate], anchors: [TestCertificate], name: String = name
+        sent: [TestCertificate], anchors: [TestCertificate], name: String = host
     ) throws -> ServerTrust {
         ServerTrust(
             presented: try PresentedChain(derCertificates: sent.map(\.derBytes)), name: try ServerName(name),
             store: TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) }))
     }
 
-    var trust: ServerTrust { get throws { try Self.trust(sent: [leaf, intermediate], anchors: [root]) } }
+    var trust: ServerTrust { get throws { try Self.trust(sent: chain, anchors: [root]) } }
 
     /// The verified path: leaf, intermediate, root.
     var path: VerifiedPath { get throws { try trust.evaluate(at: Self.time) } }
@@ -50,7 +38,7 @@ extension PinningPolicy {
         anchors: TrustStore? = nil, pinsApplyOnlyUnder: TrustStore? = nil, deny: [Pin] = []
     ) throws {
         let rule = PinningRule(
-            host: try ServerName(TestServer.name), pins: pins, requirement: requirement, mode: mode, expiry: expiry,
+            host: try ServerName(TestSite.host), pins: pins, requirement: requirement, mode: mode, expiry: expiry,
             anchors: anchors, pinsApplyOnlyUnder: pinsApplyOnlyUnder)
         try self.init(rules: [rule], deny: deny)
     }
@@ -58,7 +46,7 @@ extension PinningPolicy {
     /// Returns whether a server is accepted, and the decision, as in `refused: mismatch`. A returned decision reads
     /// `accepted` and a thrown one `refused`, whatever they contain, so that an accepted mismatch doesn't look like a
     /// rejected one.
-    func verdict(_ trust: ServerTrust, port: Int = 443, at time: Date = TestServer.time) -> String {
+    func verdict(_ trust: ServerTrust, port: Int = 443, at time: Date = TestSite.time) -> String {
         do throws(PinningError) {
             return "accepted: \(try evaluate(trust, port: port, at: time).decision.name)"
         } catch {

@@ -4,26 +4,16 @@ import TLSTransport
 import TestPKI
 import Testing
 
-/// A server name with a chain, and what a client needs to reach and verify it on the loopback interface.
-struct Site {
-    let name: ServerName
-    let chain: [TestCertificate]
-    private let root: TestCertificate
-
+extension TestSite {
     /// A time within the validity of every minted certificate: 2026-06-01T00:00:00Z.
     static let time = Date(timeIntervalSince1970: 1_780_272_000)
 
-    init(_ name: String = "api.example.test", key: TestKey? = nil) throws {
-        root = try TestCertificate.root("Test Root")
-        let intermediate = try root.intermediate("Test Intermediate")
-        chain = [try intermediate.leaf(name, key: key), intermediate]
-        self.name = try ServerName(name)
-    }
+    var name: ServerName { get throws { try ServerName(host) } }
 
     /// Returns the endpoint of the site, routed to the server.
     func endpoint(on server: LoopbackServer) throws -> Endpoint {
         Endpoint(
-            name: name, port: 443, route: Route(host: try ServerName(server.address), port: server.port))
+            name: try name, port: 443, route: Route(host: try ServerName(server.address), port: server.port))
     }
 
     func path(_ presented: PresentedChain, name: ServerName? = nil) throws -> VerifiedPath {
@@ -39,7 +29,7 @@ struct Site {
     /// Dials through a relay, verifies and accepts.
     func connect(via relay: RecordRelay, _ options: DialOptions = .patient) async throws -> VerifiedConnection {
         let route = Route(host: try ServerName(relay.address), port: relay.port)
-        return try await connect(to: Endpoint(name: name, port: 443, route: route), options)
+        return try await connect(to: Endpoint(name: try name, port: 443, route: route), options)
     }
 
     /// Returns a session for another connection to the server, which answers a request and closes.
