@@ -63,6 +63,8 @@ public enum LintRule: String, Sendable, Hashable, CaseIterable {
     case unanchoredRoot = "P030"
     /// A pin whose `from` certificate can't have the pin's role.
     case impossibleRole = "P031"
+    /// A rule, or a required role, with only backups.
+    case onlyBackups = "P032"
 }
 
 extension LintRule {
@@ -111,6 +113,7 @@ extension LintRule {
         case .deniedPin: "a pin that is listed in \"deny\""
         case .unanchoredRoot: "a pinned root that isn't among the rule's own anchors"
         case .impossibleRole: "a pin whose \"from\" certificate can't have its role"
+        case .onlyBackups: "a rule, or one of its required roles, with backups only, so no key in use is pinned"
         }
     }
 }

@@ -11,7 +11,7 @@ extension PolicyLinter {
 
     func setFindings(_ rule: CanonicalRule) -> [LintFinding] {
         guard rule.mode != .off, !rule.pins.isEmpty else { return [] }
-        var findings = backupFindings(rule) + roleFindings(rule)
+        var findings = backupFindings(rule) + onlyBackupFindings(rule) + roleFindings(rule)
         let reportsSince = facts(of: rule).reportsSince
         if rule.mode == .report, reportsSince.map({ $0.adding(days: Self.longReport) < time }) ?? true {
             let since = reportsSince.map { "since \($0.day)" } ?? "for an unknown time"
@@ -67,6 +67,16 @@ extension PolicyLinter {
                 .noBackup, at: location(of: rule),
                 "\(rule.lintTitle) has \(found)\(role), and if that key is lost, every client is locked out: "
                     + "add the pin of a key that is kept offline\(mark)")
+        }
+    }
+
+    private func onlyBackupFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        rule.rolesOfBackupsOnly.map { role in
+            let place = role == .any ? "" : " as \(role.rawValue)"
+            return LintFinding(
+                .onlyBackups, at: location(of: rule),
+                "\(rule.lintTitle) pins only backups\(place), which no server uses yet, so every server is refused: "
+                    + "also pin a key in use\(place)")
         }
     }
 

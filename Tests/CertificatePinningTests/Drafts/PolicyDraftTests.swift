@@ -146,7 +146,13 @@ struct PolicyDraftTests {
                     "pins.jsonc:2:1: warning[P003] a.test has no pin marked as a backup",
                 ]
             ),
-            (#""pins": ["spare"]"#, ["pins.jsonc:2:1: warning[P003] a.test has only one pin"]),
+            (
+                #""pins": ["spare"]"#,
+                [
+                    "pins.jsonc:2:1: warning[P003] a.test has only one pin",
+                    "pins.jsonc:2:1: error[P032] a.test pins only backups",
+                ]
+            ),
             (#""pins": ["one", "spare"]"#, []),
             (#""pins": ["one"], "mode": "off""#, ["pins.jsonc:2:1: error[P024] the mode of every rule is off"]),
             (

@@ -173,6 +173,34 @@ struct LintRuleTests {
         #expect(try found(TestCertificate.selfSigned(old), "root") == [])
     }
 
+    @Test("P032: an enforced rule, or a required role of one, is an error if all of its pins are backups")
+    func onlyBackups() throws {
+        func found(_ rule: String, _ pins: String...) throws -> [String] {
+            try lint(pins, rule: rule, only: [.onlyBackups])
+        }
+        let used = try pin(server.leaf)
+        let backup = #"{ "pin": "\#(Self.other)", "backup": true }"#
+        let second = #"{ "pin": "\#(PolicyFileTests.pinB)", "backup": true }"#
+        #expect(try found("", backup) == ["P032 error"])
+        #expect(try found("", backup, second) == ["P032 error"])
+        #expect(try found("", backup, second, used) == [])
+        #expect(try found("", used) == [])
+        #expect(try found(#""mode": "report","#, backup, second) == [])
+        #expect(try found(#""mode": "off","#, backup, second) == [])
+        let required = #""require": ["leaf", "root"],"#
+        let leaf = try pin(server.leaf, #""role": "leaf""#)
+        let root = try pin(server.root, #""role": "root""#)
+        let leafBackup = #"{ "pin": "\#(Self.other)", "role": "leaf", "backup": true }"#
+        let rootBackup = #"{ "pin": "\#(PolicyFileTests.pinB)", "role": "root", "backup": true }"#
+        #expect(try found(required, leafBackup, root) == ["P032 error"])
+        #expect(try found(required, leafBackup, rootBackup) == ["P032 error", "P032 error"])
+        #expect(try found(required, leaf, leafBackup, root, rootBackup) == [])
+        // A pin for any position can match as the leaf too.
+        #expect(try found(required, leafBackup, used, root) == [])
+        // Without required roles, a match of the root is enough.
+        #expect(try found("", leafBackup, root) == [])
+    }
+
     @Test(
         "P011: a certificate that is valid for less than 100 days is short-lived",
         arguments: [(90, 0, true), (99, 0, true), (100, -1, true), (100, 0, false), (100, 1, false)])

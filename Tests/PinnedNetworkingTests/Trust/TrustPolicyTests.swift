@@ -9,7 +9,7 @@ import Testing
 struct TrustPolicyTests {
     private let site: TestSite
 
-    init() throws { site = try TestSite() }
+    init() throws { site = try .pinned() }
 
     /// Returns lists of both CAs, valid now, of which the intermediate's has these entries.
     private func evidence(_ entries: TestRevocationList.Entry...) throws -> RevocationEvidence {
