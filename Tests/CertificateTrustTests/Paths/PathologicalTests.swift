@@ -17,7 +17,7 @@ struct PathologicalTests {
         // A caller that rejects every path makes the search try all of them.
         let refusal = try evaluate(claim, accepting: false)
         #expect(refusal.accepted == nil)
-        #expect((refusal.refused == nil) == (chain.verdict != "accepted"))
+        #expect(refusal.isRefused == (chain.verdict == "accepted"))
         #expect(isWithinLimits(refusal.budget))
     }
 
