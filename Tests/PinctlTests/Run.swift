@@ -27,17 +27,17 @@ struct Run: Sendable {
 
 /// The first words of every remedy that leads to a served key, and the last ones.
 let ifYours =
-    "if this change is yours (confirm it on the server itself, where pinctl hash of the certificate file prints the served "
+    "if this change is yours (confirm on the server itself that pinctl hash of its certificate file prints the served "
     + "leaf pin)"
-let ifNotYours = "; if not, pin nothing that is served here"
+let ifNotYours = "; if not, don't pin any served key"
 
 /// The lines below a mismatch; `key` is the key to serve again.
 func mismatchAdvice(serving key: String = "a pinned key") -> [String] {
     [
-        "  if the served keys are yours (confirm it on the server itself, where pinctl hash of the certificate file prints "
+        "  if the served keys are yours (confirm on the server itself that pinctl hash of its certificate file prints "
             + "the served leaf pin): serve \(key) again now, because released apps keep their pins; from now on, ship the pin "
             + "of the next key before you serve it",
-        "  if they are not: the connection may be intercepted; pin nothing that is served here",
+        "  if they are not: the connection may be intercepted, so don't pin any served key",
     ]
 }
 

@@ -87,7 +87,7 @@ extension PinFailureCause {
 
     /// A way to confirm that a served key is the server's own. An intercepted connection shows the interceptor's key.
     package static let confirmation =
-        "confirm it on the server itself, where pinctl hash of the certificate file prints the served leaf pin"
+        "confirm on the server itself that pinctl hash of its certificate file prints the served leaf pin"
 
     /// The remedy, in one line. If it involves a served key, it begins with how to confirm that key.
     public var remedy: String {
@@ -141,7 +141,7 @@ extension PinFailureCause {
     }
 
     private static func confirmed(_ action: String) -> String {
-        "if this change is yours (\(confirmation)), \(action); if not, pin nothing that is served here"
+        "if this change is yours (\(confirmation)), \(action); if not, don't pin any served key"
     }
 
     /// The diagnosis, in one line.
@@ -176,7 +176,7 @@ extension PinFailureCause {
         case .ruleEnded(let rule, let expiry):
             "the rule for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") expired at \(expiry.end.rfc3339), "
                 + (expiry.action == .fail ? "so it rejects every server" : "so its pins no longer reject a server")
-        case .denied(let pin): "the policy denies \(pin.title)"
+        case .denied(let pin): "the policy denies the key of \(pin.title)"
         case .hostMissed(let host, let miss, let rule):
             "no rule covers \(host), and the nearest one, for \(rule.host)\(rule.location.map { " at \($0)" } ?? ""), "
                 + miss.words

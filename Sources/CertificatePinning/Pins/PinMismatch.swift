@@ -33,7 +33,7 @@ extension PinMismatch: CustomStringConvertible {
         lines.append(
             "if the served keys are yours (\(PinFailureCause.confirmation)), serve a pinned key again, because "
                 + "released apps keep their pins, and ship the pin of the next key before you serve it; if not, the "
-                + "connection may be intercepted: pin nothing that is served here")
+                + "connection may be intercepted: don't pin any served key")
         return lines.joined(separator: "\n")
     }
 

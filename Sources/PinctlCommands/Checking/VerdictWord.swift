@@ -34,7 +34,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     var meaning: String {
         switch self {
         case .ok: "the chain is trusted, and its pins match or none apply"
-        case .okBackupOnly: "only backup pins match: the key that was in use is gone"
+        case .okBackupOnly: "only backup pins match: the regular key is no longer served"
         case .okSomePaths: "pins match on some of the valid paths or trust stores, but not on all"
         case .okPinsOff: "the chain is trusted; pinning is off for its rule"
         case .keyMatched: "a key in a file matches a pin"
@@ -47,7 +47,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .denied: "the chain contains a key that the policy denies"
         case .expired: "the rule has expired"
         case .notCovered: "the policy has no rule for the host"
-        case .noCertificate: "no certificate in the files is valid for a host of the policy"
+        case .noCertificate: "no certificate in the files is valid for this host of the policy"
         case .untrusted: "the chain is not trusted; pins were not checked"
         case .nameMismatch: "hostname mismatch: the certificate is for other names"
         case .chainExpired: "a certificate has expired"
@@ -61,13 +61,14 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: nil
         case .pinMismatch:
             "if this change is yours (\(PinFailureCause.confirmation)), serve a pinned key again, because released apps "
-                + "keep their pins; if not, pin nothing that is served here"
+                + "keep their pins; if not, don't pin any served key"
         case .keyMismatch:
-            "if both keys are yours (\(PinFailureCause.confirmation)), stop serving this one until it, or a CA above both, is "
-                + "pinned and shipped; if not, pin nothing that is served here"
+            "if both keys are yours (\(PinFailureCause.confirmation)), stop serving this one until you have shipped a pin of "
+                + "it, or of a CA in both chains; if not, don't pin any served key"
         case .exportMismatch:
-            "if this change is yours (\(PinFailureCause.confirmation)), serve a key that this file pins too, because "
-                + "released apps contain it, then export it again (pinctl export --check); if not, pin nothing that is served here"
+            "if this change is yours (\(PinFailureCause.confirmation)), serve a key that the file also pins, because "
+                + "released apps contain the file, then correct the file (pinctl export --check shows the differences); if "
+                + "not, don't pin any served key"
         case .bypassed:
             "find out who added the root to this trust store, and remove \"localAnchorsBypassPins\" from a policy that ships"
         case .denied: "have the certificate issued for another key, or by another CA"
@@ -76,13 +77,13 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .noCertificate:
             "have a certificate issued for this name too, or add the host's own certificate to the files"
         case .untrusted:
-            "fix what the reason names: send the intermediates, have the certificate reissued, or give the root of a private "
+            "fix the reported reason: send the intermediates, have the certificate reissued, or trust the root of a private "
                 + "CA with --ca-file"
         case .nameMismatch:
-            "connect to a name that the certificate has, or have it reissued with this one; a default certificate means that "
-                + "the server isn't configured for the name"
+            "connect to a hostname that the certificate is valid for, or have it reissued for this hostname too; if the server "
+                + "presented its default certificate, configure the server for this hostname"
         case .chainExpired: "renew it, with the same key if that is pinned, and have the server load it"
-        case .unreachable: "check the hostname, the network, and that the server runs"
+        case .unreachable: "check the hostname, the network, and whether the server is running"
         }
     }
 

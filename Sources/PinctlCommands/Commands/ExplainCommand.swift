@@ -279,7 +279,7 @@ private struct KeyRing {
                     ? "a pinned key was served, but on no path that OkHttp built: have the server send its chain in order"
                     : "none of the pinned keys was served: if the served ones are yours (\(PinFailureCause.confirmation)), "
                         + "serve a pinned key again, since released apps keep their pins; if not, the connection may be "
-                        + "intercepted: pin nothing that was served"
+                        + "intercepted: don't pin any served key"
             )
         }
         console.result(

@@ -192,7 +192,7 @@ struct ExportJob {
                 return console.result(
                     ["\(file) already matches the policy"], .object(json + [("changed", .bool(false))]))
             }
-            for difference in differences { console.note("note: previously \(difference)") }
+            for difference in differences { console.note("note: \(file) differed from the policy: \(difference)") }
         }
         let replaced: [UInt8]
         do throws(DialectWriteError) {

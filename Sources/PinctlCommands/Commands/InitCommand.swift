@@ -73,8 +73,8 @@ extension CommandDefinition {
             try destination.write(draft, for: source.endpoints.map(\.description), &console)
             if case .targets = source {
                 console.note(
-                    "next: before you ship these pins, confirm them on each server itself: pinctl hash of its certificate "
-                        + "file prints the pin of the leaf")
+                    "next: before you ship these pins, confirm on each server itself that pinctl hash of its certificate "
+                        + "file prints the leaf pin")
             }
         })
 }

@@ -57,7 +57,7 @@ extension CheckResult {
             return "\(pin.fingerprint)  \(padded(pin.role.rawValue, 12))  \(name)\(backup)\(mismatch.standing(of: pin))"
         }
         let width = served.map(\.count).max() ?? 0
-        return ["  \(padded("served, and trusted", width))  pinned"]
+        return ["  \(padded("verified path", width))  pinned"]
             + (0..<max(served.count, pinned.count)).map { row in
                 guard row < pinned.count else { return "  \(served[row])" }
                 return "  \(padded(row < served.count ? served[row] : "", width))  \(pinned[row])"
@@ -72,13 +72,13 @@ extension CheckResult {
     }
 
     private func advice(_ mismatch: PinMismatch) -> [String] {
-        let interception = "  if they are not: the connection may be intercepted; pin nothing that is served here"
+        let interception = "  if they are not: the connection may be intercepted, so don't pin any served key"
         switch verdict {
         case .bypassed: return ["  \(VerdictWord.bypassed.remedy ?? "")"]
         case .keyMismatch:
             return [
-                "  if both keys are yours (\(PinFailureCause.confirmation)): stop serving this one until it, or a CA above "
-                    + "both, is pinned and shipped", interception,
+                "  if both keys are yours (\(PinFailureCause.confirmation)): stop serving this one until you have shipped "
+                    + "a pin of it, or of a CA in both chains", interception,
             ]
         default: break
         }

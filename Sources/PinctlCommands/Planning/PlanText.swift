@@ -136,7 +136,7 @@ struct PlanRemedy {
         if !keys.isEmpty {
             ways.append("if the leaf uses key \(keys.map { names.title($0) }.joined(separator: " or "))")
         }
-        var lines = ways.isEmpty ? [] : ["safe from: " + ways.joined(separator: ", or ")]
+        var lines = ways.isEmpty ? [] : ["the change is safe " + ways.joined(separator: ", or ")]
         for release in Set(broken.map(\.release)).sorted() where releases[release].isCurrent {
             lines.append(
                 "\(releases[release].name) hasn't shipped: pin \(leaf.map(\.description).joined(separator: " and "))"

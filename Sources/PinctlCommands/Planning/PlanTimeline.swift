@@ -110,7 +110,8 @@ struct PlanTimeline {
         guard entry.wayBack.isEmpty else {
             let others = entry.releases.filter { !entry.wayBack.contains($0) }
             let needs = others.isEmpty ? "" : "; \(names(others)) also \(others.count == 1 ? "needs" : "need") it"
-            return "keep: it can restore \(names(entry.wayBack))\(needs)"
+            let connects = entry.wayBack.count == 1 ? "connects" : "connect"
+            return "keep: with it, \(names(entry.wayBack)) \(connects) again\(needs)"
         }
         let shipped = entry.releases.filter { !releases[$0].isCurrent }
         guard !shipped.isEmpty else { return momentInFile(entry) }
@@ -162,7 +163,7 @@ struct PlanTimeline {
             ]
         }
         let width = entries.map { visibleText($0.title).count }.max() ?? 0
-        return ["for these hosts, the key of each pin can be removed:"]
+        return ["for these hosts, when the key of each pin can be removed:"]
             + entries.map { "  \(padded(visibleText($0.title), width))  \(moment($0))" }
     }
 

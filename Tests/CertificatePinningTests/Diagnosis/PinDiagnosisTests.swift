@@ -15,9 +15,9 @@ struct PinDiagnosisTests {
     }
 
     private static let condition =
-        "if this change is yours (confirm it on the server itself, where pinctl hash of the certificate file prints the "
+        "if this change is yours (confirm on the server itself that pinctl hash of its certificate file prints the "
         + "served leaf pin)"
-    private static let otherwise = "; if not, pin nothing that is served here"
+    private static let otherwise = "; if not, don't pin any served key"
 
     /// Returns the identifiers of the causes, and the text of the diagnosis.
     private func diagnose(
@@ -273,7 +273,7 @@ struct PinDiagnosisTests {
         let policy = try PinningPolicy(rules: [rule], deny: [server.root.pin(name: "lost")])
         let found = try diagnose(server.trust, policy)
         #expect(found.causes == ["denied"])
-        #expect(found.text.hasPrefix("the policy denies lost: have the certificate issued for another key"))
+        #expect(found.text.hasPrefix("the policy denies the key of lost: have the certificate issued for another key"))
     }
 
     @Test("A match of only the backup is diagnosed")

@@ -49,7 +49,7 @@ struct CheckTests {
                 run.lines == [
                     "FAIL  api.test:\(server.port) via 127.0.0.1:\(server.port)  "
                         + "pin mismatch: 0 of 2 pins match (policy \(policy):6:5)",
-                    "  served, and trusted                                                pinned",
+                    "  verified path                                                      pinned",
                     "  leaf          \(try site.leaf.key.pin)  \(strangePin)  leaf          api-2026   not served",
                     "  intermediate  \(try site.intermediate.key.pin)  \(try site.root.key.pin)  leaf          backup-27  "
                         + "backup, served as root",

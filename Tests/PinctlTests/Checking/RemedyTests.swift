@@ -11,7 +11,7 @@ import Testing
 @Suite("Advice about a served key")
 struct RemedyTests {
     private static let clause =
-        "confirm it on the server itself, where pinctl hash of the certificate file prints the served leaf pin"
+        "confirm on the server itself that pinctl hash of its certificate file prints the served leaf pin"
     /// The causes whose remedy doesn't change a pin to a served key.
     private static let harmless: Set<String> = [
         "clock-behind", "clock-ahead", "issuer-missing", "rule-ended", "denied", "host-missed", "only-backup",
@@ -70,7 +70,7 @@ struct RemedyTests {
                 #expect(remedy.contains("don't pin"))
             } else {
                 #expect(remedy.hasPrefix("if this change is yours (\(Self.clause)), "), "\(remedy)")
-                #expect(remedy.hasSuffix("; if not, pin nothing that is served here"), "\(remedy)")
+                #expect(remedy.hasSuffix("; if not, don't pin any served key"), "\(remedy)")
             }
         }
         for word in VerdictWord.allCases where [.pinMismatch, .keyMismatch].contains(word) {
@@ -79,7 +79,7 @@ struct RemedyTests {
         }
         let lines = mismatch.description.split(separator: "\n")
         #expect(lines.last?.hasPrefix("if the served keys are yours (\(Self.clause)), ") == true)
-        #expect(lines.last?.contains("pin nothing that is served here") == true)
+        #expect(lines.last?.contains("don't pin any served key") == true)
     }
 
     /// Every text that the cause of a failed check appears in, and each report format with two hosts that share it.
@@ -133,7 +133,7 @@ struct RemedyTests {
         #expect(result.explanation.contains { $0.hasPrefix("  if the served keys are yours (\(Self.clause)): serve ") })
         #expect(
             result.explanation.last
-                == "  if they are not: the connection may be intercepted; pin nothing that is served here")
+                == "  if they are not: the connection may be intercepted, so don't pin any served key")
     }
 
     @Test("If another key matches or clients bypass the pins, no advice is about a change at the server")
@@ -160,8 +160,8 @@ struct RemedyTests {
             #expect(shown.status == 0)
             #expect(
                 shown.errors
-                    == "pinctl: next: before you ship these pins, confirm them on each server itself: pinctl hash of its "
-                    + "certificate file prints the pin of the leaf\n")
+                    == "pinctl: next: before you ship these pins, confirm on each server itself that pinctl hash of its "
+                    + "certificate file prints the leaf pin\n")
         }
         let atHand = await pinctl("init", "--ca-file", site.rootFile, "--from", site.chainFile)
         #expect(atHand.status == 0)

@@ -47,7 +47,7 @@ struct ScreenTests {
         #expect(
             run.lines == [
                 "FAIL  \(subject)  pin mismatch: 0 of 2 pins match (policy \(policy):5:5)",
-                "  served, and trusted                                                pinned",
+                "  verified path                                                      pinned",
                 "  leaf          \(leaf)  \(try old.pin)  root          le-ye1     not served",
                 "  intermediate  \(intermediate)  \(try backup.pin)  leaf          backup-27  backup, not served",
                 "  root          \(root)",
@@ -69,7 +69,7 @@ struct ScreenTests {
         #expect(
             run.lines == [
                 "FAIL  \(subject)  pin mismatch: 0 of 1 pins match (policy \(policy):4:5)",
-                "  served, and trusted                                                pinned",
+                "  verified path                                                      pinned",
                 "  leaf          \(leaf)  \(try old.pin)  leaf          api-2026  not served",
                 "  intermediate  \(intermediate)", "  root          \(root)",
                 "  leaf          CN=api.test, \(Self.since), served",
@@ -100,7 +100,7 @@ struct ScreenTests {
         #expect(
             run.lines == [
                 "FAIL  \(subject)  pin mismatch: 0 of 1 pins match (policy \(policy):4:5)",
-                "  served, and trusted                                                pinned",
+                "  verified path                                                      pinned",
                 "  leaf          \(try forged.key.pin)  \(try site.root.key.pin)  root          our-root  not served",
                 "  root          \(try proxy.key.pin)", "  leaf          CN=api.test, \(Self.since), served",
                 "  root          CN=Company Inspection, \(Self.since), store", cause,

@@ -19,7 +19,7 @@ struct InitTests {
             let run = await initialize(server.target(), "--output", file)
             #expect(run.lines == ["wrote \(file)"])
             #expect(
-                run.errors.hasPrefix("pinctl: next: before you ship these pins, confirm them on each server itself"))
+                run.errors.hasPrefix("pinctl: next: before you ship these pins, confirm on each server itself"))
             #expect(run.status == 0)
             #expect(await server.ended(1)[0].applicationBytes.isEmpty)
 

@@ -55,7 +55,7 @@ struct VerifyTests {
         #expect(
             run.lines == [
                 "FAIL  api.test  pin mismatch: 0 of 1 pins match (--pin)",
-                "  served, and trusted                                                pinned",
+                "  verified path                                                      pinned",
                 "  leaf          \(try site.leaf.key.pin)  \(strangePin)  any           not served",
                 "  intermediate  \(try site.intermediate.key.pin)",
                 "  root          \(try site.root.key.pin)",

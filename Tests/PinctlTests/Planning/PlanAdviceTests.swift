@@ -53,7 +53,7 @@ struct PlanAdviceTests {
         let run = await pinctl(words)
         #expect(run.status == 1)
         #expect(run.output.contains("if the leaf uses key mine or spare"))
-        for name in ["mine", "spare"] { #expect(moment(name, run) == "keep: it can restore \(file)") }
+        for name in ["mine", "spare"] { #expect(moment(name, run) == "keep: with it, \(file) connects again") }
         struct Document: Decodable {
             struct Entry: Decodable {
                 let neededBy: [String]

@@ -119,12 +119,14 @@ struct PlanRoleTests {
         func ways(_ releases: String...) async -> String? {
             await pinctl(
                 ["plan", "--ca-file", roots, "--new", new] + releases.flatMap { ["--against", $0] }
-            ).lines.first { $0.hasPrefix("safe from:") }
+            ).lines.first { $0.hasPrefix("the change is safe") }
         }
         let old = try release([("leaf", "leaf"), ("key", "leaf"), ("strange", "root")])
-        #expect(await ways(old) == "safe from: when \(old) is retired, or if the leaf uses key leaf-leaf or key-leaf")
+        #expect(
+            await ways(old)
+                == "the change is safe when \(old) is retired, or if the leaf uses key leaf-leaf or key-leaf")
         let required = try release([("leaf", "any"), ("strange", "root")], require: ["root"])
-        #expect(await ways(required) == "safe from: when \(required) is retired")
+        #expect(await ways(required) == "the change is safe when \(required) is retired")
         // A release that survives by its leaf wouldn't survive with another leaf whose key it pins only as root.
         let moved = try site.folder.add(
             """
@@ -132,7 +134,8 @@ struct PlanRoleTests {
               { "pin": "\(try leaf.key.pin)", "role": "leaf" },
               { "pin": "\(try key.pin)", "role": "root" }, { "pin": "\(try site.leaf.key.pin)", "role": "leaf" }] }] }
             """)
-        #expect(await ways(old, moved) == "safe from: when \(old) is retired, or if the leaf uses key leaf-leaf")
+        #expect(
+            await ways(old, moved) == "the change is safe when \(old) is retired, or if the leaf uses key leaf-leaf")
     }
 
     @Test("Of two matching pins, those whose roles the rule requires are needed")

@@ -52,7 +52,8 @@ struct PlanTests {
         #expect(run.lines.contains("BREAKS       \(old)  api.test  no pin matches the new chain"))
         #expect(run.lines.contains { $0.contains("\(new)  api.test  survives only by CN=Test Root (root)") })
         #expect(run.lines.contains("1 of 4 combinations breaks"))
-        #expect(run.lines.contains { $0.hasPrefix("safe from: when \(old) is retired, or if the leaf uses key ") })
+        #expect(
+            run.lines.contains { $0.hasPrefix("the change is safe when \(old) is retired, or if the leaf uses key ") })
         #expect(run.lines.contains { $0.contains("CN=Test Root") && $0.contains("when \(old), \(new) are retired") })
 
         let json = await plan("--new", renewed, "--against", old, "--against", new, "--json")
@@ -323,7 +324,7 @@ struct PlanTests {
             "plan", "--ca-file", both, "--new", new, "--current",
             try site.folder.add(site.leaf.pemText + site.intermediate.pemText), "--against", file)
         #expect(run.status == 0)
-        #expect(run.output.contains("the key of each pin can be removed:"))
+        #expect(run.output.contains("when the key of each pin can be removed:"))
         #expect(
             run.lines.contains { $0.contains("CN=Other Root") && $0.contains("when \(file) is retired (api.test)") })
         // It isn't in use any more, but released apps still rely on it.

@@ -31,7 +31,7 @@ extension Report {
                 ReportEntry(
                     outcome: .failed, subject: host, variant: "192.0.2.7:443, ECDSA", address: "192.0.2.7:443",
                     key: "ecdsa", verdict: "pin_mismatch", finding: "pin mismatch: 0 of 3 pins match, \(text)",
-                    details: ["  served, and trusted  pinned", "  leaf  \(text)"], location: place,
+                    details: ["  verified path  pinned", "  leaf  \(text)"], location: place,
                     causes: [
                         ReportCause(
                             identifier: "authority-changed", finding: "the chain ends at \(text)",

@@ -7,11 +7,11 @@ extension Flag {
             "Blank lines and text after # are ignored. Results are printed for each line, in the order of the lines, as "
             + "soon as they are available. The file is read only as far as needed.")
     static let files = Flag(
-        "files", "check files instead of servers: chains, requests and keys",
+        "files", "check files instead of servers: chains, certificate requests and keys",
         details: "No connection is made. A chain is checked for each host of the policy that its leaf certificate is "
-            + "valid for. A request or a key is checked as the key of a leaf certificate.")
+            + "valid for. A certificate request or a key is checked as the key of a leaf certificate.")
     static let failures = Flag(
-        "failures", "print only failures, warnings, fixed failures and the summary",
+        "failures", "print only failures, warnings, failures that no longer occur (--baseline), and the summary",
         details: "JSON output and reports still contain all results.")
     static let warnWithin = Flag(
         "warn-within", value: .text("PERIOD"),

@@ -17,7 +17,7 @@ extension Flag {
     static let keys = Flag(
         "keys", value: .choice("KEYS", CheckSettings.Keys.allCases.map(\.rawValue)), in: .connection,
         "request the server's rsa key, its ecdsa key, both, or the one that it chooses (auto)",
-        details: "For both there are two handshakes, and a key type that the server does not have is skipped.")
+        details: "With both, pinctl makes two handshakes and skips a key type that the server doesn't have.")
     static let startTLS = Flag(
         "starttls", value: .choice("PROTOCOL", CheckSettings.startTLSProtocols), in: .connection,
         "connect in plaintext, then upgrade to TLS as this protocol does",
