@@ -57,7 +57,7 @@ extension TestSite {
 
 /// An approval with arbitrary contents.
 let approval = Approval(
-    policy: [7], roots: [7], trustPolicy: .default, revocation: .none, acceptance: .verified)
+    policy: [7], roots: [7], trustPolicy: .default, revocation: [], acceptance: .verified)
 
 let request = Array("GET / HTTP/1.1\r\nHost: api.example.test\r\nConnection: close\r\n\r\n".utf8)
 

@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// A claim to evaluate: a presented chain, the hostname it should prove, the anchors and the policy.
 ///
-/// Nothing is trusted until ``evaluate(at:accepting:tracing:)`` returns. The claim is a class so that an answer can
+/// Nothing is trusted until ``evaluate(at:accepting:tracing:)`` returns a path. The claim is a class so that an answer can
 /// refer to the exact claim it belongs to.
 public final class ServerTrust: Sendable {
     /// The chain that the server presented.

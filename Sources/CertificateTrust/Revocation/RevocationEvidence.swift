@@ -1,6 +1,8 @@
+package import FoundationEssentials
+
 /// The available evidence about revocation. Nothing is fetched, and nothing here is trusted until its signature is
 /// verified.
-public struct RevocationEvidence: Sendable, Hashable {
+public struct RevocationEvidence: Sendable {
     /// The certificate revocation lists, both complete lists and delta CRLs.
     public let lists: [CertificateRevocationList]
     /// Certificates that may have signed a list, besides those that the peer presents.
@@ -27,6 +29,19 @@ public struct RevocationEvidence: Sendable, Hashable {
 }
 
 extension RevocationEvidence {
+    /// The digest of everything in it, 32 bytes, or empty for ``none``.
+    package var digest: [UInt8] {
+        let parts = lists.map(\.derBytes) + [[]] + certificates.map(\.derBytes) + [stapledOCSP ?? []]
+        guard parts.contains(where: { !$0.isEmpty }) else { return [] }
+        let digests = parts.flatMap { sha256Digest($0.span) }
+        return sha256Digest(digests.span)
+    }
+
+    /// Returns the first time after `time` at which a list is due to be replaced, or `nil` if there is none.
+    package func nextExpiry(after time: Date) -> Date? {
+        lists.compactMap(\.nextUpdate).filter { $0 >= time }.min()
+    }
+
     /// Throws if ``stapledOCSP`` isn't a successful OCSP response. The signer isn't checked.
     package func checkStaple() throws(DERError) {
         if let stapledOCSP { _ = try OCSPResponse(derBytes: stapledOCSP) }

@@ -86,8 +86,12 @@ struct FileCheck: Sendable {
         }
         for key in keys {
             let found = self.results(of: key, keys.count > 1 ? "\(path)[\(key.index)]" : path)
-            for result in found { result.verdict.rule.map { coverage.add($0) } }
-            results += isNamed || key.role != .ca ? found : found.filter(\.isAboutPin)
+            let kept = isNamed || key.role != .ca ? found : found.filter(\.isAboutPin)
+            // A key that fails for a rule by chance, without naming its host, doesn't stand in for a certificate.
+            for result in kept where result.verdict.isGood || !key.hosts.isEmpty {
+                result.verdict.rule.map { coverage.add($0) }
+            }
+            results += kept
         }
         return Check.Outcome(
             results: results.map { $0.found(in: path) }, problems: content.problems.map { ($0, []) },

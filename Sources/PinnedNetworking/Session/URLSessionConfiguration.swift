@@ -176,7 +176,11 @@ struct SessionTrust: Sendable {
     var pinning: PinningPolicy?
     var store: TrustStore?
     var policy = TrustPolicy.default
-    var revocation = RevocationEvidence.none
+    var revocation = RevocationEvidence.none {
+        didSet { revocationDigest = revocation.digest }
+    }
+    /// The digest of ``revocation``, which is computed once because lists can be large.
+    private(set) var revocationDigest: [UInt8] = []
 }
 
 extension URLSessionConfiguration: CustomReflectable {

@@ -18,6 +18,7 @@ struct ServerEvaluator: Sendable {
     private let roots: [UInt8]
     private let trustPolicy: TrustPolicy
     private let revocation: RevocationEvidence
+    private let revocationDigest: [UInt8]
 
     /// Creates the evaluation. Throws ``SystemTrustStore/Unread`` if the system's trust store is required and hasn't
     /// been read yet.
@@ -37,6 +38,7 @@ struct ServerEvaluator: Sendable {
         roots = store.digest
         trustPolicy = trust.policy
         revocation = trust.revocation
+        revocationDigest = trust.revocationDigest
     }
 
     // MARK: Connections of earlier requests
@@ -46,7 +48,7 @@ struct ServerEvaluator: Sendable {
 
     func matches(_ approval: Approval) -> Bool {
         guard approval.policy == policy?.digest ?? [], approval.roots == roots, approval.trustPolicy == trustPolicy,
-            approval.revocation == revocation
+            approval.revocation == revocationDigest
         else { return false }
         switch approval.acceptance {
         case .verified, .session: break
@@ -118,7 +120,7 @@ struct ServerEvaluator: Sendable {
             return EvaluatedServer(
                 trust: trust, outcome: outcome, isAcceptedForSession: isForSession, evaluationTime: time,
                 approval: approval(outcome, isForSession: isForSession),
-                end: outcome.acceptedPath?.decision.rule?.nextExpiry(after: now))
+                end: end(of: outcome, after: now))
         } catch {
             if connection != .reused, case .refused(.mismatch(let mismatch), _, _, _) = error {
                 queueReport(mismatch, trust, at: Date())
@@ -127,6 +129,12 @@ struct ServerEvaluator: Sendable {
             report(ServerTrustDecision.Outcome(error), connection)
             throw error
         }
+    }
+
+    /// Returns the time when the acceptance must be evaluated again, because the rule or a revocation list expires.
+    private func end(of outcome: ServerTrustDecision.Outcome, after now: Date) -> Date? {
+        let list = trustPolicy.revocation == .ignore ? nil : revocation.nextExpiry(after: now)
+        return [outcome.acceptedPath?.decision.rule?.nextExpiry(after: now), list].compactMap(\.self).min()
     }
 
     private var identityQuestion: IdentityQuestion {
@@ -141,7 +149,7 @@ struct ServerEvaluator: Sendable {
             case .acceptedByDelegate, .refused: isForSession ? .session : .task(task.taskIdentifier)
             }
         return Approval(
-            policy: policy?.digest ?? [], roots: roots, trustPolicy: trustPolicy, revocation: revocation,
+            policy: policy?.digest ?? [], roots: roots, trustPolicy: trustPolicy, revocation: revocationDigest,
             acceptance: acceptance)
     }
 
@@ -238,7 +246,7 @@ struct EvaluatedServer: Sendable {
     fileprivate(set) var approval: Approval
     /// The request for a client identity, if the next task's delegates also have to be asked.
     fileprivate(set) var identityRequest: IdentityQuestion.DefaultHandled?
-    /// The time when the rule that decided expires, if any.
+    /// The time when the rule that decided or a revocation list expires, if any.
     fileprivate let end: Date?
 
     /// The verified path, or `nil` if a delegate accepted the server without one.

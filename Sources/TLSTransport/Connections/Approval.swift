@@ -34,13 +34,13 @@ package struct Approval: Sendable, Hashable {
     package var roots: [UInt8]
     /// The profile and settings by which the chain was verified.
     package var trustPolicy: TrustPolicy
-    /// The evidence about revocation that was used.
-    package var revocation: RevocationEvidence
+    /// The digest of the evidence about revocation, 32 bytes, or empty without evidence.
+    package var revocation: [UInt8]
     package var acceptance: Acceptance
     package var identity: Identity
 
     package init(
-        policy: [UInt8], roots: [UInt8], trustPolicy: TrustPolicy, revocation: RevocationEvidence,
+        policy: [UInt8], roots: [UInt8], trustPolicy: TrustPolicy, revocation: [UInt8],
         acceptance: Acceptance, identity: Identity = .none
     ) {
         self.policy = policy

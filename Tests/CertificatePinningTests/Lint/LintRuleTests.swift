@@ -113,6 +113,10 @@ struct LintRuleTests {
         #expect(try found(server.root, #""role": "root""#, own) == [])
         #expect(try found(stranger, #""role": "root""#, both) == [])
         #expect(try found(stranger, #""role": "root""#, "") == [])
+        // A file called "system" isn't the system's trust store.
+        _ = try folder.add(server.root.pemText, name: "system")
+        let named = #""anchors": { "files": ["system"] },"#
+        #expect(try found(stranger, #""role": "root""#, named) == ["P030 error"])
         let whole = SPKIFingerprint(hashing: server.root.derBytes.span).description.replacing(
             "sha256/", with: "cert-sha256/")
         #expect(

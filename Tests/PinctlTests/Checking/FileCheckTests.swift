@@ -222,4 +222,21 @@ struct FileCheckTests {
         #expect(run.lines[0].hasPrefix("ok    \(folder.path)/chain.pem for api.test  matched "))
         #expect(run.status == 0)
     }
+
+    @Test("A CA key that is pinned as a leaf key doesn't stand in for the certificate of that rule's host")
+    func strangeAuthority() async throws {
+        let folder = try TestFolder()
+        let authority = try TestCertificate.root("Authority")
+        _ = try folder.add(site.leaf.pemText + site.intermediate.pemText, name: "api.pem")
+        _ = try folder.add(authority.pemText, name: "authority.pem")
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [
+            { "host": "www.test", "pins": [{ "pin": "\(try authority.key.pin)", "role": "leaf" }] },
+            { "host": "api.test", "pins": ["\(try site.leaf.key.pin)"] } ] }
+            """)
+        let run = await check("--policy", policy, "--json", folder.path)
+        #expect(run.output.contains(#""target":"www.test","failure":"no_certificate www.test""#))
+        #expect(run.status == 1)
+    }
 }

@@ -12,13 +12,15 @@ struct TrustPolicyTests {
     init() throws { site = try .pinned() }
 
     /// Returns lists of both CAs, valid now, of which the intermediate's has these entries.
-    private func evidence(_ entries: TestRevocationList.Entry...) throws -> RevocationEvidence {
+    private func evidence(
+        _ entries: TestRevocationList.Entry..., lasting seconds: Int64 = 3600
+    ) throws -> RevocationEvidence {
         let now = Int64(Date().timeIntervalSince1970)
         let lists = try [(site.root, []), (site.intermediate, entries)].map { authority, entries in
             try authority.revocationList {
                 $0.entries = entries
                 $0.thisUpdate = now - 3600
-                $0.nextUpdate = now + 3600
+                $0.nextUpdate = now + seconds
             }
         }
         return RevocationEvidence(lists: try lists.map { try CertificateRevocationList(derBytes: $0) })
@@ -29,33 +31,37 @@ struct TrustPolicyTests {
         return finding.rule
     }
 
-    @Test("A revoked certificate is rejected if the session checks revocation, whatever a delegate's default is")
+    /// Returns the body of a response, or the rule that rejects the server.
+    private func outcome(
+        _ mode: RevocationMode, _ evidence: RevocationEvidence, from server: LoopbackServer
+    ) async throws -> String {
+        let session = try site.session(server) {
+            $0.trustPolicy.revocation = mode
+            $0.revocationEvidence = evidence
+        }
+        do {
+            return try await session.get().body
+        } catch let error as URLError {
+            return try rule(error).rawValue
+        }
+    }
+
+    @Test("A revoked certificate is rejected if the session checks revocation")
     func revoked() async throws {
         let (good, revoked) = (try evidence(), try evidence(.init(site.leaf)))
-        try await LoopbackServer(chain: site.chain).run { server in
-            func outcome(_ mode: RevocationMode, _ evidence: RevocationEvidence) async throws -> String {
-                let session = try site.session(server) {
-                    $0.trustPolicy.revocation = mode
-                    $0.revocationEvidence = evidence
-                }
-                do {
-                    return try await session.get().body
-                } catch let error as URLError {
-                    return try rule(error).rawValue
-                }
-            }
-            #expect(try await outcome(.ignore, revoked) == "hello")
-            #expect(try await outcome(.use, .none) == "hello")
-            #expect(try await outcome(.require, good) == "hello")
-            #expect(try await outcome(.use, revoked) == "revoked")
-            #expect(try await outcome(.require, .none) == "revocation-unknown")
+        try await LoopbackServer(chain: site.chain).run { server async throws in
+            #expect(try await outcome(.ignore, revoked, from: server) == "hello")
+            #expect(try await outcome(.use, .none, from: server) == "hello")
+            #expect(try await outcome(.require, good, from: server) == "hello")
+            #expect(try await outcome(.use, revoked, from: server) == "revoked")
+            #expect(try await outcome(.require, .none, from: server) == "revocation-unknown")
         }
     }
 
     @Test("A connection isn't reused after the session's revocation lists or trust policy have changed")
     func changed() async throws {
         let (good, revoked) = (try evidence(), try evidence(.init(site.leaf)))
-        try await LoopbackServer(chain: site.chain).run { server in
+        try await LoopbackServer(chain: site.chain).run { server async throws in
             let session = try site.session(server) {
                 $0.trustPolicy.revocation = .require
                 $0.revocationEvidence = good
@@ -67,9 +73,26 @@ struct TrustPolicyTests {
             #expect(try await session.get().body == "hello")
             session.trustPolicy = .strict
             #expect(try await session.get().body == "hello")
-            #expect(session.configuration.trustPolicy == .strict && session.configuration.revocationEvidence == good)
+            #expect(
+                session.configuration.trustPolicy == .strict
+                    && session.configuration.revocationEvidence.lists == good.lists)
             await session.flush()
             #expect(await server.ended(3).map(\.requests.count) == [2, 0, 1])
+        }
+    }
+
+    @Test("A connection isn't reused after a revocation list has expired that it was accepted with (CB24)")
+    func expired() async throws {
+        try await LoopbackServer(chain: site.chain).run { server async throws in
+            let evidence = try evidence(lasting: 3)
+            let session = try site.session(server) {
+                $0.trustPolicy.revocation = .use
+                $0.revocationEvidence = evidence
+            }
+            let end = try #require(evidence.lists.first?.nextUpdate)
+            _ = try? await session.get()
+            try await Task.sleep(for: .seconds(end.timeIntervalSinceNow + 1.1))
+            #expect(try await rule(session.failure()) == .revocationStale)
         }
     }
 
@@ -78,7 +101,7 @@ struct TrustPolicyTests {
         let leaf = try site.intermediate.server([.dns("pinned.test")]) {
             $0.subject = TestName(.commonName("PINNED.test"))
         }
-        try await LoopbackServer(chain: [leaf, site.intermediate]).run { server in
+        try await LoopbackServer(chain: [leaf, site.intermediate]).run { server async throws in
             #expect(try await site.session(server).get().body == "hello")
             let strict = try site.session(server) { $0.trustPolicy = .strict }
             #expect(try await rule(strict.failure()) == .commonName)

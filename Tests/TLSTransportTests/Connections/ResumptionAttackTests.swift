@@ -107,7 +107,7 @@ import Testing
             Approval.Identity.stored(digest: nil), .session(digest: [1]), .task(1, digest: [1]),
         ].map {
             Approval(
-                policy: [7], roots: [7], trustPolicy: .default, revocation: .none, acceptance: .verified, identity: $0)
+                policy: [7], roots: [7], trustPolicy: .default, revocation: [], acceptance: .verified, identity: $0)
         }
         try await LoopbackServer(chain: site.chain, Self.hello).run { server in
             for approval in approvals {
