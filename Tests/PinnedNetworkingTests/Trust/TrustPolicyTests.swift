@@ -77,7 +77,7 @@ struct TrustPolicyTests {
                 session.configuration.trustPolicy == .strict
                     && session.configuration.revocationEvidence.lists == good.lists)
             await session.flush()
-            #expect(await server.ended(3).map(\.requests.count) == [2, 0, 1])
+            #expect(await server.ended(3).map(\.requests.count) == [3, 0, 1])
         }
     }
 
