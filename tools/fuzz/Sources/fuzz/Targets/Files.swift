@@ -1,3 +1,4 @@
+@testable import Basics
 @testable import CertificateTrust
 @testable import HTTPMessages
 @testable import PinnedNetworking
