@@ -24,10 +24,7 @@ extension CanonicalPolicy {
             guard let anchors = value["anchors"] else { continue }
             let bypasses = value["localAnchorsBypassPins"]?.bool ?? false
             let files = (anchors["files"]?.elements ?? []).compactMap(\.string)
-            rules[index].anchors = files.map { file in
-                // A file of that name isn't the system's trust store.
-                AnchorSet(file == "system" ? "./system" : file, bypassesPins: bypasses)
-            }
+            rules[index].anchors = files.map { AnchorSet(file: $0, bypassesPins: bypasses) }
             if anchors["system"]?.bool == true || anchors.string == "system" {
                 rules[index].anchors?.append(AnchorSet("system"))
             }

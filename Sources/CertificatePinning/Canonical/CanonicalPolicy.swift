@@ -188,6 +188,13 @@ package struct AnchorSet: Sendable, Hashable {
         self.source = source
         self.bypassesPins = bypassesPins
     }
+
+    /// Creates the set of the roots in a file. A file that is named as a set of the system's, such as `user`, gets a
+    /// path, because a dialect would trust that set instead.
+    package init(file: String, bypassesPins: Bool = false) {
+        let isTaken = ["system", "user", "wfa"].contains(file) || file.hasPrefix("@")
+        self.init(isTaken ? "./" + file : file, bypassesPins: bypassesPins)
+    }
 }
 
 /// The trust stores that a rule of this project refers to.

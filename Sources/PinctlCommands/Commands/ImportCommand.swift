@@ -56,7 +56,7 @@ extension CanonicalPolicy {
             rules[rule].anchors = rules[rule].anchors?.map { set in
                 guard set.source != "system" else { return set }
                 let file = rebased(resolvedPath(set.source, besides: old), besides: new)
-                return AnchorSet(file, bypassesPins: set.bypassesPins)
+                return AnchorSet(file: file, bypassesPins: set.bypassesPins)
             }
         }
     }

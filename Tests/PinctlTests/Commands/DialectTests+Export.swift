@@ -145,4 +145,18 @@ extension DialectTests {
         #expect(try String(contentsOfFile: config, encoding: .utf8).contains("<certificates src=\"@raw/ours\"/>"))
         #expect(await pinctl(into + ["--check", policy]).status == 0)
     }
+
+    @Test(
+        "A root file with the name of a set of Android's roots isn't exported as that set",
+        arguments: ["user", "system"])
+    func rootFile(name: String) async throws {
+        _ = try site.folder.add(site.root.pemText, name: name)
+        let policy = try site.policy(
+            "\"\(try site.leaf.key.pin)\", { \"pin\": \"\(strangePin)\", \"backup\": true }",
+            rule: #""anchors": { "files": ["\#(name)"] },"#)
+        let run = await pinctl("export", "--to", "android", "--lossy", policy)
+        #expect(run.errors.contains("not with ./\(name)"))
+        #expect(run.output.contains("api.test") && !run.output.contains("src=\"\(name)\""))
+        #expect(run.status == 0)
+    }
 }
