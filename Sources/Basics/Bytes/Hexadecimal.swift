@@ -10,6 +10,12 @@ package enum Hexadecimal {
         })
     }
 
+    /// Returns a number with all of its digits, including leading zeros.
+    package static func encode(_ number: some FixedWidthInteger & UnsignedInteger) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: number.bitWidth / 4 - digits.count) + digits
+    }
+
     /// Decodes pairs of digits in either case. Returns `nil` for anything else.
     package static func decode(_ digits: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []

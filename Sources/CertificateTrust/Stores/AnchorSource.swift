@@ -103,8 +103,7 @@ final class AnchorDirectory: AnchorSource {
         }
         let name = derName()
         guard let hash = subjectNameHash(name.span) else { return [] }
-        let hexadecimal = String(hash, radix: 16)
-        let prefix = String(repeating: "0", count: 8 - hexadecimal.count) + hexadecimal + "."
+        let prefix = Hexadecimal.encode(hash) + "."
         return byHash.withLock { byHash in
             if let anchors = byHash[prefix] { return anchors }
             let files = names.filter { $0.hasPrefix(prefix) }

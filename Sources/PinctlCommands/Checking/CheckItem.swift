@@ -54,7 +54,6 @@ extension PinSource {
     /// The path and digest of the policy that the servers were checked against, since files change.
     var digest: [(String, JSON)] {
         guard case .policy(let file) = self else { return [] }
-        let digits = file.policy.digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return [("policy", .string(file.path)), ("policy_digest", .string(digits))]
+        return [("policy", .string(file.path)), ("policy_digest", .string(Hexadecimal.encode(file.policy.digest)))]
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import CertificateTrust
 import HTTPMessages
 
@@ -103,12 +104,6 @@ struct DigestAlgorithm: Sendable, Hashable {
             if index > 0 { bytes.append(UInt8(ascii: ":")) }
             bytes.append(contentsOf: part)
         }
-        return digest.hash(bytes)?.map { hexadecimal($0) }.joined()
+        return digest.hash(bytes).map { Hexadecimal.encode($0) }
     }
-}
-
-/// Returns a number as lowercase hexadecimal digits with leading zeros.
-func hexadecimal(_ number: some FixedWidthInteger & UnsignedInteger) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: number.bitWidth / 4 - digits.count) + digits
 }

@@ -1,3 +1,4 @@
+import Basics
 import HTTPMessages
 
 /// A credential that answers one Digest challenge, for as many requests as the server accepts it.
@@ -50,7 +51,7 @@ struct DigestSession: Sendable, Hashable {
         let algorithm = challenge.algorithm
         let proof = DigestProof(
             algorithm: algorithm, secret: secret, nonce: nonce, target: target, quality: challenge.quality,
-            count: hexadecimal(count), clientNonce: algorithm.isSession ? self.clientNonce : clientNonce)
+            count: Hexadecimal.encode(count), clientNonce: algorithm.isSession ? self.clientNonce : clientNonce)
         guard let response = proof.response(method: method, body: body) else { return nil }
         var parameters = [
             userName, Self.quoted("realm", challenge.realm ?? []), Self.quoted("nonce", nonce),
@@ -69,7 +70,7 @@ struct DigestSession: Sendable, Hashable {
 
     /// Returns 128 random bits from the system's generator.
     static func makeClientNonce() -> String {
-        hexadecimal(UInt64.random(in: 0...UInt64.max)) + hexadecimal(UInt64.random(in: 0...UInt64.max))
+        Hexadecimal.encode(UInt64.random(in: 0...UInt64.max)) + Hexadecimal.encode(UInt64.random(in: 0...UInt64.max))
     }
 
     /// Returns a parameter whose value is a `quoted-string` (RFC 9110, section 5.6.4).

@@ -1,3 +1,4 @@
+import Basics
 import HTTPMessages
 import Testing
 
@@ -229,7 +230,7 @@ private func giveUser(_: AuthenticationQuestion) -> ChallengeAnswer { .use(crede
             }
             return await group.reduce(into: []) { $0 += $1 }
         }
-        #expect(counts.sorted() == (2...2_001).map { hexadecimal(UInt32($0)) })
+        #expect(counts.sorted() == (2...2_001).map { Hexadecimal.encode(UInt32($0)) })
     }
 
     @Test("A request that is sent again has a new count and client nonce")

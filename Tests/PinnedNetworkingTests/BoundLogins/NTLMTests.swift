@@ -196,7 +196,7 @@ import Testing
     }
 }
 
-func hex(_ bytes: [UInt8]) -> String { bytes.map { hexadecimal($0) }.joined() }
+func hex(_ bytes: [UInt8]) -> String { bytes.map { Hexadecimal.encode($0) }.joined() }
 
 func bytes(_ hex: String) -> [UInt8] {
     stride(from: 0, to: hex.count, by: 2).compactMap { UInt8(hex.dropFirst($0).prefix(2), radix: 16) }
