@@ -13,13 +13,7 @@ package struct RulesByName {
     /// Returns the indices of the rules for the pattern's own name and its parents, in the order of the file.
     package func around(_ pattern: HostPattern) -> [Int] {
         var found = indices[pattern.host, default: []] + (pattern.host.isEmpty ? [] : indices["", default: []])
-        // A longer text isn't a DNS name (RFC 1035, section 2.3.4).
-        guard pattern.host.utf8.count <= 253 else { return found }
-        var rest = pattern.host[...]
-        while let dot = rest.firstIndex(of: ".") {
-            rest = rest[rest.index(after: dot)...]
-            if !rest.isEmpty, let above = indices[String(rest)] { found += above }
-        }
+        for parent in parents(of: pattern.host) where !parent.isEmpty { found += indices[String(parent)] ?? [] }
         return found.sorted()
     }
 
@@ -27,6 +21,13 @@ package struct RulesByName {
     package func covering(_ pattern: HostPattern) -> [CanonicalRule] {
         around(pattern).map { rules[$0] }.filter { rule in rule.patterns.contains { $0.covers(pattern) } }
     }
+}
+
+/// Returns the names above a host, the nearest first. A text of more than 253 bytes isn't a DNS name (RFC 1035, section
+/// 2.3.4) and has none.
+package func parents(of host: String) -> some Sequence<Substring> {
+    let parent = { (name: Substring) in name.firstIndex(of: ".").map { name[name.index(after: $0)...] } }
+    return sequence(first: host.utf8.count <= 253 ? host[...] : "", next: parent).dropFirst()
 }
 
 extension CanonicalPolicy {

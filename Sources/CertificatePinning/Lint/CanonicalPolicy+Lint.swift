@@ -48,11 +48,9 @@ struct UnitedRules {
 
     private func around(_ host: String) -> [CanonicalRule] {
         var found = rules[host] ?? []
-        guard host.utf8.count <= 253 else { return found }
-        var rest = host[...]
-        while let dot = rest.firstIndex(of: "."), found.count < Self.limit {
-            rest = rest[rest.index(after: dot)...]
-            found += rules[String(rest)] ?? []
+        for parent in parents(of: host) {
+            guard found.count < Self.limit else { break }
+            found += rules[String(parent)] ?? []
         }
         return found
     }

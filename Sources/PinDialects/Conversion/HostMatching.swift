@@ -138,16 +138,9 @@ package struct HostTable: Sendable {
     }
 }
 
-/// Returns whether a host is below one of the parents, at any depth. No hostname has more than 253 bytes (RFC 1035,
-/// section 2.3.4).
-func isBelow(_ host: String, oneOf parents: Set<String>) -> Bool {
-    guard host.utf8.count <= 253 else { return false }
-    var rest = host[...]
-    while let dot = rest.firstIndex(of: ".") {
-        rest = rest[rest.index(after: dot)...]
-        if parents.contains(String(rest)) { return true }
-    }
-    return false
+/// Returns whether a host is below one of the names, at any depth.
+func isBelow(_ host: String, oneOf names: Set<String>) -> Bool {
+    parents(of: host).contains { names.contains(String($0)) }
 }
 
 extension CanonicalPolicy {
