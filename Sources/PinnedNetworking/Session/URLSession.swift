@@ -113,8 +113,12 @@ public final class URLSession: Sendable {
     ///
     /// A connection that was accepted with other lists isn't reused.
     public var revocationEvidence: RevocationEvidence {
-        get { trust.revocation }
-        set { currentTrust.withLock { $0.revocation = newValue } }
+        get { trust.revocation.evidence }
+        set {
+            // Not under the lock, for which the event loop would wait.
+            let revocation = DigestedEvidence(newValue)
+            currentTrust.withLock { $0.revocation = revocation }
+        }
     }
 
     var trust: SessionTrust { currentTrust.withLock { $0 } }

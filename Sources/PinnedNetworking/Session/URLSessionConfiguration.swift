@@ -52,8 +52,8 @@ public final class URLSessionConfiguration: Sendable {
     /// Nothing is fetched, and the client doesn't request stapled OCSP responses. A certificate that requires one (RFC
     /// 7633) is rejected unless revocation is ignored.
     public var revocationEvidence: RevocationEvidence {
-        get { self[\.trust.revocation] }
-        set { self[\.trust.revocation] = newValue }
+        get { self[\.trust.revocation].evidence }
+        set { self[\.trust.revocation] = DigestedEvidence(newValue) }
     }
 
     /// A closure that is called for every decision about a server, both acceptances and refusals, with the reason.
@@ -176,11 +176,18 @@ struct SessionTrust: Sendable {
     var pinning: PinningPolicy?
     var store: TrustStore?
     var policy = TrustPolicy.default
-    var revocation = RevocationEvidence.none {
-        didSet { revocationDigest = revocation.digest }
+    var revocation = DigestedEvidence(.none)
+}
+
+/// Evidence about revocation with its digest, which is computed once because lists can be large.
+struct DigestedEvidence: Sendable {
+    let evidence: RevocationEvidence
+    let digest: [UInt8]
+
+    init(_ evidence: RevocationEvidence) {
+        self.evidence = evidence
+        digest = evidence.digest
     }
-    /// The digest of ``revocation``, which is computed once because lists can be large.
-    private(set) var revocationDigest: [UInt8] = []
 }
 
 extension URLSessionConfiguration: CustomReflectable {
