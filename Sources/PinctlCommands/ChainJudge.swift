@@ -93,7 +93,7 @@ struct ChainJudge: Sendable {
     func result(ofUnlisted target: Target, in file: PolicyFile) -> CheckResult {
         CheckResult(
             verdict: .unlisted(policy: file.path), subject: target.description, source: "served", presented: [],
-            now: time, causes: PinDiagnosis(ofUnlisted: target.endpoint.name, in: file.policy).causes)
+            now: time, causes: file.policy.failureCauses(forUnlisted: target.endpoint.name))
     }
 }
 

@@ -45,8 +45,8 @@ extension Expectation {
         switch self {
         case .trust: []
         case .pins(let policy):
-            PinDiagnosis(of: trust, port: Int(port), by: policy, at: time, systemRoots: systemRoots).causes
-        case .unlisted(let file): PinDiagnosis(ofUnlisted: trust.name, in: file.policy).causes
+            policy.failureCauses(for: trust, port: Int(port), at: time, systemRoots: systemRoots)
+        case .unlisted(let file): file.policy.failureCauses(forUnlisted: trust.name)
         }
     }
 }

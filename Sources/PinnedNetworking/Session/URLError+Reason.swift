@@ -13,9 +13,7 @@ extension URLError {
     init(_ reason: any Error, url: URL?) {
         var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
         if let url = url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
-        if case ServerTrustRefusal.refused(let refusal, _, _, _) = (reason as? ProxyTrustRefusal)?.refusal ?? reason {
-            information[Self.pinningErrorKey] = refusal
-        }
+        if let error = (reason as? ServerTrustRefusal)?.pinningError { information[Self.pinningErrorKey] = error }
         self.init(Code(reason), userInfo: information)
     }
 }
@@ -42,7 +40,6 @@ extension URLError.Code {
         case let reason as WorkLimit.End: self.init(reason)
         case let reason as TransportError: self.init(reason)
         case let reason as ServerTrustRefusal: self.init(reason)
-        case let reason as ProxyTrustRefusal: self.init(reason.refusal)
         case let reason as RedirectionError: self = reason.code
         case let reason as HTTPResponseError: self.init(reason)
         case let reason as ProxyRefusal:
@@ -103,6 +100,7 @@ extension URLError.Code {
             default: self = .serverCertificateUntrusted
             }
         case .rejected, .foreignCredential, .refused: self = .serverCertificateUntrusted
+        case .proxyRefused(_, _, let reason): self.init(reason)
         }
     }
 

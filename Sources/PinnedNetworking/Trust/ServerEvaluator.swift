@@ -17,8 +17,7 @@ struct ServerEvaluator: Sendable {
     private let store: TrustStore
     private let roots: [UInt8]
     private let trustPolicy: TrustPolicy
-    private let revocation: RevocationEvidence
-    private let revocationDigest: [UInt8]
+    private let revocation: DigestedEvidence
 
     /// Creates the evaluation. Throws ``SystemTrustStore/Unread`` if the system's trust store is required and hasn't
     /// been read yet.
@@ -38,7 +37,6 @@ struct ServerEvaluator: Sendable {
         roots = store.digest
         trustPolicy = trust.policy
         revocation = trust.revocation
-        revocationDigest = trust.revocationDigest
     }
 
     // MARK: Connections of earlier requests
@@ -48,7 +46,7 @@ struct ServerEvaluator: Sendable {
 
     func matches(_ approval: Approval) -> Bool {
         guard approval.policy == policy?.digest ?? [], approval.roots == roots, approval.trustPolicy == trustPolicy,
-            approval.revocation == revocationDigest
+            approval.revocation == revocation.digest
         else { return false }
         switch approval.acceptance {
         case .verified, .session: break
@@ -133,7 +131,7 @@ struct ServerEvaluator: Sendable {
 
     /// Returns the time when the acceptance must be evaluated again, because the rule or a revocation list expires.
     private func end(of outcome: ServerTrustDecision.Outcome, after now: Date) -> Date? {
-        let list = trustPolicy.revocation == .ignore ? nil : revocation.nextExpiry(after: now)
+        let list = trustPolicy.revocation == .ignore ? nil : revocation.evidence.nextExpiry(after: now)
         return [outcome.acceptedPath?.decision.rule?.nextExpiry(after: now), list].compactMap(\.self).min()
     }
 
@@ -149,7 +147,7 @@ struct ServerEvaluator: Sendable {
             case .acceptedByDelegate, .refused: isForSession ? .session : .task(task.taskIdentifier)
             }
         return Approval(
-            policy: policy?.digest ?? [], roots: roots, trustPolicy: trustPolicy, revocation: revocationDigest,
+            policy: policy?.digest ?? [], roots: roots, trustPolicy: trustPolicy, revocation: revocation.digest,
             acceptance: acceptance)
     }
 
@@ -190,12 +188,13 @@ struct ServerEvaluator: Sendable {
         var evaluated: EvaluatedServer
         do {
             let trust = ServerTrust(
-                presented: pending.presented, name: name, store: store, policy: trustPolicy, revocation: revocation)
+                presented: pending.presented, name: name, store: store, policy: trustPolicy,
+                revocation: revocation.evidence)
             evaluated = try await evaluate(trust, on: pending.isResumed ? .resumed : .new)
         } catch {
             await pending.refuse()
             guard proxyType != nil, let refusal = error as? ServerTrustRefusal else { throw error }
-            throw ProxyTrustRefusal(name: name, port: port, refusal: refusal)
+            throw ServerTrustRefusal.proxyRefused(name, port: Int(port), refusal)
         }
         let identity = identityQuestion
         do {

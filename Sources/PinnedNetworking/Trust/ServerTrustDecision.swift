@@ -75,11 +75,7 @@ extension ServerTrustDecision.Outcome {
     }
 
     init(_ refusal: ServerTrustRefusal) {
-        if case .refused(let error, _, _, _) = refusal {
-            self = .refused(error, reason: refusal.description)
-        } else {
-            self = .refused(nil, reason: refusal.description)
-        }
+        self = .refused(refusal.pinningError, reason: refusal.description)
     }
 
     /// The verified path and the policy's reason to accept it. `nil` if a delegate accepted the server, and for

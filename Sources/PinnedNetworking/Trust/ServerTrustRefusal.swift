@@ -1,22 +1,33 @@
 /// The reason why no request is sent to a server.
-enum ServerTrustRefusal: Error {
+indirect enum ServerTrustRefusal: Error {
     /// A delegate cancelled the request.
     case cancelled
     /// A delegate rejected the protection space.
     case rejected(ServerName)
     /// A delegate answered without a credential, with one of another kind, or with the trust of another challenge.
     case foreignCredential(ServerName)
-    /// The chain isn't trusted, or the policy refuses it. The diagnosis has possible causes.
-    case refused(PinningError, ServerName, port: Int, PinDiagnosis? = nil)
+    /// The chain isn't trusted, or the policy refuses it, with possible causes.
+    case refused(PinningError, ServerName, port: Int, causes: [PinFailureCause] = [])
+    /// A proxy was refused.
+    case proxyRefused(ServerName, port: Int, ServerTrustRefusal)
 }
 
 extension ServerTrustRefusal {
     /// Returns the same refusal with the possible causes of a pin mismatch. They are determined from the chain that the
     /// server sent.
     func explained(_ trust: ServerTrust, by policy: PinningPolicy?) -> ServerTrustRefusal {
-        guard let policy, case .refused(.mismatch(let mismatch), let name, let port, nil) = self else { return self }
-        let diagnosis = PinDiagnosis(of: trust, port: port, by: policy, at: Date())
-        return .refused(.mismatch(mismatch), name, port: port, diagnosis)
+        guard let policy, case .refused(.mismatch(let mismatch), let name, let port, _) = self else { return self }
+        let causes = policy.failureCauses(for: trust, port: port, at: Date())
+        return .refused(.mismatch(mismatch), name, port: port, causes: causes)
+    }
+
+    /// The reason of the evaluation. `nil` if a delegate refused.
+    var pinningError: PinningError? {
+        switch self {
+        case .refused(let error, _, _, _): error
+        case .proxyRefused(_, _, let refusal): refusal.pinningError
+        case .cancelled, .rejected, .foreignCredential: nil
+        }
     }
 }
 
@@ -30,17 +41,9 @@ extension ServerTrustRefusal: CustomStringConvertible {
                 + ".performDefaultHandling to methods that you don't handle, and URLCredential(trust:) of "
                 + "protectionSpace.serverTrust to accept the server"
         case .refused(.untrusted(let finding), let name, let port, _): "\(name) port \(port) is not trusted: \(finding)"
-        case .refused(let error, _, _, let diagnosis):
-            ([error.description] + (diagnosis?.causes.map(\.description) ?? [])).joined(separator: "\n")
+        case .refused(let error, _, _, let causes):
+            ([error.description] + causes.map(\.description)).joined(separator: "\n")
+        case .proxyRefused(let name, let port, let refusal): "the proxy \(name) port \(port) was refused: \(refusal)"
         }
     }
-}
-
-/// The reason why no request is sent to a proxy or through it.
-struct ProxyTrustRefusal: Error, CustomStringConvertible {
-    let name: ServerName
-    let port: UInt16
-    let refusal: ServerTrustRefusal
-
-    var description: String { "the proxy \(name) port \(port) was refused: \(refusal)" }
 }

@@ -40,7 +40,7 @@ struct OutageReplayTests {
     /// Returns the causes on the day of the outage, when the policy rejects the server.
     private func causes(_ file: PolicyFile, _ trust: ServerTrust) -> [String] {
         #expect(file.policy.verdict(trust, at: after) == "refused: mismatch")
-        return PinDiagnosis(of: trust, port: 443, by: file.policy, at: after).causes.map(\.identifier)
+        return file.policy.failureCauses(for: trust, port: 443, at: after).map(\.identifier)
     }
 
     /// Checks that the fixed policy has no lint errors and accepts what is served on the day of the outage.
@@ -170,7 +170,7 @@ struct OutageReplayTests {
         #expect(causes(pinned, replaced) == ["leaf-rekeyed"])
         let mended = try policy([pin(server.leaf, "leaf"), backup(key)])
         holds(mended, replaced)
-        let told = PinDiagnosis(of: replaced, port: 443, by: mended.policy, at: after).causes.map(\.identifier)
+        let told = mended.policy.failureCauses(for: replaced, port: 443, at: after).map(\.identifier)
         #expect(told == ["only-backup"])
     }
 
@@ -206,7 +206,7 @@ struct OutageReplayTests {
             [pin(server.leaf, "leaf")], rule: #""expires": "2027-02-01", "onExpiry": "stop-pinning","#)
         #expect(pinned.policy.verdict(try stranger.trust, at: before) == "refused: mismatch")
         #expect(pinned.policy.verdict(try stranger.trust, at: after) == "accepted: stopped")
-        let diagnosis = PinDiagnosis(of: try stranger.trust, port: 443, by: pinned.policy, at: after)
-        #expect(diagnosis.causes.map(\.identifier) == ["rule-ended"])
+        let causes = pinned.policy.failureCauses(for: try stranger.trust, port: 443, at: after)
+        #expect(causes.map(\.identifier) == ["rule-ended"])
     }
 }

@@ -5,7 +5,7 @@ import TestPKI
 import Testing
 
 @Suite("Causes of a pin mismatch")
-struct PinDiagnosisTests {
+struct PinFailureCauseTests {
     private let server: TestSite
     private let stranger: TestSite
 
@@ -19,14 +19,14 @@ struct PinDiagnosisTests {
         + "served leaf pin)"
     private static let otherwise = "; if not, don't pin any served key"
 
-    /// Returns the identifiers of the causes, and the text of the diagnosis.
+    /// Returns the identifiers of the causes, and their texts.
     private func diagnose(
         _ trust: ServerTrust, _ policy: PinningPolicy, port: Int = 443, at time: Date = TestSite.time,
         systemRoots: [TestCertificate]? = nil
     ) throws -> (causes: [String], text: String) {
         let roots = try systemRoots.map { TrustStore(certificates: try $0.map { try $0.parsed }) }
-        let diagnosis = PinDiagnosis(of: trust, port: port, by: policy, at: time, systemRoots: roots)
-        return (diagnosis.causes.map(\.identifier), diagnosis.description)
+        let causes = policy.failureCauses(for: trust, port: port, at: time, systemRoots: roots)
+        return (causes.map(\.identifier), causes.map(\.description).joined(separator: "\n"))
     }
 
     @Test("No cause is reported when the pins match or aren't checked")

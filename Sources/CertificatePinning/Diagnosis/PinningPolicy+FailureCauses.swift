@@ -1,42 +1,30 @@
 public import CertificateTrust
 public import FoundationEssentials
 
-/// The likely causes of a pin failure, or of pins that didn't apply to a connection. A diagnosis never accepts a
-/// server.
-///
-/// It evaluates the policy once more for the same server trust. It also looks at certificates that were presented but
-/// not verified, so a cause is likely but not proven.
-public struct PinDiagnosis: Sendable, Hashable {
-    /// The causes found, the most likely first. Empty if there is nothing to add to the refusal itself.
-    public let causes: [PinFailureCause]
-
-    /// Looks for causes.
+extension PinningPolicy {
+    /// Returns the likely causes of a pin failure, or of pins that don't apply to a connection, the most likely first.
+    /// Empty if there is nothing to add to the refusal itself.
+    ///
+    /// The policy is evaluated once more for the same server trust. Certificates that were presented but not verified
+    /// are looked at too, so a cause is likely but not proven, and must never accept a server.
     ///
     /// With `systemRoots`, a chain that ends at another anchor is reported as intercepted. Omit them if the caller
     /// trusts roots of its own. A chain for a rule with its own anchors isn't compared with them.
-    public init(
-        of trust: ServerTrust, port: Int, by policy: PinningPolicy, at time: Date, systemRoots: TrustStore? = nil
-    ) {
-        causes =
-            Examination(trust: trust, port: port, policy: policy, time: time, systemRoots: systemRoots).causes
+    public func failureCauses(
+        for trust: ServerTrust, port: Int, at time: Date, systemRoots: TrustStore? = nil
+    ) -> [PinFailureCause] {
+        Examination(trust: trust, port: port, policy: self, time: time, systemRoots: systemRoots).causes
     }
-}
 
-extension PinDiagnosis {
-    /// Looks for the rule that was probably intended for a host that no rule covers.
-    public init(ofUnlisted host: ServerName, in policy: PinningPolicy) {
+    /// Returns the rule that was probably intended for a host that no rule covers, as a cause. Empty if there is none.
+    public func failureCauses(forUnlisted host: ServerName) -> [PinFailureCause] {
         var nearest: (miss: HostMiss, rule: PinningRule)?
-        for rule in policy.rules {
+        for rule in rules {
             guard let miss = HostMiss(host, rule), nearest.map({ miss.rank < $0.miss.rank }) ?? true else { continue }
             nearest = (miss, rule)
         }
-        causes = nearest.map { [.hostMissed(host, $0.miss, $0.rule.identity)] } ?? []
+        return nearest.map { [.hostMissed(host, $0.miss, $0.rule.identity)] } ?? []
     }
-}
-
-extension PinDiagnosis: CustomStringConvertible {
-    /// The causes, one on each line.
-    public var description: String { causes.map(\.description).joined(separator: "\n") }
 }
 
 /// The examination of one server trust under a policy.
@@ -59,7 +47,7 @@ private struct Examination {
                 return matches.allSatisfy(\.pin.isBackup) ? [.onlyBackup(matches.map(\.pin))] : []
             case .forgiven(let mismatch), .bypassed(let mismatch): return causes(of: mismatch)
             case .stopped(let rule): return ended(rule)
-            case .unpinned(nil): return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
+            case .unpinned(nil): return policy.failureCauses(forUnlisted: trust.name)
             case .unpinned: return []
             }
         } catch {
@@ -67,7 +55,7 @@ private struct Examination {
             case .denied(let match, _, _): return [.denied(match.pin)]
             case .expired(let rule, _, _): return ended(rule)
             case .mismatch(let mismatch): return causes(of: mismatch)
-            case .unlisted: return PinDiagnosis(ofUnlisted: trust.name, in: policy).causes
+            case .unlisted: return policy.failureCauses(forUnlisted: trust.name)
             case .untrusted(let finding): return causes(of: finding)
             }
         }
