@@ -29,17 +29,7 @@ struct Run: Sendable {
 let ifYours =
     "if this change is yours (confirm on the server itself that pinctl hash of its certificate file prints the served "
     + "leaf pin)"
-let ifNotYours = "; if not, don't pin any served key"
-
-/// The lines below a mismatch; `key` is the key to serve again.
-func mismatchAdvice(serving key: String = "a pinned key") -> [String] {
-    [
-        "  if the served keys are yours (confirm on the server itself that pinctl hash of its certificate file prints "
-            + "the served leaf pin): serve \(key) again now, because released apps keep their pins; from now on, ship the pin "
-            + "of the next key before you serve it",
-        "  if they are not: the connection may be intercepted, so don't pin any served key",
-    ]
-}
+let ifNotYours = "; if not, the connection may be intercepted, so don't pin any served key"
 
 /// Without this, commands would find the policy of the directory that the tests run in.
 private let noPolicy = ["PINCTL_POLICY": "/no/such/pins.jsonc"]

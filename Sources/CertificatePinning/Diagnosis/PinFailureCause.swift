@@ -128,8 +128,8 @@ extension PinFailureCause {
                 "pin the root and a backup key that you keep, because CAs change intermediates without notice")
         case .leafRekeyed:
             Self.confirmed(
-                "serve a pinned or backup key again, keep that key when you renew, and ship the pin of the new key "
-                    + "with the next version")
+                "serve a pinned or backup key again, because released apps keep their pins, and keep that key when you "
+                    + "renew")
         case .ruleEnded: "ship a policy with a later expiry"
         case .denied: "have the certificate issued for another key, or by another CA"
         case .hostMissed(_, .port, _): "add the port to the rule, or omit its ports to cover all"
@@ -140,9 +140,13 @@ extension PinFailureCause {
         }
     }
 
-    private static func confirmed(_ action: String) -> String {
-        "if this change is yours (\(confirmation)), \(action); if not, don't pin any served key"
+    /// Returns the remedy for a change at the server, which may be an interception instead.
+    package static func confirmed(_ action: String) -> String {
+        "if this change is yours (\(confirmation)), \(action)\(otherwise)"
     }
+
+    /// What to do if the served key isn't the server's own.
+    package static let otherwise = "; if not, the connection may be intercepted, so don't pin any served key"
 
     /// The diagnosis, in one line.
     public var finding: String {

@@ -21,6 +21,14 @@ extension PinMismatch: CustomStringConvertible {
     /// The failure as text of several lines: every key of the path, leaf first, and every pin. Each has the form
     /// `sha256/…`, ready to paste.
     public var description: String {
+        facts + "\n"
+            + PinFailureCause.confirmed(
+                "serve a pinned key again, because released apps keep their pins, and ship the pin of the next key "
+                    + "before you serve it")
+    }
+
+    /// The text without a remedy, for a caller that knows the cause.
+    package var facts: String {
         let served = path.certificates.map { rule.pins.fingerprints(of: $0) }
         var lines = ["pin mismatch for \(path.name) port \(port): \(finding)", "  served, verified:"]
         for (index, certificate) in path.certificates.enumerated() {
@@ -30,10 +38,6 @@ extension PinMismatch: CustomStringConvertible {
         }
         lines.append("  pinned:")
         lines += rule.pins.map { "    \($0.fingerprint)  \($0.role.rawValue)\(remarks(on: $0, served))" }
-        lines.append(
-            "if the served keys are yours (\(PinFailureCause.confirmation)), serve a pinned key again, because "
-                + "released apps keep their pins, and ship the pin of the next key before you serve it; if not, the "
-                + "connection may be intercepted: don't pin any served key")
         return lines.joined(separator: "\n")
     }
 

@@ -60,15 +60,14 @@ enum VerdictWord: String, Sendable, CaseIterable {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: nil
         case .pinMismatch:
-            "if this change is yours (\(PinFailureCause.confirmation)), serve a pinned key again, because released apps "
-                + "keep their pins; if not, don't pin any served key"
+            PinFailureCause.confirmed("serve a pinned key again, because released apps keep their pins")
         case .keyMismatch:
             "if both keys are yours (\(PinFailureCause.confirmation)), stop serving this one until you have shipped a pin of "
-                + "it, or of a CA in both chains; if not, don't pin any served key"
+                + "it, or of a CA in both chains\(PinFailureCause.otherwise)"
         case .exportMismatch:
-            "if this change is yours (\(PinFailureCause.confirmation)), serve a key that the file also pins, because "
-                + "released apps contain the file, then correct the file (pinctl export --check shows the differences); if "
-                + "not, don't pin any served key"
+            PinFailureCause.confirmed(
+                "serve a key that the file also pins, because released apps contain the file, then correct the file "
+                    + "(pinctl export --check shows the differences)")
         case .bypassed:
             "find out who added the root to this trust store, and remove \"localAnchorsBypassPins\" from a policy that ships"
         case .denied: "have the certificate issued for another key, or by another CA"

@@ -34,8 +34,10 @@ extension CheckResult {
         guard let mismatch = verdict.mismatch else {
             return verdict.isGood ? warnings.map { "  warning: \($0.text)" } : causeLines
         }
+        // A cause has a more precise remedy than a mismatch.
+        let remedy = word == .pinMismatch && !causes.isEmpty ? nil : word.remedy
         return sideBySide(mismatch) + certificates(mismatch) + refusals.map { "  also rejected by \($0.finding)" }
-            + causeLines + advice(mismatch)
+            + causeLines + (remedy.map { ["  do: \($0)"] } ?? [])
     }
 
     /// The explanation, with the chain in front unless it is already included.
@@ -43,7 +45,7 @@ extension CheckResult {
         verdict.mismatch == nil ? chain + explanation : explanation
     }
 
-    private var causeLines: [String] { causes.map { "  cause: \($0)" } }
+    private var causeLines: [String] { causes.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] } }
 
     /// Returns the lines with served and pinned keys side by side.
     private func sideBySide(_ mismatch: PinMismatch) -> [String] {
@@ -69,24 +71,5 @@ extension CheckResult {
             "  \(padded(role.rawValue, 12))  \(certificate.subject), valid from \(certificate.notBefore.day) "
                 + "until \(expiry(certificate, now: now)), \(origin(of: certificate))"
         }
-    }
-
-    private func advice(_ mismatch: PinMismatch) -> [String] {
-        let interception = "  if they are not: the connection may be intercepted, so don't pin any served key"
-        switch verdict {
-        case .bypassed: return ["  \(VerdictWord.bypassed.remedy ?? "")"]
-        case .keyMismatch:
-            return [
-                "  if both keys are yours (\(PinFailureCause.confirmation)): stop serving this one until you have shipped "
-                    + "a pin of it, or of a CA in both chains", interception,
-            ]
-        default: break
-        }
-        let backups = mismatch.rule.pins.filter(\.isBackup).map(\.title)
-        let key = backups.isEmpty ? "a pinned key" : "a pinned key (backup: \(backups.joined(separator: ", ")))"
-        return [
-            "  if the served keys are yours (\(PinFailureCause.confirmation)): serve \(key) again now, because released apps "
-                + "keep their pins; from now on, ship the pin of the next key before you serve it", interception,
-        ]
     }
 }

@@ -41,8 +41,9 @@ extension ServerTrustRefusal: CustomStringConvertible {
                 + ".performDefaultHandling to methods that you don't handle, and URLCredential(trust:) of "
                 + "protectionSpace.serverTrust to accept the server"
         case .refused(.untrusted(let finding), let name, let port, _): "\(name) port \(port) is not trusted: \(finding)"
-        case .refused(let error, _, _, let causes):
-            ([error.description] + causes.map(\.description)).joined(separator: "\n")
+        case .refused(.mismatch(let mismatch), _, _, let causes) where !causes.isEmpty:
+            ([mismatch.facts] + causes.map(\.description)).joined(separator: "\n")
+        case .refused(let error, _, _, _): error.description
         case .proxyRefused(let name, let port, let refusal): "the proxy \(name) port \(port) was refused: \(refusal)"
         }
     }

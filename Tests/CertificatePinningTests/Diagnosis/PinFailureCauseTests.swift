@@ -17,7 +17,7 @@ struct PinFailureCauseTests {
     private static let condition =
         "if this change is yours (confirm on the server itself that pinctl hash of its certificate file prints the "
         + "served leaf pin)"
-    private static let otherwise = "; if not, don't pin any served key"
+    private static let otherwise = "; if not, the connection may be intercepted, so don't pin any served key"
 
     /// Returns the identifiers of the causes, and their texts.
     private func diagnose(
@@ -65,8 +65,8 @@ struct PinFailureCauseTests {
         #expect(
             found.text
                 == "the server has a new key, in a certificate valid since 2026-01-01: \(Self.condition), serve a "
-                + "pinned or backup key again, keep that key when you renew, and ship the pin of the new key "
-                + "with the next version\(Self.otherwise)")
+                + "pinned or backup key again, because released apps keep their pins, and keep that key when you renew"
+                + "\(Self.otherwise)")
         // The owner of a pin without a role is unknown.
         let anyRole = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()]))
         #expect(anyRole.causes == ["leaf-rekeyed", "authority-changed"])

@@ -70,7 +70,7 @@ struct RemedyTests {
                 #expect(remedy.contains("don't pin"))
             } else {
                 #expect(remedy.hasPrefix("if this change is yours (\(Self.clause)), "), "\(remedy)")
-                #expect(remedy.hasSuffix("; if not, don't pin any served key"), "\(remedy)")
+                #expect(remedy.hasSuffix(ifNotYours), "\(remedy)")
             }
         }
         for word in VerdictWord.allCases where [.pinMismatch, .keyMismatch].contains(word) {
@@ -78,7 +78,7 @@ struct RemedyTests {
             #expect(word.remedy?.contains(Self.clause) == true)
         }
         let lines = mismatch.description.split(separator: "\n")
-        #expect(lines.last?.hasPrefix("if the served keys are yours (\(Self.clause)), ") == true)
+        #expect(lines.last?.hasPrefix("if this change is yours (\(Self.clause)), ") == true)
         #expect(lines.last?.contains("don't pin any served key") == true)
     }
 
@@ -126,14 +126,21 @@ struct RemedyTests {
         }
     }
 
-    @Test("The screen of a mismatch says how to confirm the served keys, and not to pin unconfirmed ones")
+    @Test("The screen of a mismatch says once for each cause what to do, or once if there is no cause")
     func screen() {
-        let result = CheckResult(
-            verdict: .mismatch(mismatch), subject: "api.test:443", source: "served", presented: [], now: testTime)
-        #expect(result.explanation.contains { $0.hasPrefix("  if the served keys are yours (\(Self.clause)): serve ") })
+        func advice(_ verdict: Verdict, _ causes: [PinFailureCause]) -> [String] {
+            let result = CheckResult(
+                verdict: verdict, subject: "api.test:443", source: "served", presented: [], now: testTime,
+                causes: causes)
+            return result.explanation.filter { $0.hasPrefix("  do: ") }
+        }
+        let general = ["  do: \(VerdictWord.pinMismatch.remedy ?? "")"]
+        #expect(general[0].hasPrefix("  do: \(ifYours), serve a pinned key again") && general[0].hasSuffix(ifNotYours))
+        #expect(advice(.mismatch(mismatch), []) == general)
+        #expect(advice(.mismatch(mismatch), causes) == causes.map { "  do: \($0.remedy)" })
         #expect(
-            result.explanation.last
-                == "  if they are not: the connection may be intercepted, so don't pin any served key")
+            advice(.keyMismatch(mismatch), [causes[2]])
+                == ["  do: \(causes[2].remedy)", "  do: \(VerdictWord.keyMismatch.remedy ?? "")"])
     }
 
     @Test("If another key matches or clients bypass the pins, no advice is about a change at the server")
@@ -143,11 +150,11 @@ struct RemedyTests {
             let result = CheckResult(
                 verdict: .mismatch(mismatch), subject: "api.test:443", source: "served", presented: [], now: testTime,
                 causes: [cause])
-            #expect(result.explanation.contains { $0.contains("pinned key again now") })
+            #expect(result.explanation.contains { $0.contains(cause.remedy) })
             for verdict in [Verdict.keyMismatch(mismatch), .bypassed(mismatch)] {
                 let result = result.judged(verdict)
                 #expect(result.causes == [])
-                #expect(!result.explanation.contains { $0.contains("again now") || $0.contains("changed") })
+                #expect(!result.explanation.contains { $0.contains("again") || $0.contains("changed") })
                 #expect(result.failureRemedy == verdict.word.remedy)
             }
         }
