@@ -114,8 +114,7 @@ extension Verdict {
 
     private init(on trust: ServerTrust, port: Int, by policy: PinningPolicy, time: Date) {
         do throws(PinningError) {
-            let accepted = try policy.evaluate(trust, port: port, at: time)
-            self.init(accepted)
+            self.init(try policy.evaluate(trust, port: port, at: time))
         } catch {
             switch error {
             case .untrusted(let error): self = .untrusted(error)
@@ -127,14 +126,13 @@ extension Verdict {
         }
     }
 
-    private init(_ accepted: AcceptedPath) {
-        let (path, decision) = (accepted.path, accepted.decision)
+    private init(_ decision: PinDecision) {
         switch decision {
-        case .matched(let matches, let rule): self = .matched(path, matches, rule)
+        case .matched(let path, let matches, let rule): self = .matched(path, matches, rule)
         case .forgiven(let mismatch): self = .mismatch(mismatch)
         case .bypassed(let mismatch): self = .bypassed(mismatch)
-        case .unpinned(let rule): self = .trusted(path, rule)
-        case .stopped(let rule): self = .expired(rule, path, reason: decision.description)
+        case .unpinned(let path, let rule): self = .trusted(path, rule)
+        case .stopped(let path, let rule): self = .expired(rule, path, reason: decision.description)
         }
     }
 }

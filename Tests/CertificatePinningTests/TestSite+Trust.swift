@@ -48,7 +48,7 @@ extension PinningPolicy {
     /// rejected one.
     func verdict(_ trust: ServerTrust, port: Int = 443, at time: Date = TestSite.time) -> String {
         do throws(PinningError) {
-            return "accepted: \(try evaluate(trust, port: port, at: time).decision.name)"
+            return "accepted: \(try evaluate(trust, port: port, at: time).name)"
         } catch {
             return "refused: \(error.name)"
         }
@@ -115,6 +115,6 @@ extension Result<PinDecision, PinningError> {
     }
 
     var matches: [PinMatch]? {
-        if case .success(.matched(let matches, _)) = self { matches } else { nil }
+        if case .success(.matched(_, let matches, _)) = self { matches } else { nil }
     }
 }

@@ -41,13 +41,12 @@ private struct Examination {
 
     var causes: [PinFailureCause] {
         do throws(PinningError) {
-            let accepted = try policy.evaluate(trust, port: port, at: time)
-            switch accepted.decision {
-            case .matched(let matches, _):
+            switch try policy.evaluate(trust, port: port, at: time) {
+            case .matched(_, let matches, _):
                 return matches.allSatisfy(\.pin.isBackup) ? [.onlyBackup(matches.map(\.pin))] : []
             case .forgiven(let mismatch), .bypassed(let mismatch): return causes(of: mismatch)
-            case .stopped(let rule): return ended(rule)
-            case .unpinned(nil): return policy.failureCauses(forUnlisted: trust.name)
+            case .stopped(_, let rule): return ended(rule)
+            case .unpinned(_, nil): return policy.failureCauses(forUnlisted: trust.name)
             case .unpinned: return []
             }
         } catch {

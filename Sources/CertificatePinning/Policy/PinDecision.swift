@@ -2,40 +2,35 @@ import Basics
 public import CertificateTrust
 import FoundationEssentials
 
-/// The reason why a policy accepts a verified path. A policy that refuses one throws ``PinningError``.
+/// A verified path that a policy accepts, with the reason. A policy that refuses one throws ``PinningError``.
 @nonexhaustive
 public enum PinDecision: Sendable {
     /// These pins match, leaf first.
-    case matched([PinMatch], PinningRule)
+    case matched(VerifiedPath, [PinMatch], PinningRule)
     /// No pins apply to the host. The rule, if there is one, turns them off.
-    case unpinned(PinningRule?)
+    case unpinned(VerifiedPath, PinningRule?)
     /// The pins don't match, and the rule only reports.
     case forgiven(PinMismatch)
     /// The pins don't match, and the path ends outside the anchors under which they apply.
     case bypassed(PinMismatch)
     /// The rule has expired and stops pinning then. No pin was compared.
-    case stopped(PinningRule)
+    case stopped(VerifiedPath, PinningRule)
+
+    /// The path. It ends at the rule's anchors if the rule has its own.
+    public var path: VerifiedPath {
+        switch self {
+        case .matched(let path, _, _), .unpinned(let path, _), .stopped(let path, _): path
+        case .forgiven(let mismatch), .bypassed(let mismatch): mismatch.path
+        }
+    }
 
     /// The rule that decided, if any.
     public var rule: PinningRule? {
         switch self {
-        case .matched(_, let rule), .stopped(let rule): rule
-        case .unpinned(let rule): rule
+        case .matched(_, _, let rule), .stopped(_, let rule): rule
+        case .unpinned(_, let rule): rule
         case .forgiven(let mismatch), .bypassed(let mismatch): mismatch.rule
         }
-    }
-}
-
-/// A path that was verified and that a policy accepted.
-public struct AcceptedPath: Sendable {
-    /// The path. It ends at the rule's anchors if the rule has its own.
-    public let path: VerifiedPath
-    /// The reason why it is accepted.
-    public let decision: PinDecision
-
-    package init(path: VerifiedPath, decision: PinDecision) {
-        self.path = path
-        self.decision = decision
     }
 }
 
@@ -84,18 +79,18 @@ extension PinDecision: CustomStringConvertible {
     /// The decision and the reason. For a mismatch, the served and the pinned keys in lines.
     public var description: String {
         switch self {
-        case .matched(let matches, let rule):
+        case .matched(_, let matches, let rule):
             let pins = matches.map {
                 "\($0.pin.name.map { visibleText($0) } ?? "\($0.pin.fingerprint)") as \($0.role.rawValue)"
             }
             return "\(rule.title) matches: \(pins.joined(separator: ", "))"
-        case .unpinned(let rule?): return "the pins of \(rule.title) are off"
-        case .unpinned(nil): return "no rule of the policy covers the host"
+        case .unpinned(_, let rule?): return "the pins of \(rule.title) are off"
+        case .unpinned(_, nil): return "no rule of the policy covers the host"
         case .forgiven(let mismatch): return mismatch.description
         case .bypassed(let mismatch):
             return "PINS ARE BYPASSED: the path doesn't end at a system root, and \(mismatch.rule.title) accepts "
                 + "such paths: remove \"localAnchorsBypassPins\" unless you are debugging\n\(mismatch)"
-        case .stopped(let rule):
+        case .stopped(_, let rule):
             return "PINNING IS OFF: \(rule.expired), so its pins are no longer checked: \(PinningRule.renewal)"
         }
     }
@@ -108,9 +103,4 @@ extension PinningRule {
     fileprivate static let renewal = "ship a policy with a later expiry"
 
     fileprivate var expired: String { "\(title) expired at \(expiry?.end.rfc3339 ?? "")" }
-}
-
-extension AcceptedPath: CustomStringConvertible {
-    /// The path and the reason.
-    public var description: String { "\(path): \(decision)" }
 }

@@ -74,39 +74,34 @@ extension PinningPolicy {
     ///
     /// The pins take part in path building. If several paths are valid, the result is one that has the required pins
     /// and nothing denied. A chain that isn't trusted is refused in every mode.
-    public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> AcceptedPath {
+    public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> PinDecision {
         let rule = rule(for: trust.name, port: port)
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
         let trust = rule?.anchors.map { trust.replacingStore($0) } ?? trust
-        var decision = PinDecision.unpinned(rule)
-        // A path accepted without a match, used only if no path has the pins.
-        var unmatched: AcceptedPath?
+        var accepted: PinDecision?
+        // An acceptance without a match, used only if no path has the pins.
+        var unmatched: PinDecision?
         // The refusal of the best path.
         var refusal: PinningError?
-        let path: VerifiedPath?
         do throws(TrustFinding) {
-            path = try trust.evaluate(
+            _ = try trust.evaluate(
                 at: time,
                 accepting: { candidate in
                     do throws(PinningError) {
-                        let found = try decide(candidate, by: rule, port: port, at: time)
-                        switch found {
-                        case .matched, .unpinned, .stopped:
-                            decision = found
-                            return true
-                        case .forgiven, .bypassed:
-                            unmatched = unmatched ?? AcceptedPath(path: candidate, decision: found)
+                        let decision = try decide(candidate, by: rule, port: port, at: time)
+                        switch decision {
+                        case .matched, .unpinned, .stopped: accepted = decision
+                        case .forgiven, .bypassed: unmatched = unmatched ?? decision
                         }
                     } catch {
                         refusal = refusal ?? error
                     }
-                    return false
+                    return accepted != nil
                 })
         } catch {
             throw .untrusted(error)
         }
-        if let path { return AcceptedPath(path: path, decision: decision) }
-        if let unmatched { return unmatched }
+        if let decision = accepted ?? unmatched { return decision }
         // Every path that isn't accepted has a refusal.
         throw refusal ?? .unlisted(trust.name, port: port)
     }
@@ -139,17 +134,17 @@ extension PinningPolicy {
         if let match = deniedPin(on: path) { throw .denied(match, path, port: port) }
         guard let rule else {
             guard unlisted == .trust else { throw .unlisted(path.name, port: port) }
-            return .unpinned(nil)
+            return .unpinned(path, nil)
         }
-        guard rule.mode != .off else { return .unpinned(rule) }
+        guard rule.mode != .off else { return .unpinned(path, rule) }
         let expiry = rule.expiry.flatMap { $0.isPast(at: time) ? $0 : nil }
         switch expiry?.action {
         case .fail: throw .expired(rule, path, port: port)
-        case .stopPinning: return .stopped(rule)
+        case .stopPinning: return .stopped(path, rule)
         case .report, nil: break
         }
         let matches = rule.pins.matches(on: path)
-        guard let unmet = rule.unmetRoles(matches, on: path) else { return .matched(matches, rule) }
+        guard let unmet = rule.unmetRoles(matches, on: path) else { return .matched(path, matches, rule) }
         let mismatch = PinMismatch(
             rule: rule, path: path, port: port, matches: matches, unmetRoles: unmet, expiry: expiry)
         if let store = rule.pinsApplyOnlyUnder, !store.contains(path.anchor) { return .bypassed(mismatch) }

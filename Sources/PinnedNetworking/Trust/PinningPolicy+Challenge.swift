@@ -23,7 +23,7 @@ extension PinningPolicy {
         let isUnpinned = isUnpinned(trust.name, port: space.port)
         if isUnpinned, deny.isEmpty { return (.performDefaultHandling, nil) }
         do throws(PinningError) {
-            let decision = try evaluate(trust, port: space.port, at: Date()).decision
+            let decision = try evaluate(trust, port: space.port, at: Date())
             decision.log()
             return isUnpinned ? (.performDefaultHandling, nil) : (.useCredential, URLCredential(trust: trust))
         } catch .untrusted where isUnpinned && deniedPin(among: trust.presented.certificates) == nil {
@@ -32,5 +32,19 @@ extension PinningPolicy {
             NSLog("%@", "PinnedNetworking: \(error)")
             return (.rejectProtectionSpace, nil)
         }
+    }
+}
+
+extension PinningPolicy {
+    /// Whether a delegate may accept an untrusted chain: no pins apply to the host, and none of its keys is denied.
+    func leavesToDelegate(_ trust: ServerTrust, port: Int) -> Bool {
+        isUnpinned(trust.name, port: port) && deniedPin(among: trust.presented.certificates) == nil
+    }
+
+    /// Whether no pins apply to a host, so that a delegate may evaluate its chain: there is no rule and unlisted hosts
+    /// are trusted, or the rule is off. A rule that has stopped pinning still requires a trusted chain.
+    func isUnpinned(_ name: ServerName, port: Int) -> Bool {
+        guard let rule = rule(for: name, port: port) else { return unlisted == .trust }
+        return rule.mode == .off
     }
 }

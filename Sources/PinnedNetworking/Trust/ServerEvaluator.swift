@@ -89,7 +89,7 @@ struct ServerEvaluator: Sendable {
     /// Calls the observer for a server that the task's delegates were already asked about, or don't have to be. Runs
     /// off the event loop, since the observer is the program's own code.
     func observe(_ server: EvaluatedServer) async {
-        report(server.outcome, .reused)
+        report(server.result, .reused)
     }
 
     // MARK: Evaluation
@@ -109,30 +109,63 @@ struct ServerEvaluator: Sendable {
         do throws(ServerTrustRefusal) {
             let now = Date()
             let start = ContinuousClock.now
-            let outcome = try ServerTrustDecision.Outcome(
-                trust, port: Int(port), answer: answer, policy: policy, at: now)
+            let result = try evaluate(trust, answer: answer, at: now)
             let time = (ContinuousClock.now - start) / .seconds(1)
             let isForSession = answer.step?.isSessionWide ?? false
-            if connection != .reused { logAndQueueReport(outcome, trust, at: now) }
-            report(outcome, connection)
+            if connection != .reused { logAndQueueReport(result, trust, at: now) }
+            report(result, connection)
             return EvaluatedServer(
-                trust: trust, outcome: outcome, isAcceptedForSession: isForSession, evaluationTime: time,
-                approval: approval(outcome, isForSession: isForSession),
-                end: end(of: outcome, after: now))
+                trust: trust, result: result, isAcceptedForSession: isForSession, evaluationTime: time,
+                approval: approval(result, isForSession: isForSession), end: end(of: result, after: now))
         } catch {
             if connection != .reused, case .refused(.mismatch(let mismatch), _, _, _) = error {
                 queueReport(mismatch, trust, at: Date())
             }
             let error = error.explained(trust, by: policy)
-            report(ServerTrustDecision.Outcome(error), connection)
+            report(.refused(error.pinningError, reason: error.description), connection)
             throw error
         }
     }
 
+    /// Evaluates a presented chain. The delegates' answer can only restrict what the policy accepts, with one
+    /// exception: an untrusted chain that a delegate accepts for a host without pins.
+    private func evaluate(
+        _ trust: ServerTrust, answer: ChallengeAnswer, at time: Date
+    ) throws(ServerTrustRefusal) -> EvaluatedServer.Result {
+        var isAcceptedByDelegate = false
+        switch answer.disposition {
+        case .performDefaultHandling: break
+        case .cancelAuthenticationChallenge: throw .cancelled
+        case .rejectProtectionSpace: throw .rejected(name)
+        case .useCredential:
+            guard case .trust(let accepted)? = answer.credential?.kind, accepted === trust else {
+                throw .foreignCredential(name)
+            }
+            isAcceptedByDelegate = true
+        }
+        do throws(PinningError) {
+            return .success(try decide(on: trust, at: time))
+        } catch {
+            guard isAcceptedByDelegate, case .untrusted = error,
+                policy?.leavesToDelegate(trust, port: Int(port)) ?? true
+            else { throw .refused(error, name, port: Int(port)) }
+            return .failure(error)
+        }
+    }
+
+    private func decide(on trust: ServerTrust, at time: Date) throws(PinningError) -> PinDecision {
+        if let policy { return try policy.evaluate(trust, port: Int(port), at: time) }
+        do throws(TrustFinding) {
+            return .unpinned(try trust.evaluate(at: time), nil)
+        } catch {
+            throw .untrusted(error)
+        }
+    }
+
     /// Returns the time when the acceptance must be evaluated again, because the rule or a revocation list expires.
-    private func end(of outcome: ServerTrustDecision.Outcome, after now: Date) -> Date? {
+    private func end(of result: EvaluatedServer.Result, after now: Date) -> Date? {
         let list = trustPolicy.revocation == .ignore ? nil : revocation.evidence.nextExpiry(after: now)
-        return [outcome.acceptedPath?.decision.rule?.nextExpiry(after: now), list].compactMap(\.self).min()
+        return [(try? result.get())?.rule?.nextExpiry(after: now), list].compactMap(\.self).min()
     }
 
     private var identityQuestion: IdentityQuestion {
@@ -140,15 +173,22 @@ struct ServerEvaluator: Sendable {
             name: name, port: port, scheme: scheme, proxyType: proxyType, session: session, task: task)
     }
 
-    private func approval(_ outcome: ServerTrustDecision.Outcome, isForSession: Bool) -> Approval {
+    private func approval(_ result: EvaluatedServer.Result, isForSession: Bool) -> Approval {
         let acceptance: Approval.Acceptance =
-            switch outcome {
-            case .accepted: .verified
-            case .acceptedByDelegate, .refused: isForSession ? .session : .task(task.taskIdentifier)
+            switch result {
+            case .success: .verified
+            case .failure: isForSession ? .session : .task(task.taskIdentifier)
             }
         return Approval(
             policy: policy?.digest ?? [], roots: roots, trustPolicy: trustPolicy, revocation: revocation.digest,
             acceptance: acceptance)
+    }
+
+    private func report(_ result: EvaluatedServer.Result, _ connection: ServerTrustDecision.Connection) {
+        switch result {
+        case .success(let decision): report(.accepted(decision), connection)
+        case .failure(let error): report(.acceptedByDelegate(error), connection)
+        }
     }
 
     /// Calls the observer, which is the program's own code.
@@ -160,14 +200,13 @@ struct ServerEvaluator: Sendable {
     }
 
     /// Logs and reports that a server was accepted without its pins.
-    private func logAndQueueReport(_ outcome: ServerTrustDecision.Outcome, _ trust: ServerTrust, at time: Date) {
-        switch outcome {
-        case .accepted(let accepted):
-            accepted.decision.log()
-            if case .forgiven(let mismatch) = accepted.decision { queueReport(mismatch, trust, at: time) }
-        case .acceptedByDelegate(let error):
+    private func logAndQueueReport(_ result: EvaluatedServer.Result, _ trust: ServerTrust, at time: Date) {
+        switch result {
+        case .success(let decision):
+            decision.log()
+            if case .forgiven(let mismatch) = decision { queueReport(mismatch, trust, at: time) }
+        case .failure(let error):
             NSLog("%@", "PinnedNetworking continues: a delegate accepted \(name) port \(port): \(error)")
-        case .refused: break
         }
     }
 
@@ -235,9 +274,11 @@ struct ServerEvaluator: Sendable {
 
 /// A server of a connection, with the reason why it was accepted.
 struct EvaluatedServer: Sendable {
+    /// The policy's decision, or the reason why the chain isn't trusted if a delegate accepted the server nevertheless.
+    typealias Result = Swift.Result<PinDecision, PinningError>
+
     let trust: ServerTrust
-    /// The acceptance, by the policy or by a delegate.
-    let outcome: ServerTrustDecision.Outcome
+    let result: Result
     /// Whether the session's delegate answered for every task, so that later tasks don't ask again.
     let isAcceptedForSession: Bool
     /// The time in seconds for verifying the chain and comparing the pins.
@@ -249,7 +290,7 @@ struct EvaluatedServer: Sendable {
     fileprivate let end: Date?
 
     /// The verified path, or `nil` if a delegate accepted the server without one.
-    var path: VerifiedPath? { outcome.acceptedPath?.path }
+    var path: VerifiedPath? { (try? result.get())?.path }
 
     /// Whether the server can still be used. The path and the rule that accepted it can expire while the connection is
     /// kept.

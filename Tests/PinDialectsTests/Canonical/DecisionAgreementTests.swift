@@ -98,7 +98,7 @@ struct DecisionAgreementTests {
     private func decision(_ policy: PinningPolicy, _ path: VerifiedPath, _ port: Int) -> Outcome {
         do throws(PinningError) {
             switch try policy.decide(path, port: port, at: Self.time) {
-            case .matched(let matches, _): return (.matched, matches.map(\.index), [])
+            case .matched(_, let matches, _): return (.matched, matches.map(\.index), [])
             case .unpinned, .stopped: return (.unpinned, [], [])
             case .forgiven(let mismatch): return (.forgiven, mismatch.matches.map(\.index), mismatch.unmetRoles)
             case .bypassed(let mismatch): return (.bypassed, mismatch.matches.map(\.index), mismatch.unmetRoles)

@@ -22,7 +22,7 @@ struct PolicyChangeTests {
                 let log = Collected<PinDecision>()
                 let session = try site.session(server, policy: policy) {
                     $0.serverTrustObserver = {
-                        if case .accepted(let accepted) = $0.outcome { log.append(accepted.decision) }
+                        if case .accepted(let decision) = $0.outcome { log.append(decision) }
                     }
                 }
                 let first = try? await session.get()
