@@ -145,7 +145,7 @@ extension PinFailureCause {
         "if this change is yours (\(confirmation)), \(action)\(otherwise)"
     }
 
-    /// What to do if the served key isn't the server's own.
+    /// The remedy for a served key that isn't the server's own.
     package static let otherwise = "; if not, the connection may be intercepted, so don't pin any served key"
 
     /// The diagnosis, in one line.
