@@ -192,8 +192,12 @@ package struct AnchorSet: Sendable, Hashable {
     /// Creates the set of the roots in a file. A file that is named as a set of the system's, such as `user`, gets a
     /// path, because a dialect would trust that set instead.
     package init(file: String, bypassesPins: Bool = false) {
-        let isTaken = ["system", "user", "wfa"].contains(file) || file.hasPrefix("@")
-        self.init(isTaken ? "./" + file : file, bypassesPins: bypassesPins)
+        self.init(Self.isName(file) ? "./" + file : file, bypassesPins: bypassesPins)
+    }
+
+    /// Whether a source is a set that Android knows by name (`src` of `certificates`), not a path.
+    package static func isName(_ source: String) -> Bool {
+        ["system", "user", "wfa"].contains(source) || source.hasPrefix("@")
     }
 }
 

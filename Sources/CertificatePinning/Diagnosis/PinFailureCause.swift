@@ -140,6 +140,16 @@ extension PinFailureCause {
         }
     }
 
+    /// Whether the cause is a change at the server or a mistake in a pin. Its remedy replaces the one for every mismatch,
+    /// and also warns of interception.
+    package var explainsMismatch: Bool {
+        switch self {
+        case .wrongPosition, .wrongBytes, .offPath, .authorityChanged, .intermediateChanged, .leafRekeyed: true
+        case .clockBehind, .clockAhead, .inspected, .issuerMissing, .ruleEnded, .denied, .hostMissed, .onlyBackup:
+            false
+        }
+    }
+
     /// Returns the remedy for a change at the server, which may be an interception instead.
     package static func confirmed(_ action: String) -> String {
         "if this change is yours (\(confirmation)), \(action)\(otherwise)"

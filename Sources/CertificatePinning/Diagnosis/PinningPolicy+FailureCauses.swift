@@ -207,17 +207,18 @@ extension Examination {
 
     private func unknownIssuer(_ finding: TrustFinding) -> [PinFailureCause] {
         let rule = policy.rule(for: trust.name, port: port)
-        let pinned = presented.contains { certificate in
-            rule.map { rule in rule.pins.contains { rule.pins.fingerprints(of: certificate).contains($0.fingerprint) } }
-                == true
+        func isPinned(_ certificate: X509Certificate) -> Bool {
+            guard let rule else { return false }
+            return rule.pins.contains { rule.pins.fingerprints(of: certificate).contains($0.fingerprint) }
         }
         guard let last = finding.certificate ?? presented.last else { return [] }
         // A chain up to its root lacks no certificate: that root isn't trusted.
         guard !last.isSelfIssued else { return [.inspected(by: last.issuer)] }
-        // If it has a pinned key, the chain is the owner's. A leaf alone usually means a missing intermediate, but
-        // TLS-intercepting proxies also send only a leaf.
-        let missing: [PinFailureCause] = presented.count == 1 || pinned ? [.issuerMissing(last.issuer)] : []
-        return missing + (pinned ? [] : [.inspected(by: last.issuer)])
+        // A leaf alone, or a pinned key, usually means a missing intermediate. But TLS-intercepting proxies also send
+        // only a leaf, and anyone can append a pinned certificate. A pinned leaf is the owner's.
+        let missing: [PinFailureCause] =
+            presented.count == 1 || presented.contains(where: isPinned) ? [.issuerMissing(last.issuer)] : []
+        return missing + (presented.first.map(isPinned) == true ? [] : [.inspected(by: last.issuer)])
     }
 }
 

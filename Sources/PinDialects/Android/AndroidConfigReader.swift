@@ -303,7 +303,7 @@ extension AndroidConfigReader {
                 problems.add("certificates lists no roots: add src", at: child.position)
                 continue
             }
-            guard ["system", "user", "wfa"].contains(source.value) || source.value.hasPrefix("@") else {
+            guard AnchorSet.isName(source.value) else {
                 problems.add(
                     "\(quoted(source.value)) isn't a source of roots: write system, user or @raw/NAME",
                     at: source.position)

@@ -188,8 +188,8 @@ extension Conversion {
         let isKept =
             switch traits.anchors {
             case .none: false
-            case .named: anchors.allSatisfy { ["system", "user"].contains($0.source) || $0.source.hasPrefix("@") }
-            case .files: anchors.allSatisfy { $0.source != "user" && !$0.source.hasPrefix("@") }
+            case .named: anchors.allSatisfy { AnchorSet.isName($0.source) }
+            case .files: anchors.allSatisfy { $0.source == "system" || !AnchorSet.isName($0.source) }
             }
         guard !isKept else { return }
         let names = anchors.map { visibleText($0.source) }.joined(separator: ", ")

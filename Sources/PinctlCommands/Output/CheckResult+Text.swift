@@ -34,10 +34,10 @@ extension CheckResult {
         guard let mismatch = verdict.mismatch else {
             return verdict.isGood ? warnings.map { "  warning: \($0.text)" } : causeLines
         }
-        // A cause has a more precise remedy than a mismatch.
-        let remedy = word == .pinMismatch && !causes.isEmpty ? nil : word.remedy
+        // The remedy of a cause is more precise than that of a mismatch.
+        let isExplained = word == .pinMismatch && causes.contains(where: \.explainsMismatch)
         return sideBySide(mismatch) + certificates(mismatch) + refusals.map { "  also rejected by \($0.finding)" }
-            + causeLines + (remedy.map { ["  do: \($0)"] } ?? [])
+            + causeLines + (isExplained ? [] : ["  do: \(word.remedy ?? "")"])
     }
 
     /// The explanation, with the chain in front unless it is already included.

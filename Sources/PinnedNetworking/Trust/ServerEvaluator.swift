@@ -79,7 +79,7 @@ struct ServerEvaluator: Sendable {
         } else {
             let evaluated = try await evaluate(server.trust, on: .reused)
             guard evaluated.approval.acceptance == server.approval.acceptance else {
-                throw ServerTrustRefusal.rejected(name)
+                throw refusal(.rejected(name))
             }
         }
         guard let request = server.identityRequest else { return true }
@@ -106,8 +106,8 @@ struct ServerEvaluator: Sendable {
         task.limit.progress(to: .delegate)
         let answer = try await session.answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
         task.limit.progress(to: .handshake)
+        let now = Date()
         do throws(ServerTrustRefusal) {
-            let now = Date()
             let start = ContinuousClock.now
             let result = try evaluate(trust, answer: answer, at: now)
             let time = (ContinuousClock.now - start) / .seconds(1)
@@ -119,12 +119,17 @@ struct ServerEvaluator: Sendable {
                 approval: approval(result, isForSession: isForSession), end: end(of: result, after: now))
         } catch {
             if connection != .reused, case .refused(.mismatch(let mismatch), _, _, _) = error {
-                queueReport(mismatch, trust, at: Date())
+                queueReport(mismatch, trust, at: now)
             }
-            let error = error.explained(trust, by: policy)
+            let error = error.explained(trust, by: policy, at: now)
             report(.refused(error.pinningError, reason: error.description), connection)
-            throw error
+            throw refusal(error)
         }
+    }
+
+    /// Returns the refusal of a server as the reason of the whole request.
+    private func refusal(_ reason: ServerTrustRefusal) -> ServerTrustRefusal {
+        proxyType == nil ? reason : .proxyRefused(name, port: Int(port), reason)
     }
 
     /// Evaluates a presented chain. The delegates' answer can only restrict what the policy accepts, with one
@@ -232,8 +237,7 @@ struct ServerEvaluator: Sendable {
             evaluated = try await evaluate(trust, on: pending.isResumed ? .resumed : .new)
         } catch {
             await pending.refuse()
-            guard proxyType != nil, let refusal = error as? ServerTrustRefusal else { throw error }
-            throw ServerTrustRefusal.proxyRefused(name, port: Int(port), refusal)
+            throw error
         }
         let identity = identityQuestion
         do {

@@ -15,9 +15,9 @@ indirect enum ServerTrustRefusal: Error {
 extension ServerTrustRefusal {
     /// Returns the same refusal with the possible causes of a pin mismatch. They are determined from the chain that the
     /// server sent.
-    func explained(_ trust: ServerTrust, by policy: PinningPolicy?) -> ServerTrustRefusal {
+    func explained(_ trust: ServerTrust, by policy: PinningPolicy?, at time: Date) -> ServerTrustRefusal {
         guard let policy, case .refused(.mismatch(let mismatch), let name, let port, _) = self else { return self }
-        let causes = policy.failureCauses(for: trust, port: port, at: Date())
+        let causes = policy.failureCauses(for: trust, port: port, at: time)
         return .refused(.mismatch(mismatch), name, port: port, causes: causes)
     }
 
@@ -41,8 +41,9 @@ extension ServerTrustRefusal: CustomStringConvertible {
                 + ".performDefaultHandling to methods that you don't handle, and URLCredential(trust:) of "
                 + "protectionSpace.serverTrust to accept the server"
         case .refused(.untrusted(let finding), let name, let port, _): "\(name) port \(port) is not trusted: \(finding)"
-        case .refused(.mismatch(let mismatch), _, _, let causes) where !causes.isEmpty:
-            ([mismatch.facts] + causes.map(\.description)).joined(separator: "\n")
+        case .refused(.mismatch(let mismatch), _, _, let causes):
+            ([causes.contains(where: \.explainsMismatch) ? mismatch.facts : mismatch.description]
+                + causes.map(\.description)).joined(separator: "\n")
         case .refused(let error, _, _, _): error.description
         case .proxyRefused(let name, let port, let refusal): "the proxy \(name) port \(port) was refused: \(refusal)"
         }

@@ -116,6 +116,10 @@ struct PinFailureCauseTests {
                 + "private root, trust it with --ca-file or \"anchors\"")
         #expect(
             try diagnose(alone, PinningPolicy(pins: [stranger.leaf.pin()])).causes == ["issuer-missing", "inspected"])
+        // Anyone can append a pinned certificate, so it doesn't rule out an interception.
+        let appended = try TestSite.trust(sent: [stranger.leaf, server.leaf], anchors: [server.root])
+        #expect(
+            try diagnose(appended, PinningPolicy(pins: [server.leaf.pin()])).causes == ["issuer-missing", "inspected"])
     }
 
     @Test("A chain that is sent up to its private root lacks that root's trust and no intermediate, pinned or not")

@@ -252,6 +252,10 @@ struct ConversionTests {
             [rule { $0.reports = ["http://r.example/", "https://r.example/", "https://example.com/", "r"] }],
             to: .policy, ["reports-lost unchanged", "reports-lost unchanged", "reports-lost unchanged"]),
         Row("roots, OkHttp", [rule { $0.anchors = [AnchorSet("ca.pem")] }], to: .okhttp, ["anchors-lost either"]),
+        Row(
+            "roots that Android names", [rule { $0.anchors = [AnchorSet("wfa")] }], to: .policy,
+            ["anchors-lost either"]),
+        Row("roots that Android names, Android", [rule { $0.anchors = [AnchorSet("wfa")] }], to: .android, []),
         Row("refuse, OkHttp", [rule()], to: .okhttp, ["unlisted-lost weaker"]) { $0.unlisted = .refuse },
         Row(
             "off below, Android", [rule("example.com", .exactAndBelow), rule("a.example.com") { $0.mode = .off }],

@@ -138,6 +138,11 @@ struct RemedyTests {
         #expect(general[0].hasPrefix("  do: \(ifYours), serve a pinned key again") && general[0].hasSuffix(ifNotYours))
         #expect(advice(.mismatch(mismatch), []) == general)
         #expect(advice(.mismatch(mismatch), causes) == causes.map { "  do: \($0.remedy)" })
+        for cause in causes {
+            let own = ["  do: \(cause.remedy)"]
+            let isWarning = own[0].hasSuffix(ifNotYours)
+            #expect(advice(.mismatch(mismatch), [cause]) == (isWarning ? own : own + general), "\(cause)")
+        }
         #expect(
             advice(.keyMismatch(mismatch), [causes[2]])
                 == ["  do: \(causes[2].remedy)", "  do: \(VerdictWord.keyMismatch.remedy ?? "")"])

@@ -109,6 +109,7 @@ struct ScreenTests {
                 "  leaf          \(try forged.key.pin)  \(try site.root.key.pin)  root          our-root  not served",
                 "  root          \(try proxy.key.pin)", "  leaf          CN=api.test, \(Self.since), served",
                 "  root          CN=Company Inspection, \(Self.since), store", cause, remedy,
+                "  do: \(ifYours), serve a pinned key again, because released apps keep their pins\(ifNotYours)",
                 "1 checked: 1 failed",
             ])
         #expect(run.status == 1)

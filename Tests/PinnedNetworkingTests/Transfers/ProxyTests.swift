@@ -388,9 +388,9 @@ struct ProxyTests {
                 }
             }
             let isUnknown = change == .roots || change == .accepter
-            #expect(
-                try await session.failure(url, delegate: delegate).code
-                    == (isUnknown ? .serverCertificateHasUnknownRoot : .serverCertificateUntrusted))
+            let error = try await session.failure(url, delegate: delegate)
+            #expect(error.code == (isUnknown ? .serverCertificateHasUnknownRoot : .serverCertificateUntrusted))
+            #expect(error.localizedDescription.hasPrefix("the proxy localhost port "), "\(error)")
             await session.flush()
             _ = await proxy.ended(proxy.records.count)
             #expect((server.applicationBytes.count, proxy.applicationBytes.count) == before)
