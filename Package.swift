@@ -32,6 +32,7 @@ let package = Package(
         // Without pkg-config, which SwiftPM would miss on a bare machine: the header says what to install.
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CBuild"),
         .target(name: "OpenSSLBridge", dependencies: ["COpenSSL"], swiftSettings: modern),
         .target(name: "Basics", swiftSettings: modern),
         .target(name: "CertificateTrust", dependencies: ["Basics", "OpenSSLBridge"], swiftSettings: modern),
@@ -57,7 +58,7 @@ let package = Package(
             // A link to the one in pins/; in the program itself, so that it runs without a folder beside it.
             resources: [.embedInCode("policy.schema.json")],
             swiftSettings: modern),
-        .executableTarget(name: "pinctl", dependencies: ["PinctlCommands"], swiftSettings: modern),
+        .executableTarget(name: "pinctl", dependencies: ["CBuild", "PinctlCommands"], swiftSettings: modern),
 
         .target(name: "TestPKI", dependencies: ["COpenSSL"], path: "Tests/TestPKI", swiftSettings: modern),
         // The public suites' cases; tools/conformance reaches it too.
@@ -67,7 +68,7 @@ let package = Package(
         .testTarget(name: "BasicsTests", dependencies: ["Basics", "TestPKI"], swiftSettings: modern),
         .testTarget(
             name: "CertificateTrustTests",
-            dependencies: ["Basics", "CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
+            dependencies: ["Basics", "COpenSSL", "CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
             swiftSettings: modern),
         .testTarget(
             name: "CertificatePinningTests",

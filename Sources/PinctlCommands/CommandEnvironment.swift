@@ -2,6 +2,8 @@ package import FoundationEssentials
 
 /// The inputs of a command other than its arguments.
 package struct CommandEnvironment: Sendable {
+    /// The commit that the program was built from, or an empty string if it isn't known.
+    package var commit: String
     package var variables: @Sendable () -> [String: String]
     /// The current time. Commands ask for it only once.
     package var now: @Sendable () -> Date
@@ -11,9 +13,10 @@ package struct CommandEnvironment: Sendable {
     package var suffixWarning: @Sendable (Date) -> String?
 
     package init(
-        variables: @escaping @Sendable () -> [String: String], now: @escaping @Sendable () -> Date,
+        commit: String = "", variables: @escaping @Sendable () -> [String: String], now: @escaping @Sendable () -> Date,
         terminal: Terminal = Terminal(), suffixWarning: @escaping @Sendable (Date) -> String? = { _ in nil }
     ) {
+        self.commit = commit
         self.variables = variables
         self.now = now
         self.terminal = terminal

@@ -31,7 +31,7 @@ package enum Pinctl {
         guard !words.contains(where: { $0.contains("-----BEGIN ") }) else { throw .contents }
         switch first {
         case Flag.help.dashed, "-h": console.text(HelpText.overview)
-        case Flag.version.dashed: console.text(["pinctl \(Version.current)"])
+        case Flag.version.dashed: console.text([Version.text(commit: environment.commit)])
         case "help": try help(words.dropFirst(), environment, &console)
         default:
             guard let command = CommandDefinition.named(first) else { throw .unknownCommand(first) }

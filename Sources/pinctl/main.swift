@@ -1,3 +1,4 @@
+import CBuild
 import PinctlCommands
 
-await Pinctl.main()
+await Pinctl.main(commit: PINCTL_COMMIT)

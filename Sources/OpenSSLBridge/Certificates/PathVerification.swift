@@ -47,6 +47,7 @@ package struct PolicyProcessing: Sendable {
 package func verify(
     path: [OpenSSLCertificate], securityLevel: Int32 = 2, policies: PolicyProcessing? = nil
 ) -> PathVerdict {
+    if let incompatibility = OpenSSLLibrary.incompatibility { return .failed(incompatibility) }
     OpenSSLError.clear()
     guard let leaf = path.first, let anchor = path.last, let store = unsafe PathStore.shared.pointer,
         let context = unsafe X509_STORE_CTX_new()

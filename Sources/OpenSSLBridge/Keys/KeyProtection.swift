@@ -26,7 +26,7 @@ enum KeyProtection {
         guard unsafe OBJ_obj2nid(algorithm.pointee.algorithm) == NID_pbes2 else {
             guard let parameters = unsafe parameters(of: algorithm, d2i_PBEPARAM) else { return 0 }
             defer { unsafe PBEPARAM_free(parameters) }
-            return unsafe count(parameters.pointee.iter)
+            return unsafe COpenSSL_count(parameters.pointee.iter)
         }
         guard let scheme = unsafe parameters(of: algorithm, d2i_PBE2PARAM) else { return 0 }
         defer { unsafe PBE2PARAM_free(scheme) }
@@ -34,21 +34,14 @@ enum KeyProtection {
         if unsafe OBJ_obj2nid(derivation.pointee.algorithm) == NID_id_scrypt {
             guard let parameters = unsafe parameters(of: derivation, d2i_SCRYPT_PARAMS) else { return 0 }
             defer { unsafe SCRYPT_PARAMS_free(parameters) }
-            let cost = unsafe count(parameters.pointee.costParameter)
-            let block = unsafe count(parameters.pointee.blockSize)
-            let parallel = unsafe count(parameters.pointee.parallelizationParameter)
+            let cost = unsafe COpenSSL_count(parameters.pointee.costParameter)
+            let block = unsafe COpenSSL_count(parameters.pointee.blockSize)
+            let parallel = unsafe COpenSSL_count(parameters.pointee.parallelizationParameter)
             return cost.saturatingMultiplied(by: block).saturatingMultiplied(by: parallel)
         }
         guard let parameters = unsafe parameters(of: derivation, d2i_PBKDF2PARAM) else { return 0 }
         defer { unsafe PBKDF2PARAM_free(parameters) }
-        return unsafe count(parameters.pointee.iter)
-    }
-
-    /// Returns a count as written in a file: `UInt64.max` if it is negative or over 64 bits, zero if there is none.
-    static func count(_ integer: UnsafePointer<ASN1_INTEGER>?) -> UInt64 {
-        guard let integer = unsafe integer else { return 0 }
-        var value: UInt64 = 0
-        return unsafe ASN1_INTEGER_get_uint64(&value, integer) == 1 ? value : .max
+        return unsafe COpenSSL_count(parameters.pointee.iter)
     }
 
     private typealias Decoder<Parameters> = (

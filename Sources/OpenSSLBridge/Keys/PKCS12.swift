@@ -47,9 +47,7 @@ package struct PKCS12Contents {
     private mutating func read(_ file: OpaquePointer, _ bytes: UnsafeRawBufferPointer) throws(ProtectedKeyError) {
         var password = unsafe Password(bytes)
         if unsafe PKCS12_mac_present(file) == 1 {
-            var count: UnsafePointer<ASN1_INTEGER>?
-            unsafe PKCS12_get0_mac(nil, nil, nil, &count, file)
-            try unsafe spend(KeyProtection.count(count))
+            try unsafe spend(COpenSSL_PKCS12_mac_count(file))
             guard unsafe try password.opens(file) else { throw .wrongPassword }
         }
         OpenSSLError.clear()

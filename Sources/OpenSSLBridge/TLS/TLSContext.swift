@@ -28,6 +28,7 @@ import COpenSSL
     ]
 
     package init() throws(OpenSSLError) {
+        if let incompatibility = OpenSSLLibrary.incompatibility { throw incompatibility }
         OpenSSLError.clear()
         guard TLSVerdict.index >= 0, TLSIdentityAnswer.index >= 0,
             let pointer = unsafe SSL_CTX_new(TLS_client_method())

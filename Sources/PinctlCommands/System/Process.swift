@@ -3,8 +3,8 @@ import FoundationEssentials
 import Glibc
 
 extension Pinctl {
-    /// Runs the command line of this process, and exits.
-    package static func main() async -> Never {
+    /// Runs the command line of this process, and exits. `commit` is what the program was built from, if that is known.
+    package static func main(commit: String) async -> Never {
         StandardStreams.fillGaps()
         // A write to a closed pipe should fail instead of killing the process, and so should a write to a broken
         // connection.
@@ -15,8 +15,12 @@ extension Pinctl {
         // The signals that Swift's traps raise.
         for trap in [SIGILL, SIGTRAP] { _ = signal(trap) { _ in endWithDefect() } }
         raiseDescriptorLimit()
+        if let problem = OpenSSLVersion.problem {
+            _ = StandardStreams.write(Array("pinctl: \(problem)\n".utf8), to: 2)
+            exit(ExitCode.badInput.rawValue)
+        }
         let environment = CommandEnvironment(
-            variables: { ProcessInfo.processInfo.environment }, now: { Date() }, terminal: .ofProcess,
+            commit: commit, variables: { ProcessInfo.processInfo.environment }, now: { Date() }, terminal: .ofProcess,
             suffixWarning: { SystemSuffixList.warning(at: $0) })
         let status = await run(
             Array(CommandLine.arguments.dropFirst()), in: environment, output: StandardStreams.output,

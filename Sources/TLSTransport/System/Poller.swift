@@ -56,7 +56,8 @@ struct Poller: ~Copyable, Sendable {
     /// wake-up or a timeout.
     func wait(milliseconds: CInt) -> [(token: UInt64, readiness: Readiness)] {
         unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.batch) { events in
-            let count = unsafe epoll_wait(epoll.number, events.baseAddress, CInt(Self.batch), milliseconds)
+            guard let first = events.baseAddress else { return [] }
+            let count = unsafe epoll_wait(epoll.number, first, CInt(Self.batch), milliseconds)
             // An interruption by a signal counts as nothing ready. No other error is possible for these descriptors.
             guard count > 0 else { return [] }
             return unsafe events[..<Int(count)].compactMap { event in

@@ -1,3 +1,4 @@
+import COpenSSL
 import OpenSSLBridge
 import TestPKI
 import Testing
@@ -127,6 +128,18 @@ struct PostQuantumTests {
     func probe() {
         #expect(OpenSSLLibrary.verifies("ED25519"))
         #expect(!OpenSSLLibrary.verifies("no such algorithm"))
-        #expect(OpenSSLLibrary.version.hasPrefix("3."))
+        #expect(OpenSSLVersion.loaded.split(separator: ".").count == 3)
+    }
+
+    @Test("OpenSSL is refused if its major version isn't that of the headers")
+    func incompatible() {
+        let major = UInt(OPENSSL_VERSION_MAJOR)
+        #expect(OpenSSLVersion.problem == nil)
+        #expect(OpenSSLLibrary.incompatibility(of: major << 28, "x") == nil)
+        #expect(OpenSSLLibrary.incompatibility(of: major << 28 | 0xFFF_FFFF, "x") == nil)
+        for other in [major - 1, major + 1] {
+            let found = OpenSSLLibrary.incompatibility(of: other << 28, "9.8.7")
+            #expect(found?.reason.hasPrefix("OpenSSL 9.8.7 was loaded, but this program was built for OpenSSL ") == true)
+        }
     }
 }
