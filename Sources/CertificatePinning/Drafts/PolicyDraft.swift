@@ -103,7 +103,9 @@ public struct PolicyDraft: Sendable {
                 lines.append("      \"anchors\": { \"files\": [\(files)] },")
             }
             if let target = rule.target { lines.append("      \"check\": { \"targets\": [\(literal(target))] },") }
-            if !isStrict { lines.append("      // One matching pin is enough.") }
+            if !isStrict {
+                lines.append("      // One matching pin is enough: remove the CA pins to accept only the leaf's key.")
+            }
             lines.append("      \"pins\": [\(rule.pins.map(literal).joined(separator: ", "))],")
             if !isStrict {
                 lines.append(

@@ -79,7 +79,7 @@ struct PolicyDraftTests {
               "domains": [
                 {
                   "host": "a.test",
-                  // One matching pin is enough.
+                  // One matching pin is enough: remove the CA pins to accept only the leaf's key.
                   "pins": ["a.test-leaf", "root-r1"],
                   // pinctl lint fails until this slot is removed and { "pin": "sha256/…", "role": "leaf", "backup": \
             true } is in the list above.
