@@ -68,7 +68,7 @@ let package = Package(
         .testTarget(name: "BasicsTests", dependencies: ["Basics", "TestPKI"], swiftSettings: modern),
         .testTarget(
             name: "CertificateTrustTests",
-            dependencies: ["Basics", "COpenSSL", "CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
+            dependencies: ["Basics", "CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
             swiftSettings: modern),
         .testTarget(
             name: "CertificatePinningTests",

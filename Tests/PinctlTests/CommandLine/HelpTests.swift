@@ -84,7 +84,9 @@ struct HelpTests {
         for command in CommandDefinition.all { #expect(overview.output.contains("  \(command.name) ")) }
         for words in [["help"], ["-h"]] { #expect(await pinctl(words).output == overview.output) }
         #expect(await pinctl("--version").output == "\(Version.text(commit: ""))\n")
-        #expect(Version.text(commit: "3b41d21c") == "pinctl \(Version.current) (3b41d21c), OpenSSL \(OpenSSLVersion.loaded)")
+        #expect(
+            Version.text(commit: "3b41d21c") == "pinctl \(Version.current) (3b41d21c), OpenSSL \(OpenSSLVersion.loaded)"
+        )
         let codes = await pinctl("help", "exit-codes")
         for status in ExitCode.allCases {
             #expect(Self.words(codes.output).contains("\(status.rawValue) " + Self.words(status.meaning)))
