@@ -14,13 +14,39 @@ die() {
     exit 2
 }
 
-# Ends the script unless Swift 6.3 or later is installed.
+# The Debian packages with the libraries that the Swift toolchain is linked against.
+declare -A library_packages=(
+    [libcurl.so.4]=libcurl4 [libncurses.so.6]=libncurses6 [libsqlite3.so.0]=libsqlite3-0 [libstdc++.so.6]=libstdc++6
+    [libuuid.so.1]=libuuid1 [libxml2.so.2]=libxml2 [libz.so.1]=zlib1g
+)
+
+# require_swift [yes|no]: ends the script unless Swift 6.3 or later is installed and can build. With "yes", installs the
+# packages that the toolchain needs for that.
 require_swift() {
     command -v swift >/dev/null || die "swift is missing: install Swift 6.3, see https://www.swift.org/install/linux/"
-    local version
+    local version library packages=()
+    for library in $(missing_libraries); do
+        [[ -n ${library_packages[$library]-} ]] ||
+            die "Swift can't run here, because $library is missing: install it, or a toolchain for this system"
+        packages+=("${library_packages[$library]} Swift is linked against its $library")
+    done
+    command -v gcc >/dev/null || packages+=("gcc Swift links programs with its startup files")
+    [[ -e /usr/include/stdlib.h ]] || packages+=("libc6-dev Swift imports the C library's headers")
+    compgen -G "/usr/lib/gcc/*/*/libstdc++.so" >/dev/null || packages+=("g++ Swift links programs against libstdc++")
+    command -v git >/dev/null || packages+=("git SwiftPM calls it")
+    ((${#packages[@]} == 0)) || require_packages "${1-no}" "${packages[@]}"
     version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -n 1)
     [[ $(printf '%s\n' 6.3 "$version" | sort -V | head -n 1) == 6.3 ]] ||
         die "Swift ${version:-of an unknown version} is too old: install Swift 6.3 or later"
+}
+
+# Prints the libraries that programs of the Swift toolchain lack.
+missing_libraries() {
+    local folder program
+    folder=$(dirname "$(readlink -f "$(command -v swift)")")
+    for program in swift-driver swift-build swift-frontend clang; do
+        ldd "$(readlink -f "$folder/$program")" 2>/dev/null | sed -nE 's/^\s*(\S+) => not found$/\1/p'
+    done | sort -u
 }
 
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
@@ -55,7 +81,7 @@ install_without_starting='
     DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "$@"'
 
 # peers yes|no: checks for the programs that tests run against, mostly servers. With "yes", installs missing ones.
-# Prints those that stay missing.
+# Otherwise prints what is missing.
 peers() {
     local packages=()
     [[ -x /usr/sbin/apache2 ]] || packages+=("apache2-bin tests log in to it, and use it as a proxy")
@@ -83,12 +109,16 @@ peers() {
     command -v fish >/dev/null || packages+=("fish tests run completions in it")
     command -v groff >/dev/null || packages+=("groff tests render the man pages with it")
     command -v mandoc >/dev/null || packages+=("mandoc tests check the man pages with it")
-    ((${#packages[@]} == 0)) || (require_packages "$1" "${packages[@]}") || say "their tests are skipped"
+    if [[ $1 == no ]]; then
+        ((${#packages[@]} == 0)) || say "not installed, so that tests are skipped: ${packages[*]%% *}"
+        return
+    fi
+    ((${#packages[@]} == 0)) || (require_packages yes "${packages[@]}") || say "their tests are skipped"
     in_environment "$1" mitmproxy bin/mitmdump "tests use it as an intercepting proxy"
     in_environment "$1" pyspnego bin/pyspnego-parse "tests log in to it with NTLM"
     # It takes half a gigabyte and some minutes.
     local spark=no
-    [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=$1
+    [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=yes
     in_environment "$spark" pyspark bin/spark-submit "tests run pinctl in it; PINCTL_TEST_SPARK=yes installs it"
 }
 
@@ -137,13 +167,44 @@ run_quietly() {
     return "$status"
 }
 
+# with_progress COMMAND ARGUMENT…: runs a build. If it takes longer than some seconds, prints how far it is, on a terminal
+# in one line and elsewhere twice a minute. Prints the output if it fails. Returns its status.
+with_progress() {
+    local log ticker status=0
+    log=$(mktemp)
+    progress "$log" >&2 &
+    ticker=$!
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    { kill "$ticker"; wait "$ticker"; } 2>/dev/null || true
+    [[ ! -t 2 ]] || printf '\r\033[K' >&2
+    ((status == 0)) || cat "$log" >&2
+    rm -f "$log"
+    return "$status"
+}
+
+# progress LOG: prints the last step in SwiftPM's output, until it is killed or the script has ended.
+progress() {
+    local start=$SECONDS next=0 line
+    sleep 3
+    while kill -0 $$ 2>/dev/null; do
+        line="building $(grep -aoE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 1) $((SECONDS - start)) s"
+        if [[ -t 1 ]]; then
+            printf '\r\033[K%s' "$line"
+        elif ((SECONDS - start >= next)); then
+            say "$line"
+            next=$((SECONDS - start + 30))
+        fi
+        sleep 1
+    done
+}
+
 # build_release PACKAGE PRODUCT [ARGUMENT…]: builds a product of a nested package. SwiftPM notices new and deleted files
 # in this package, but not in the project that it depends on, so its plan is deleted.
 build_release() {
     local package=$1 product=$2
     shift 2
     rm -f "$package"/.build/release.yaml "$package"/.build/*/release.yaml
-    run_quietly swift build --configuration release --package-path "$package" --product "$product" "$@"
+    with_progress swift build --configuration release --package-path "$package" --product "$product" "$@"
 }
 
 # symbol_graphs ARGUMENT…: writes the symbol graphs of the public declarations of each library to $graphs, with these

@@ -20,7 +20,7 @@ enum PeerProgram: String {
     case mitmproxy = "mitmproxy/bin/mitmdump"
     case pyspnego = "pyspnego/bin/python"
 
-    /// The path of the program. `tools/test` installs mitmproxy and pyspnego in separate environments.
+    /// The path of the program. `tools/test --peers` installs mitmproxy and pyspnego in separate environments.
     var path: String {
         guard self == .mitmproxy || self == .pyspnego else { return rawValue }
         let environment = ProcessInfo.processInfo.environment
@@ -47,8 +47,8 @@ enum PeerProgram: String {
         case .microsocks: "microsocks is not installed (apt-get install microsocks)"
         case .vsftpd: "vsftpd is not installed (apt-get install vsftpd)"
         case .pyftpdlib: "pyftpdlib is not installed (apt-get install python3-pyftpdlib)"
-        case .pyspnego: "pyspnego is not installed (tools/test installs it where python3-venv is)"
-        case .mitmproxy: "mitmproxy is not installed (tools/test installs it where python3-venv is)"
+        case .pyspnego: "pyspnego is not installed (tools/test --peers installs it where python3-venv is)"
+        case .mitmproxy: "mitmproxy is not installed (tools/test --peers installs it where python3-venv is)"
         }
     }
 

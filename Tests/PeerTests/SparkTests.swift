@@ -47,7 +47,7 @@ struct SparkTests {
     }
 }
 
-/// PySpark in a separate environment, which `tools/test` creates on request.
+/// PySpark in a separate environment, which `tools/test --peers` creates on request.
 private enum Spark {
     static var python: String {
         let environment = ProcessInfo.processInfo.environment
@@ -57,7 +57,7 @@ private enum Spark {
 
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: python) }
 
-    static let absence: Comment = "pyspark is not installed (PINCTL_TEST_SPARK=yes tools/test installs it)"
+    static let absence: Comment = "pyspark is not installed (PINCTL_TEST_SPARK=yes tools/test --peers installs it)"
 
     /// The built program in the directory of the tests.
     static var program: String {

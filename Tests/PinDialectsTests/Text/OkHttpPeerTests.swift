@@ -17,7 +17,7 @@ private enum OkHttpPeer {
 
 @Suite(
     "OkHttp and this project agree",
-    .enabled(if: OkHttpPeer.isThere, "javac or libokhttp-java is not installed: run tools/test"))
+    .enabled(if: OkHttpPeer.isThere, "javac or libokhttp-java is not installed: run tools/test --peers"))
 struct OkHttpPeerTests {
     private struct Row {
         var pattern = "a.example"
