@@ -63,7 +63,13 @@ struct FalseAlarmPeerTests {
         (1_500_000_000, ["tk-globalsign-dv"]),
         (1_700_000_000, ["badssl-expired-intermediate-ca-2"]),
         (1_500_000_000, ["tk-anchor-fake.yahoo.com", "tk-anchor-intermediate", "tk-anchor-ca"]),
-    ]
+    ].filter { $0.certificates.count > 1 || hasSystemRoot($0.certificates[0]) }
+
+    /// Whether the issuer is a root of this system. Releases remove roots, as Debian did with GlobalSign's first one.
+    private static func hasSystemRoot(_ name: String) -> Bool {
+        guard let certificate = Peers.certificates?[name] else { return false }
+        return (try? TrustStore.system().issuers(of: certificate).isEmpty) == false
+    }
 
     @Test("Real chains without a name are valid under the system roots or under their own", arguments: nameless)
     func chain(_ time: Int64, _ names: [String]) throws {

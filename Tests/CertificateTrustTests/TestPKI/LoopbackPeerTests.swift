@@ -36,7 +36,9 @@ struct LoopbackPeerTests {
         try await server.run { server in
             let said = try TestCommand.run(
                 ["openssl", "s_client", version, "-connect", "127.0.0.1:\(server.port)"]).text
-            #expect(said.contains("Acceptable client certificate CA names\nCN = Client Root\n"), "\(said)")
+            #expect(
+                said.replacing(" = ", with: "=").contains("Acceptable client certificate CA names\nCN=Client Root\n"),
+                "\(said)")
             #expect(try client(server.port, version, "-cert", identity, "-cert_chain", rest).contains("hello"))
             _ = try client(server.port, version, "-cert", other)
             let records = await server.ended(3)
@@ -61,7 +63,8 @@ struct LoopbackPeerTests {
             let isResumed = kind != .refused
             let second = try client(server.port, version, "-sess_in", session)
             #expect(await server.ended(2).map(\.sessionResumed) == [false, isResumed])
-            #expect(second.contains("CN = other.example.test") == !isResumed, "\(second)")
+            #expect(
+                second.replacing(" = ", with: "=").contains("CN=other.example.test") == !isResumed, "\(second)")
         }
     }
 
@@ -102,7 +105,7 @@ struct LoopbackPeerTests {
                 ).text
                 let record = await proxy.ended()[0]
                 #expect(record.requests.map(\.method) == ["CONNECT"])
-                #expect(said.contains(isAngry ? "reason= 407 Proxy" : "hello"), "\(said)")
+                #expect(said.contains(isAngry ? "407 Proxy Authentication Required" : "hello"), "\(said)")
                 #expect(record.tunnelled.toTarget > 0 && record.tunnelled.toClient > 500 || isAngry)
             }
         }
