@@ -127,10 +127,26 @@ struct PolicyProblemTests {
             ("sha256/AAAA", "has 3 bytes, but SHA-256 has 32"),
             ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrw==", "has 31 bytes"),
             ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8MA", "has 33 bytes"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M", "isn't canonical base64"),
+            (
+                "sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M",
+                "has 43 characters after sha256/, but a pin has 44: is the = at the end missing?"
+            ),
+            (
+                "cert-sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrM=",
+                "has 43 characters after cert-sha256/, but a pin has 44: is one missing?"
+            ),
+            (
+                "sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8MM=",
+                "has 45 characters after sha256/, but a pin has 44: is one too many?"
+            ),
+            (
+                "sha256/C5+lpZ7tcVwmwQIMcR",
+                "has 18 characters after sha256/, but a pin has 44: copy the whole pin again"
+            ),
             ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8N=", "isn't canonical base64"),
             ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQz ejna0wHFr8M=", "isn't canonical base64"),
-            ("sha256/", "isn't canonical base64"), ("sha256/C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "URL-safe"),
+            ("sha256/", "has 0 characters after sha256/, but a pin has 44"),
+            ("sha256/C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "URL-safe"),
             ("sha256//C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
             ("C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
             (
