@@ -203,6 +203,13 @@ struct PolicyProblemTests {
         #expect(File.problems(File.rule(#""host": "a.test", "pins": ["one", "two"]"#, top: top)).count == 2)
     }
 
+    @Test("A file without any text is reported as empty", arguments: ["", " \r\n\t\n"])
+    func empty(text: String) {
+        let problem = "pins.jsonc:1:1: error: the file is empty: write an object with \"version\" and \"domains\""
+        #expect(File.problems(text) == [problem])
+        #expect(File.problems(text + "// none") != [problem])
+    }
+
     @Test("PE13: a second rule for the same host and port is an error that names the first")
     func overlap() {
         let pins = #""pins": ["\#(File.pinA)"]"#
