@@ -210,6 +210,22 @@ struct PolicyProblemTests {
         #expect(File.problems(text + "// none") != [problem])
     }
 
+    @Test("A misspelled key is reported once, and not again as a missing key")
+    func misspelled() {
+        let pins = #""pins": ["\#(File.pinA)"]"#
+        #expect(
+            File.problems(#"{ "version": 1, "domain": [{ "host": "a.test", \#(pins) }] }"#)
+                == ["pins.jsonc:1:17: error: unknown key \"domain\": did you mean \"domains\"?"])
+        #expect(
+            File.problems(File.rule(#""hots": "a.test", \#(pins)"#))
+                == ["pins.jsonc:2:3: error: unknown key \"hots\": did you mean \"host\"?"])
+        #expect(
+            File.problems(#"{ "version": 1, "rules": [] }"#) == [
+                "pins.jsonc:1:1: error: the policy has no \"domains\": add it",
+                "pins.jsonc:1:17: error: unknown key \"rules\": remove it, or start it with x-",
+            ])
+    }
+
     @Test("PE13: a second rule for the same host and port is an error that names the first")
     func overlap() {
         let pins = #""pins": ["\#(File.pinA)"]"#
