@@ -71,12 +71,6 @@ struct ReportCause: Sendable {
     let remedy: String
 }
 
-extension ReportCause {
-    init(_ cause: PinFailureCause) {
-        self.init(identifier: cause.identifier, finding: cause.finding, remedy: cause.remedy)
-    }
-}
-
 /// A certificate of an evaluated chain.
 struct ReportCertificate: Sendable {
     let role: String
