@@ -33,8 +33,13 @@ extension CheckResult {
         guard let mismatch = verdict.mismatch else { return isOfFile ? "not in the file" : "not served" }
         // The most confusing mismatch is a pinned key that is served, but not at the position where its pin counts.
         let path = mismatch.path.certificates
-        let place = path.firstIndex { mismatch.rule.pins.fingerprints(of: $0).contains(pin.fingerprint) }
-        guard let place else { return isOfFile ? "not in the file" : "not served" }
+        func holdsPin(_ certificate: X509Certificate) -> Bool {
+            mismatch.rule.pins.fingerprints(of: certificate).contains(pin.fingerprint)
+        }
+        guard let place = path.firstIndex(where: holdsPin) else {
+            if presented.contains(where: holdsPin) { return "not on the path" }
+            return isOfFile ? "not in the file" : "not served"
+        }
         return "\(isOfFile ? "on the path" : "served") as \(PinRole(index: place, of: path.count).rawValue)"
     }
 }

@@ -49,6 +49,11 @@ struct FileCheckTests {
         #expect(misplaced.lines[2].hasSuffix("\(try site.root.key.pin)  leaf          on the path as root"))
         #expect(misplaced.lines[3].hasSuffix("not in the file"))
         #expect(misplaced.output.contains("  do: give the pin the role root, or pin the key that has the role leaf\n"))
+        // A key that is in the file, but not on the path, isn't said to be missing.
+        let stray = try TestCertificate.root("Stray")
+        let extra = try site.folder.add(site.chain.map(\.pemText).joined() + stray.pemText)
+        let unused = await check("--policy", try site.policy("\"\(try stray.key.pin)\""), extra)
+        #expect(unused.lines[2].hasSuffix("\(try stray.key.pin)  any           not on the path"), "\(unused)")
         let other = try site.folder.add(site.intermediate.leaf("other.test").pemText + site.intermediate.pemText)
         let uncovered = await check("--policy", policy, other)
         #expect(
