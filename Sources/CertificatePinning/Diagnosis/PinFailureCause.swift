@@ -90,7 +90,10 @@ extension PinFailureCause {
         "confirm on the server itself that pinctl hash of its certificate file prints the served leaf pin"
 
     /// The remedy, in one line. If it involves a served key, it begins with how to confirm that key.
-    public var remedy: String {
+    public var remedy: String { explainsMismatch ? Self.confirmed(action) : action }
+
+    /// The step that the remedy leads to. Only the owner of the keys may take it without confirming them.
+    package var action: String {
         switch self {
         case .clockBehind, .clockAhead: "set the clock, and check the NTP configuration"
         case .inspected:
@@ -101,35 +104,28 @@ extension PinFailureCause {
             "configure the server to send its intermediate certificates, or, if that issuer is a private root, trust "
                 + "it with --ca-file or \"anchors\""
         case .wrongPosition(let pin, let role):
-            Self.confirmed(
-                "give the pin the role \(role.rawValue), or pin the key that has the role \(pin.role.rawValue)")
+            "give the pin the role \(role.rawValue), or pin the key that has the role \(pin.role.rawValue)"
         case .wrongBytes(let pin, let input, let certificate):
             if case .certificate = pin.fingerprint, input == .publicKey {
-                Self.confirmed(
-                    "write \(certificate.spkiFingerprint), or \(certificate.fingerprint) for the certificate")
+                "write \(certificate.spkiFingerprint), or \(certificate.fingerprint) for the certificate"
             } else {
-                Self.confirmed("write \(certificate.spkiFingerprint)")
+                "write \(certificate.spkiFingerprint)"
             }
         case .offPath(_, _, let finding?) where finding.rule == .expired:
-            Self.confirmed("pin the CA that replaced the expired one, and ship that pin before the next CA expires")
+            "pin the CA that replaced the expired one, and ship that pin before the next CA expires"
         case .offPath:
-            Self.confirmed(
-                "pin a key that is on the verified path, because certificates that are only sent don't count")
+            "pin a key that is on the verified path, because certificates that are only sent don't count"
         case .authorityChanged(let pins, let anchor) where pins.isEmpty:
-            Self.confirmed(
-                "have the certificate issued for a pinned key or by a pinned CA, then ship the pin of its root, "
-                    + "\(anchor.spkiFingerprint)")
+            "have the certificate issued for a pinned key or by a pinned CA, then ship the pin of its root, "
+                + "\(anchor.spkiFingerprint)"
         case .authorityChanged(_, let anchor):
-            Self.confirmed(
-                "have the certificate issued by a pinned CA or for a backup key, then ship the pin of its new root, "
-                    + "\(anchor.spkiFingerprint)")
+            "have the certificate issued by a pinned CA or for a backup key, then ship the pin of its new root, "
+                + "\(anchor.spkiFingerprint)"
         case .intermediateChanged:
-            Self.confirmed(
-                "pin the root and a backup key that you keep, because CAs change intermediates without notice")
+            "pin the root and a backup key that you keep, because CAs change intermediates without notice"
         case .leafRekeyed:
-            Self.confirmed(
-                "serve a pinned or backup key again, because released apps keep their pins, and keep that key when you "
-                    + "renew")
+            "serve a pinned or backup key again, because released apps keep their pins, and keep that key when you "
+                + "renew"
         case .ruleEnded: "ship a policy with a later expiry"
         case .denied: "have the certificate issued for another key, or by another CA"
         case .hostMissed(_, .port, _): "add the port to the rule, or omit its ports to cover all"

@@ -65,11 +65,41 @@ extension PinTextError: CustomStringConvertible {
         case .foreignSpelling(let pin): "\(name) is in another system's format: write \(pin)"
         case .urlSafeBase64: "\(name) is URL-safe base64: replace - with + and _ with /"
         case .notCanonicalBase64:
-            "\(name) isn't canonical base64: write the 44 characters of a SHA-256, the last one ="
+            "\(name) "
+                + (lengthProblem ?? "isn't canonical base64: write the 44 characters of a SHA-256, the last one =")
         case .length(let count): "\(name) has \(count) bytes, but SHA-256 has 32: hash the key again"
         case .digestOf(let what):
             "\(name) is the SHA-256 of \(what), so the command that made it failed: hash the key again"
         }
+    }
+}
+
+extension PinTextError {
+    /// The number of characters in the base64 of a SHA-256. The last one is `=`.
+    private static let digestLength = 44
+
+    /// The text's number of characters, if it is wrong and all of them can be in base64.
+    private var lengthProblem: String? {
+        let characters = text.drop { $0 != "/" }.dropFirst()
+        let isBase64 = characters.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
+                true
+            default: false
+            }
+        }
+        let count = characters.utf8.count
+        guard isBase64, count != Self.digestLength else { return nil }
+        let advice =
+            switch count - Self.digestLength {
+            case -1 where !characters.hasSuffix("="): "is the = at the end missing?"
+            case -1: "is one missing?"
+            case 1: "is one too many?"
+            default: "copy the whole pin again"
+            }
+        return
+            "has \(count) characters after \(text.prefix { $0 != "/" })/, but a pin has \(Self.digestLength): \(advice)"
     }
 }
 

@@ -49,10 +49,7 @@ public struct PolicyFile: Sendable {
     ) throws(PolicyFileError) {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
         var problems = PolicyProblems(path: path)
-        for problem in document.problems {
-            // If the reader didn't stop, the problem is a duplicate key.
-            problems.add(problem.message, at: problem.position, rule: document.root == nil ? nil : .duplicate)
-        }
+        problems.add(document, of: bytes, keys: "\"version\" and \"domains\"")
         guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
         let keys = (root.members ?? []).map(\.key)
         let holdsNamesAlone =

@@ -59,6 +59,18 @@ package struct PolicyProblems {
         problems.append(PolicyProblem(location: PolicyLocation(path: path, position), message: message(), rule: rule))
     }
 
+    /// Adds the problems of a JSON text. If it is empty, that is the only problem, and the remedy names these keys.
+    mutating func add(_ document: JSONCReader.Document, of bytes: [UInt8], keys: String) {
+        let blanks: Set<UInt8> = [0x09, 0x0A, 0x0D, 0x20]
+        guard !bytes.allSatisfy(blanks.contains) else {
+            return add("the file is empty: write an object with \(keys)", at: SourcePosition(line: 1, column: 1))
+        }
+        for problem in document.problems {
+            // If the reader didn't stop, the problem is a duplicate key.
+            add(problem.message, at: problem.position, rule: document.root == nil ? nil : .duplicate)
+        }
+    }
+
     /// Adds the problems of an included file.
     mutating func add(included problems: PolicyProblems) {
         included += problems.sorted.prefix(Self.limit - included.count)

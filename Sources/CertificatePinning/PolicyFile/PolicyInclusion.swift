@@ -51,10 +51,7 @@ extension PolicyReader {
     private mutating func readNames(ofFile target: String, _ bytes: [UInt8], at value: JSONValue) {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: target))
         var found = PolicyProblems(path: target)
-        for problem in document.problems {
-            // If the reader didn't stop, the problem is a duplicate key.
-            found.add(problem.message, at: problem.position, rule: document.root == nil ? nil : .duplicate)
-        }
+        found.add(document, of: bytes, keys: "\"version\" and \"pins\"")
         guard let root = document.root else {
             lacksNames = true
             return problems.add(included: found)

@@ -72,18 +72,21 @@ extension PolicyShape {
         _ members: [JSONValue.Member], _ keys: [PolicyKey], of object: JSONValue, _ name: String,
         _ problems: inout PolicyProblems
     ) {
+        var suggested: Set<String> = []
         for member in members where !PolicyKey.isFree(member.key) {
             guard let key = keys.first(where: { $0.name == member.key }) else {
+                let meant = suggestion(for: member.key, among: keys.map(\.name))
+                if let meant { suggested.insert(meant) }
                 problems.add(
                     "unknown key \(quoted(member.key)): "
-                        + (suggestion(for: member.key, among: keys.map(\.name)).map { "did you mean \"\($0)\"?" }
-                            ?? "remove it, or start it with x-"),
+                        + (meant.map { "did you mean \"\($0)\"?" } ?? "remove it, or start it with x-"),
                     at: member.keyPosition, rule: .duplicate)
                 continue
             }
             key.shape.check(member.value, "\"\(key.name)\"", &problems)
         }
-        for key in keys where key.isRequired && object[key.name] == nil {
+        // A key that is only misspelled isn't reported as missing too.
+        for key in keys where key.isRequired && object[key.name] == nil && !suggested.contains(key.name) {
             problems.add("\(name) has no \"\(key.name)\": add it", at: object.position)
         }
     }

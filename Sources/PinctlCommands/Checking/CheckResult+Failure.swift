@@ -40,14 +40,11 @@ extension CheckResult {
     }
 
     private var causeTitle: String {
-        causes.isEmpty ? verdict.shortFinding : causes.map(\.finding).joined(separator: "; ")
+        causes.isEmpty ? verdict.shortFinding : advice.map(\.finding).joined(separator: "; ")
     }
 
     /// The remedy for all hosts with the same cause.
-    var failureRemedy: String {
-        if let cause = causes.first { return cause.remedy }
-        return verdict.word.remedy ?? ""
-    }
+    var failureRemedy: String { advice.first?.remedy ?? remedy ?? "" }
 }
 
 extension Verdict {

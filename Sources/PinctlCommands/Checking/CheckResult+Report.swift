@@ -11,7 +11,7 @@ extension ReportEntry {
             outcome: result.severity, subject: result.subject, variant: result.variant, address: result.address,
             key: result.key?.rawValue, verdict: result.word.rawValue, finding: result.verdict.finding,
             details: result.details, warnings: result.warnings.map { ($0.kind.rawValue, $0.text) },
-            location: result.verdict.rule?.location, causes: result.causes.map { ReportCause($0) },
+            location: result.verdict.rule?.location, causes: result.advice,
             chain: result.reportedChain, pins: result.reportedPins, duration: result.duration,
             group: result.isKnown ? nil : result.failureKey, json: result.json)
     }
@@ -43,20 +43,18 @@ extension CheckResult {
     fileprivate var reportedPins: [ReportPin] {
         guard let rule = verdict.rule else { return [] }
         return rule.pins.map { pin in
-            let match = verdict.matches.first { $0.pin == pin }
+            let isMatch = verdict.matches.contains { $0.pin == pin }
             let isKey = if case .keyMatched(let pins, _) = verdict { pins.contains(pin) } else { false }
             return ReportPin(
                 title: pin.title, pin: pin.fingerprint.description, role: pin.role.rawValue, isBackup: pin.isBackup,
-                standing: verdict.mismatch?.standing(of: pin) ?? match.map { "matches as \($0.role.rawValue)" }
-                    ?? (isKey ? "is the key" : "not served"),
-                isMatched: match != nil || isKey)
+                standing: standing(of: pin), isMatched: isMatch || isKey)
         }
     }
 }
 
 extension Verdict {
     /// The pins that match certificates on the path.
-    fileprivate var matches: [PinMatch] {
+    var matches: [PinMatch] {
         if case .matched(_, let matches, _) = self { matches } else { mismatch?.matches ?? [] }
     }
 }

@@ -176,13 +176,21 @@ extension Arguments {
             return try policyFile(path)
         } catch .unusable(let messages) {
             throw .unusable(
-                messages + [advice(onUnnamedPolicy: path, "give --policy FILE, or --pin")])
+                Self.messages(messages, onUnnamedPolicy: path, "give --policy FILE, or --pin"))
         }
     }
 
-    /// Returns the remedy if the default policy is missing or invalid.
-    static func advice(onUnnamedPolicy path: String, _ way: String) -> String {
-        "no policy was given, so the default is \(path): \(way), or create one with pinctl init"
+    /// Returns the messages about a default policy that is invalid, with the remedy, or only one if it doesn't exist.
+    static func messages(_ messages: [String], onUnnamedPolicy path: String, _ way: String) -> [String] {
+        let remedy = "\(way), or create one with pinctl init"
+        do throws(InputFileError) {
+            _ = try InputFile(path: path)
+        } catch {
+            if error.isNoSuchFile {
+                return ["no policy was given, and the default, \(path), doesn't exist: \(remedy)"]
+            }
+        }
+        return messages + ["no policy was given, so the default is \(path): \(remedy)"]
     }
 
     private static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {

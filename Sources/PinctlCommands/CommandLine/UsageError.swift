@@ -47,7 +47,11 @@ extension UsageError {
             ]
         case .extraWord(let word): ["help takes one topic: remove \"\(word)\""]
         case .unknownFlag(let command, let word):
-            ["\(command.name) has no flag \(word)" + advice(word, command.allFlags.map(\.dashed))]
+            [
+                "\(command.name) has no flag \(word): "
+                    + (suggestion(for: word, among: command.allFlags.map(\.dashed)).map { "did you mean \($0)?" }
+                        ?? "see pinctl \(command.name) --help")
+            ]
         case .missingValue(let flag): ["\(flag.dashed) needs a value: \(flag.dashed) \(flag.valueName ?? "")"]
         case .unexpectedValue(let flag): ["\(flag.dashed) takes no value: leave it out"]
         case .repeated(let flag): ["\(flag.dashed) is given twice: give it once"]

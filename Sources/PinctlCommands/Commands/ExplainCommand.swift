@@ -83,7 +83,7 @@ extension Arguments {
         do throws(UsageError) {
             return try DialectInput.all(path, as: dialect(.from))
         } catch {
-            throw .unusable(error.messages + [Self.advice(onUnnamedPolicy: path, "give --policy FILE")])
+            throw .unusable(Self.messages(error.messages, onUnnamedPolicy: path, "give --policy FILE"))
         }
     }
 }

@@ -77,9 +77,10 @@ private struct LintJob {
         do throws(UsageError) {
             bytes = try DialectInput.contents(path)
         } catch {
-            let advice = isNamed ? "" : "; " + Arguments.advice(onUnnamedPolicy: path, "name a FILE")
-            for message in error.messages { Self.refuse(message + advice, path, &report, &console) }
-            return
+            let messages =
+                isNamed
+                ? error.messages : Arguments.messages(error.messages, onUnnamedPolicy: path, "name a FILE")
+            return Self.refuse(messages.joined(separator: "; "), path, &report, &console)
         }
         let dialects = dialects(of: bytes, title)
         guard !dialects.isEmpty || !InputReader.holdsKeys(bytes) else {

@@ -55,7 +55,7 @@ extension CheckResult {
                         })
                 ))
         }
-        if !causes.isEmpty { members.append(("diagnosis", .array(causes.map(Self.element)))) }
+        if !causes.isEmpty { members.append(("diagnosis", .array(advice.map(Self.element)))) }
         if !warnings.isEmpty {
             members.append(
                 (
@@ -84,7 +84,7 @@ extension CheckResult {
         ]
     }
 
-    private static func element(_ cause: PinFailureCause) -> JSON {
+    private static func element(_ cause: ReportCause) -> JSON {
         [
             "cause": .string(cause.identifier), "finding": .string(cause.finding), "remedy": .string(cause.remedy),
         ]

@@ -37,7 +37,7 @@ extension CheckResult {
         // The remedy of a cause is more precise than that of a mismatch.
         let isExplained = word == .pinMismatch && causes.contains(where: \.explainsMismatch)
         return sideBySide(mismatch) + certificates(mismatch) + refusals.map { "  also rejected by \($0.finding)" }
-            + causeLines + (isExplained ? [] : ["  do: \(word.remedy ?? "")"])
+            + causeLines + (isExplained ? [] : ["  do: \(remedy ?? "")"])
     }
 
     /// The explanation, with the chain in front unless it is already included.
@@ -45,7 +45,7 @@ extension CheckResult {
         verdict.mismatch == nil ? chain + explanation : explanation
     }
 
-    private var causeLines: [String] { causes.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] } }
+    private var causeLines: [String] { advice.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] } }
 
     /// Returns the lines with served and pinned keys side by side.
     private func sideBySide(_ mismatch: PinMismatch) -> [String] {
@@ -56,7 +56,7 @@ extension CheckResult {
         let pinned = mismatch.rule.pins.map { pin in
             let name = nameWidth > 0 ? padded(pin.name ?? "", nameWidth) + "  " : ""
             let backup = pin.isBackup ? "backup, " : ""
-            return "\(pin.fingerprint)  \(padded(pin.role.rawValue, 12))  \(name)\(backup)\(mismatch.standing(of: pin))"
+            return "\(pin.fingerprint)  \(padded(pin.role.rawValue, 12))  \(name)\(backup)\(standing(of: pin))"
         }
         let width = served.map(\.count).max() ?? 0
         return ["  \(padded("verified path", width))  pinned"]

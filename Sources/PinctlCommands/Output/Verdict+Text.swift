@@ -101,13 +101,4 @@ extension PinMismatch {
         return unmetRoles == [.any]
             ? count : "no match as \(unmetRoles.map(\.rawValue).joined(separator: " and ")), \(count)"
     }
-
-    /// Returns how a pin relates to the path.
-    func standing(of pin: Pin) -> String {
-        if let match = matches.first(where: { $0.pin == pin }) { return "matches as \(match.role.rawValue)" }
-        // The most confusing mismatch is a pinned key that is served, but not at the position where its pin counts.
-        let place = path.certificates.firstIndex { rule.pins.fingerprints(of: $0).contains(pin.fingerprint) }
-        guard let place else { return "not served" }
-        return "served as \(PinRole(index: place, of: path.certificates.count).rawValue)"
-    }
 }

@@ -21,11 +21,13 @@ extension Report {
             return true
         }
         groupPlaces[key] = groups.count
+        let remedy = result.failureRemedy
         groups.append(
             ReportGroup(
-                key: key, outcome: result.severity, title: result.failureTitle, remedy: result.failureRemedy, count: 1,
+                key: key, outcome: result.severity, title: result.failureTitle, remedy: remedy, count: 1,
                 examples: [result.subject], causeCount: max(1, result.causes.count),
-                noun: result.source == "file" ? "file" : "host"))
+                noun: result.source == "file" ? "file" : "host",
+                isExplained: result.explanation.contains("  do: \(remedy)")))
         return true
     }
 
@@ -40,8 +42,8 @@ extension Report {
         groupPlaces = [:]
     }
 
-    /// The lines that end the text output if several subjects fail for one cause. The details of each are printed
-    /// before.
+    /// The lines that end the text output if several subjects fail for one cause. The details of the first of them are
+    /// printed before. If it is the only one, its remedy isn't repeated.
     var groupLines: [String] {
         guard groups.contains(where: { $0.count > 1 }) else { return [] }
         var lines = groups.prefix(Self.shownLimit).flatMap { group in
@@ -49,7 +51,7 @@ extension Report {
             let causes = group.causeCount == 1 ? "1 cause" : "\(group.causeCount) causes"
             let things = "\(grouped(group.count)) \(group.noun)\(group.count == 1 ? "" : "s")"
             return ["\(causes), \(things): \(group.title)"]
-                + (group.remedy.isEmpty ? [] : ["  do: \(group.remedy)"])
+                + (group.remedy.isEmpty || group.count == 1 && group.isExplained ? [] : ["  do: \(group.remedy)"])
                 + ["  " + group.examples.joined(separator: ", ") + (more > 0 ? " and \(grouped(more)) more" : "")]
         }
         let rest = groups.dropFirst(Self.shownLimit).reduce(ungrouped) { $0 + $1.count }

@@ -71,12 +71,6 @@ struct ReportCause: Sendable {
     let remedy: String
 }
 
-extension ReportCause {
-    init(_ cause: PinFailureCause) {
-        self.init(identifier: cause.identifier, finding: cause.finding, remedy: cause.remedy)
-    }
-}
-
 /// A certificate of an evaluated chain.
 struct ReportCertificate: Sendable {
     let role: String
@@ -121,6 +115,8 @@ struct ReportGroup: Sendable {
     var causeCount = 1
     /// The kind of subject that is counted: `host` or `file`.
     var noun = "host"
+    /// Whether the details of the first subject include the remedy.
+    var isExplained = false
 }
 
 /// A verdict or rule that a report may refer to.

@@ -164,6 +164,11 @@ struct PolicyInclusionTests {
                 "none.jsonc:1:25: error: \"pins\" must be an object, found an array"
             ])
         #expect(try problems(include: ["."]).count == 1)
+        _ = try folder.add("\n", name: "empty.jsonc")
+        #expect(
+            try problems(include: ["empty.jsonc"]) == [
+                "empty.jsonc:1:1: error: the file is empty: write an object with \"version\" and \"pins\""
+            ])
     }
 
     @Test("The number and the total size of included files are limited")

@@ -127,10 +127,26 @@ struct PolicyProblemTests {
             ("sha256/AAAA", "has 3 bytes, but SHA-256 has 32"),
             ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrw==", "has 31 bytes"),
             ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8MA", "has 33 bytes"),
-            ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M", "isn't canonical base64"),
+            (
+                "sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M",
+                "has 43 characters after sha256/, but a pin has 44: is the = at the end missing?"
+            ),
+            (
+                "cert-sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFrM=",
+                "has 43 characters after cert-sha256/, but a pin has 44: is one missing?"
+            ),
+            (
+                "sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8MM=",
+                "has 45 characters after sha256/, but a pin has 44: is one too many?"
+            ),
+            (
+                "sha256/C5+lpZ7tcVwmwQIMcR",
+                "has 18 characters after sha256/, but a pin has 44: copy the whole pin again"
+            ),
             ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8N=", "isn't canonical base64"),
             ("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQz ejna0wHFr8M=", "isn't canonical base64"),
-            ("sha256/", "isn't canonical base64"), ("sha256/C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "URL-safe"),
+            ("sha256/", "has 0 characters after sha256/, but a pin has 44"),
+            ("sha256/C5-lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "URL-safe"),
             ("sha256//C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
             ("C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "write \(PolicyFileTests.pinA)"),
             (
@@ -185,6 +201,29 @@ struct PolicyProblemTests {
     func brokenNamedPin() {
         let top = #""pins": { "one": "sha256/AAAA", "two": 7 },"#
         #expect(File.problems(File.rule(#""host": "a.test", "pins": ["one", "two"]"#, top: top)).count == 2)
+    }
+
+    @Test("A file without any text is reported as empty", arguments: ["", " \r\n\t\n"])
+    func empty(text: String) {
+        let problem = "pins.jsonc:1:1: error: the file is empty: write an object with \"version\" and \"domains\""
+        #expect(File.problems(text) == [problem])
+        #expect(File.problems(text + "// none") != [problem])
+    }
+
+    @Test("A misspelled key is reported once, and not again as a missing key")
+    func misspelled() {
+        let pins = #""pins": ["\#(File.pinA)"]"#
+        #expect(
+            File.problems(#"{ "version": 1, "domain": [{ "host": "a.test", \#(pins) }] }"#)
+                == ["pins.jsonc:1:17: error: unknown key \"domain\": did you mean \"domains\"?"])
+        #expect(
+            File.problems(File.rule(#""hots": "a.test", \#(pins)"#))
+                == ["pins.jsonc:2:3: error: unknown key \"hots\": did you mean \"host\"?"])
+        #expect(
+            File.problems(#"{ "version": 1, "rules": [] }"#) == [
+                "pins.jsonc:1:1: error: the policy has no \"domains\": add it",
+                "pins.jsonc:1:17: error: unknown key \"rules\": remove it, or start it with x-",
+            ])
     }
 
     @Test("PE13: a second rule for the same host and port is an error that names the first")

@@ -159,12 +159,16 @@ struct CheckTests {
     @Test("check reads pins/pins.jsonc, or reports that there is no policy")
     func lookup() async throws {
         let none = try await shell("pinctl check", in: site.folder)
-        #expect(none.errors.hasPrefix("pinctl: pins/pins.jsonc: error: no such file"))
-        #expect(none.errors.contains("give --policy FILE, or --pin, or create one with pinctl init"))
+        #expect(
+            none.errors == "pinctl: no policy was given, and the default, pins/pins.jsonc, doesn't exist: "
+                + "give --policy FILE, or --pin, or create one with pinctl init\n")
         #expect(none.output == "")
         #expect(none.status == 2)
+        let broken = try await shell("mkdir pins; echo '{' >pins/pins.jsonc; pinctl check", in: site.folder)
+        #expect(broken.errors.hasPrefix("pinctl: pins/pins.jsonc:2:1: error: "))
+        #expect(broken.errors.contains("\npinctl: no policy was given, so the default is pins/pins.jsonc: give"))
         let policy = try site.policy("\"\(strangePin)\"", host: "unlisted.test")
-        let run = try await shell("mkdir pins; cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.folder)
+        let run = try await shell(" cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.folder)
         #expect(
             run.lines == [
                 "FAIL  api.test:443  not covered: pins/pins.jsonc has no rule for it: add one", "1 checked: 1 failed",

@@ -23,12 +23,37 @@ struct FileCheckTests {
         #expect(run.status == 0)
         let wrong = await check("--policy", try site.policy("\"\(strangePin)\""), site.chainFile)
         #expect(wrong.lines[0].hasPrefix("FAIL  \(site.chainFile) for api.test  pin mismatch: "))
+        #expect(wrong.lines[2].hasSuffix("\(strangePin)  any           not in the file"), "\(wrong)")
+        #expect(
+            wrong.lines.suffix(5).prefix(4) == [
+                "  cause: the certificate has a key that isn't pinned",
+                "  do: don't deploy it: have it reissued for a pinned or backup key, or ship its pin before you serve it",
+                "  cause: none of the pins is for a CA of this chain, which ends at CN=Test Root",
+                "  do: don't deploy it: have the certificate issued for a pinned key or by a pinned CA, or ship the pin of "
+                    + "its root, \(try site.root.key.pin), before you serve it",
+            ])
         let leaf = "CN=api.test, valid from 2026-01-01 until 2036-01-01 (3329 d), file"
         #expect(wrong.lines.contains { $0.contains(leaf) })
         #expect(wrong.status == 1)
         // Without its intermediate the leaf has no path to a root.
         let alone = await check("--policy", policy, try site.folder.add(site.leaf.pemText))
         #expect(alone.status == 4)
+        #expect(
+            alone.lines.contains { $0.hasPrefix("  cause: the chain is incomplete, because the file doesn't contain") })
+        #expect(alone.lines.contains { $0.hasPrefix("  do: add the intermediate certificates to the file, or, if ") })
+        #expect(!alone.output.contains("intercept"))
+        // A pinned key at another position is on the path. The other root is nowhere.
+        let misplaced = await check(
+            "--policy", try site.policy(#"{ "pin": "\#(try site.root.key.pin)", "role": "leaf" }, "\#(strangePin)""#),
+            site.chainFile)
+        #expect(misplaced.lines[2].hasSuffix("\(try site.root.key.pin)  leaf          on the path as root"))
+        #expect(misplaced.lines[3].hasSuffix("not in the file"))
+        #expect(misplaced.output.contains("  do: give the pin the role root, or pin the key that has the role leaf\n"))
+        // A key that is in the file, but not on the path, isn't said to be missing.
+        let stray = try TestCertificate.root("Stray")
+        let extra = try site.folder.add(site.chain.map(\.pemText).joined() + stray.pemText)
+        let unused = await check("--policy", try site.policy("\"\(try stray.key.pin)\""), extra)
+        #expect(unused.lines[2].hasSuffix("\(try stray.key.pin)  any           not on the path"), "\(unused)")
         let other = try site.folder.add(site.intermediate.leaf("other.test").pemText + site.intermediate.pemText)
         let uncovered = await check("--policy", policy, other)
         #expect(

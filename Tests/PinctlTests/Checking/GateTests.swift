@@ -264,9 +264,31 @@ struct GateTests {
                     == true)
             #expect(closing.dropFirst(2).first?.hasSuffix(" and 2 more") == true)
             #expect(closing.dropFirst(3).first == "1 cause, 1 host: unreachable: refused")
+            #expect(closing.dropFirst(4).first?.hasPrefix("  do: check the hostname, the network, and ") == true)
             #expect(run.lines.last == "13 checked: 12 failed, 1 unreachable")
             #expect(run.status == 1)
         }
+    }
+
+    @Test("The summary of causes doesn't repeat the remedy of a single failure, which is printed with it")
+    func repeatedRemedy() async throws {
+        let leaf = try site.intermediate.leaf("a.test", "b.test")
+        let shared = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        func pin(_ role: String) -> [String] { ["{ \"pin\": \"\(strangePin)\", \"role\": \"\(role)\" }"] }
+        let policy = try site.folder.add(
+            policyText([("a.test", pin("leaf")), ("b.test", pin("leaf")), ("api.test", pin("root"))]))
+        let run = await check(["--policy", policy, "--files", shared, site.chainFile])
+        let remedy =
+            "  do: don't deploy it: have it reissued for a pinned or backup key, or ship its pin before you serve it"
+        #expect(
+            run.lines.suffix(6) == [
+                "1 cause, 2 files: the certificate has a key that isn't pinned", remedy,
+                "  \(shared) for a.test, \(shared) for b.test",
+                "1 cause, 1 file: the CA changed, and the chain now ends at CN=Test Root",
+                "  \(site.chainFile) for api.test", "3 checked: 3 failed",
+            ])
+        #expect(run.lines.filter { $0.contains("have the certificate issued by a pinned CA") }.count == 1)
+        #expect(run.status == 1)
     }
 
     @Test("A former CA is shown by its certificate's subject if the policy names the file")

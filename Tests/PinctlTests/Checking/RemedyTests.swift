@@ -83,10 +83,11 @@ struct RemedyTests {
     }
 
     /// Every text that the cause of a failed check appears in, and each report format with two hosts that share it.
-    private func texts(_ cause: PinFailureCause) -> [(name: String, text: String)] {
-        let result = CheckResult(
-            verdict: .mismatch(mismatch), subject: "api.test:443", source: "served",
+    private func texts(_ cause: PinFailureCause, file: String? = nil) -> [(name: String, text: String)] {
+        var result = CheckResult(
+            verdict: .mismatch(mismatch), subject: file ?? "api.test:443", source: file == nil ? "served" : "file",
             presented: mismatch.path.certificates, now: testTime, causes: [cause])
+        if let file { result = result.found(in: file) }
         var report = Report(command: "check", time: testTime, policy: "pins.jsonc")
         for _ in 0..<2 {
             _ = report.group(result)
@@ -123,6 +124,28 @@ struct RemedyTests {
                 else { continue }
                 #expect(Self.pieces(text).contains { $0.contains(Self.clause) }, "\(cause.identifier) in \(name)")
             }
+        }
+    }
+
+    @Test("Advice about a file that was checked before it is served is about the file, in every report format")
+    func files() {
+        let mine = ["served leaf", "the connection", "if this change is yours", "the server", "serve a pinned"]
+        for cause in causes where !["rule-ended", "only-backup"].contains(cause.identifier) {
+            for (name, text) in texts(cause, file: "leaf.pem") {
+                for words in mine where text.contains(words) {
+                    // The descriptions of the verdicts are the same for all runs.
+                    let isRule = Report.checkRules.contains { $0.summary.contains(words) }
+                    #expect(isRule && name == "sarif", "\(cause.identifier) in \(name): \(words)")
+                }
+            }
+        }
+        for verdict in [Verdict.mismatch(mismatch), .keyStrange(mismatch.path.leaf.spkiFingerprint, mismatch.rule)] {
+            let result = CheckResult(
+                verdict: verdict, subject: "leaf.pem", source: "file", presented: [], now: testTime)
+            #expect(result.failureRemedy == VerdictWord.pinMismatch.remedy)
+            #expect(
+                result.found(in: "leaf.pem").failureRemedy
+                    == "don't deploy it: use a pinned or backup key, or ship the pin of this one before you serve it")
         }
     }
 

@@ -1,0 +1,106 @@
+import Basics
+import CertificatePinning
+import CertificateTrust
+
+/// The causes of a result and what to do.
+///
+/// For a served chain, the advice warns of interception. For a file that was checked before it is served, there is no
+/// connection, and its owner can still decide not to deploy it.
+extension CheckResult {
+    /// Whether a file was checked instead of a server.
+    private var isOfFile: Bool { file != nil }
+
+    /// The causes, each with its remedy.
+    var advice: [ReportCause] {
+        causes.map { cause in
+            isOfFile
+                ? ReportCause(identifier: cause.identifier, finding: cause.fileFinding, remedy: cause.fileRemedy)
+                : ReportCause(identifier: cause.identifier, finding: cause.finding, remedy: cause.remedy)
+        }
+    }
+
+    /// The remedy for the verdict, which doesn't depend on the cause, or `nil` for a good verdict.
+    var remedy: String? { isOfFile ? word.fileRemedy : word.remedy }
+
+    /// Returns how a pin relates to the path, or to the key if there is no path.
+    func standing(of pin: Pin) -> String {
+        if let match = verdict.matches.first(where: { $0.pin == pin }) { return "matches as \(match.role.rawValue)" }
+        switch verdict {
+        case .keyMatched(let pins, _) where pins.contains(pin): return "is the key"
+        case .keyStrange(let key, _) where pin.fingerprint == .publicKey(key): return "is the key, in another role"
+        default: break
+        }
+        guard let mismatch = verdict.mismatch else { return isOfFile ? "not in the file" : "not served" }
+        // The most confusing mismatch is a pinned key that is served, but not at the position where its pin counts.
+        let path = mismatch.path.certificates
+        func holdsPin(_ certificate: X509Certificate) -> Bool {
+            mismatch.rule.pins.fingerprints(of: certificate).contains(pin.fingerprint)
+        }
+        guard let place = path.firstIndex(where: holdsPin) else {
+            if presented.contains(where: holdsPin) { return "not on the path" }
+            return isOfFile ? "not in the file" : "not served"
+        }
+        return "\(isOfFile ? "on the path" : "served") as \(PinRole(index: place, of: path.count).rawValue)"
+    }
+}
+
+extension PinFailureCause {
+    /// The diagnosis for a file, in one line.
+    fileprivate var fileFinding: String {
+        switch self {
+        case .clockBehind(let first):
+            "the clock is probably behind, because the certificates are not valid before \(first.notBefore.day)"
+        case .clockAhead(let last):
+            "the clock is probably ahead, because all of the certificates expired by \(last.notAfter.day)"
+        case .inspected(let name): "the chain leads to \(name), which isn't an expected root"
+        case .issuerMissing(let issuer):
+            "the chain is incomplete, because the file doesn't contain the certificate of its issuer, \(issuer)"
+        case .leafRekeyed: "the certificate has a key that isn't pinned"
+        default: finding
+        }
+    }
+
+    /// The remedy for a file, in one line. The owner of the file needs no confirmation of its keys.
+    fileprivate var fileRemedy: String {
+        switch self {
+        case .inspected:
+            "if that CA is yours (compare its certificate with the one that its operator gave you), trust its root for this "
+                + "host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, have the certificate "
+                + "issued by another CA"
+        case .issuerMissing:
+            "add the intermediate certificates to the file, or, if that issuer is a private root, trust it with --ca-file or "
+                + "\"anchors\""
+        case .offPath(_, _, let finding) where finding?.rule != .expired:
+            "pin a key that is on the verified path, because other certificates in the file don't count"
+        case .authorityChanged(let pins, let anchor):
+            "don't deploy it: have the certificate issued "
+                + (pins.isEmpty ? "for a pinned key or by a pinned CA" : "by a pinned CA or for a backup key")
+                + ", or ship the pin of its root, \(anchor.spkiFingerprint), before you serve it"
+        case .intermediateChanged:
+            "don't deploy it until you have shipped the pin of its root or of its key, because CAs change intermediates "
+                + "without notice"
+        case .leafRekeyed:
+            "don't deploy it: have it reissued for a pinned or backup key, or ship its pin before you serve it"
+        default: action
+        }
+    }
+}
+
+extension VerdictWord {
+    /// The first step to take after a failure of a file, or `nil` for a good verdict.
+    fileprivate var fileRemedy: String? {
+        switch self {
+        case .pinMismatch:
+            "don't deploy it: use a pinned or backup key, or ship the pin of this one before you serve it"
+        case .exportMismatch:
+            "don't deploy it: use a key that the exported file also pins, or ship a corrected file first (pinctl export "
+                + "--check shows the differences)"
+        case .untrusted:
+            "fix the reported reason: add the intermediates to the file, have the certificate reissued, or trust the root "
+                + "of a private CA with --ca-file"
+        case .nameMismatch: "have it reissued for this hostname too"
+        case .chainExpired: "renew it, with the same key if that is pinned"
+        default: remedy
+        }
+    }
+}
