@@ -22,7 +22,8 @@ struct ScaleOutTests {
 
     @Test(
         "Two thousand servers in one run use less than 64 MiB",
-        .enabled(if: MemoryScan.isPossible, "a sanitizer takes memory of its own"))
+        .enabled(if: MemoryScan.isPossible, "a sanitizer takes memory of its own"),
+        .enabled(if: TestCommand.isPresent("python3", "--version"), "python3 is not installed"))
     func memory() async throws {
         try await site.serve { server in
             let script = """
@@ -42,8 +43,8 @@ struct ScaleOutTests {
     }
 
     @Test(
-        "Memory doesn't grow with the list", .enabled(if: MemoryScan.isPossible, "a sanitizer takes memory of its own")
-    )
+        "Memory doesn't grow with the list", .enabled(if: MemoryScan.isPossible, "a sanitizer takes memory of its own"),
+        .enabled(if: TestCommand.isPresent("python3", "--version"), "python3 is not installed"))
     func flat() async throws {
         let run = try await shell(
             """

@@ -49,7 +49,7 @@ import Testing
                 RawTLS.record(RawTLS.message(2, [UInt8](repeating: 3, count: 16_381))), "data length too long"),
             Row(
                 "TC15: a record of 65,535 bytes", RawTLS.record([UInt8](repeating: 2, count: 65_535)),
-                "packet length too long"),
+                "length too long"),
             Row(
                 "TC15: 10,000 records without contents",
                 Array(repeatElement(RawTLS.record([]), count: 10_000).joined()), "record too small"),
