@@ -131,7 +131,10 @@ import Testing
             Forgery("a handshake message with data in the middle", "unexpected record") {
                 try $0.record(RawTLS.message(4, [0, 0], claiming: 100), type: 22) + $0.record([65])
             },
-            Forgery("change_cipher_spec", "bad record type") { _ in RawTLS.record([1], type: 20) },
+            // Newer releases of OpenSSL ignore it and reject what follows, which has no type.
+            Forgery("change_cipher_spec", "bad record type") {
+                try RawTLS.record([1], type: 20) + $0.record([], type: nil, padding: 5)
+            },
             Forgery("a record under no key", "bad record mac") { _ in RawTLS.record([65], type: 23) },
             Forgery("the same record twice", "bad record mac") {
                 let record = try $0.record([])
