@@ -199,6 +199,9 @@ extension TrustEvaluation {
         guard budget.spend(signatures: path.count - 1) else {
             throw PathRefusal(finding: Self.overBudget, visit: .overBudget)
         }
+        let entry = VerifiedPaths.Entry(
+            certificates: path, strength: claim.policy.strength, policies: policyProcessing(path))
+        guard !claim.store.verifiedPaths.contains(entry) else { return }
         var parsed: [OpenSSLCertificate] = []
         parsed.reserveCapacity(path.count)
         for (depth, certificate) in path.enumerated() {
@@ -212,9 +215,9 @@ extension TrustEvaluation {
             }
         }
         let verdict = verify(
-            path: parsed, securityLevel: Int32(claim.policy.strength.rawValue), policies: policyProcessing(path))
+            path: parsed, securityLevel: Int32(entry.strength.rawValue), policies: entry.policies)
         switch verdict {
-        case .verified: return
+        case .verified: claim.store.verifiedPaths.insert(entry)
         case .refused(let code, let depth):
             let rule = TrustRule(code)
             throw PathRefusal(

@@ -10,7 +10,7 @@ package enum PathVerdict: Sendable {
 }
 
 /// The inputs of RFC 5280, section 6.1.1 (c) to (f), for OpenSSL's policy processing (`X509_V_FLAG_POLICY_CHECK`).
-package struct PolicyProcessing: Sendable {
+package struct PolicyProcessing: Sendable, Hashable {
     /// Object identifiers in dotted decimal.
     package var initialPolicies: [String]
     /// `X509_V_FLAG_EXPLICIT_POLICY`

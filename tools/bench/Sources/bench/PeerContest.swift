@@ -4,14 +4,14 @@ struct Peer {
     let command: [String]
 }
 
-/// Verification from DER by other libraries, which have cryptography of their own: for comparison, without a target.
-/// The CPU time of all their threads.
-func peerVerification(_ chain: MeasuredChain, _ peers: [Peer], _ report: Report) throws {
-    for peer in peers {
+/// Returns the CPU time of a verification from DER by other libraries, which have cryptography of their own: that of all
+/// their threads.
+func peerVerification(_ chain: MeasuredChain, _ peers: [Peer]) throws -> [(name: String, nanoseconds: Double)] {
+    try peers.map { peer in
         let text = try output(of: peer.command + [chain.chain, chain.anchors, host, "100"])
         guard let nanoseconds = Double(text.split(separator: "\n").first ?? "") else {
             throw BenchError("\(peer.name) said \(text)")
         }
-        report.row(peer.name, time(nanoseconds))
+        return (peer.name, nanoseconds)
     }
 }

@@ -10,6 +10,8 @@ enum ChainForm: String {
     case parsed
     /// Bytes, parsed each time.
     case der
+    /// Bytes of a chain that was verified before with the same store, which remembers its paths.
+    case again
 }
 
 /// Verifies a chain again and again.
@@ -37,7 +39,9 @@ struct SwiftVerification: Verification {
 
     func verify(_ form: ChainForm, times: Int) throws -> Int {
         for _ in 0..<times {
-            let presented = form == .der ? try PresentedChain(derCertificates: ders) : presented
+            let presented = form == .parsed ? presented : try PresentedChain(derCertificates: ders)
+            // The same anchors, in a store that remembers nothing yet.
+            let store = form == .again ? store : TrustStore(combining: [store])
             _ = try ServerTrust(presented: presented, name: name, store: store).evaluate(at: time)
         }
         return times
@@ -68,11 +72,15 @@ extension MeasuredChain {
 func verification(_ chain: MeasuredChain, _ form: ChainForm, _ tools: Tools, _ report: inout Report) throws {
     let (c, swift) = try chain.open()
     let pieces = 10
-    let times = try contest(
-        [
-            Contender("X509_verify_cert, C") { c.verify(form, times: pieces) },
-            Contender("ServerTrust.evaluate, Swift") { try swift.verify(form, times: pieces) },
-        ], pieces: pieces)
+    var contenders = [
+        Contender("X509_verify_cert, C") { c.verify(form, times: pieces) },
+        Contender("ServerTrust.evaluate, Swift") { try swift.verify(form, times: pieces) },
+    ]
+    if form == .der {
+        contenders.append(
+            Contender("the same, verified before") { try swift.verify(.again, times: pieces) })
+    }
+    let times = try contest(contenders, pieces: pieces)
     var targets = [Target(measured: times[1].ratio(to: times[0]), unit: "of C", bound: .atMost, limit: 1.05)]
     if let valgrind = findTool("valgrind") {
         let counts = try ["verify-c", "verify-swift"].map { way in
@@ -89,5 +97,15 @@ func verification(_ chain: MeasuredChain, _ form: ChainForm, _ tools: Tools, _ r
     report.heading("Verification of a chain \(form == .der ? "from DER" : "that is parsed"): \(chain.name)")
     report.row(times[0].name, time(times[0].median))
     report.row(times[1].name, time(times[1].median), targets)
-    if form == .der { try peerVerification(chain, tools.peers, report) }
+    guard form == .der else { return }
+    let peers = try peerVerification(chain, tools.peers)
+    if let fastest = peers.map(\.nanoseconds).min() {
+        let ratio = times[2].median / fastest
+        report.row(
+            times[2].name, time(times[2].median),
+            Target(measured: ratio, unit: "of the fastest peer", bound: .atMost, limit: 0.5))
+    } else {
+        report.row(times[2].name, time(times[2].median))
+    }
+    for peer in peers { report.row(peer.name, time(peer.nanoseconds)) }
 }

@@ -50,7 +50,7 @@ struct CVerification: Verification {
         guard unsafe baseline_verify_open(chain, anchors) == 1 else { throw BenchError("cannot read \(chain)") }
     }
 
-    func verify(_ form: ChainForm, times: Int) -> Int { unsafe baseline_verify(host, times, form == .der ? 1 : 0) }
+    func verify(_ form: ChainForm, times: Int) -> Int { unsafe baseline_verify(host, times, form == .parsed ? 0 : 1) }
 }
 
 /// CPU time of this thread, in nanoseconds.
