@@ -2,8 +2,8 @@ package import FoundationEssentials
 
 /// The inputs of a command other than its arguments.
 package struct CommandEnvironment: Sendable {
-    /// The commit that the program was built from, or an empty string if it isn't known.
-    package var commit: String
+    /// The first 16 hexadecimal digits of the commit that the program was built from, or 0 if it isn't known.
+    package var commit: UInt64
     package var variables: @Sendable () -> [String: String]
     /// The current time. Commands ask for it only once.
     package var now: @Sendable () -> Date
@@ -13,7 +13,7 @@ package struct CommandEnvironment: Sendable {
     package var suffixWarning: @Sendable (Date) -> String?
 
     package init(
-        commit: String = "", variables: @escaping @Sendable () -> [String: String], now: @escaping @Sendable () -> Date,
+        commit: UInt64 = 0, variables: @escaping @Sendable () -> [String: String], now: @escaping @Sendable () -> Date,
         terminal: Terminal = Terminal(), suffixWarning: @escaping @Sendable (Date) -> String? = { _ in nil }
     ) {
         self.commit = commit

@@ -1,4 +1,4 @@
 import CBuild
 import PinctlCommands
 
-await Pinctl.main(commit: PINCTL_COMMIT)
+await Pinctl.main(commit: CBuild_commit)

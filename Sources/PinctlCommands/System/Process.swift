@@ -3,8 +3,9 @@ import FoundationEssentials
 import Glibc
 
 extension Pinctl {
-    /// Runs the command line of this process, and exits. `commit` is what the program was built from, if that is known.
-    package static func main(commit: String) async -> Never {
+    /// Runs the command line of this process, and exits. `commit` is the first 16 hexadecimal digits of the commit that
+    /// the program was built from, or 0 if it isn't known.
+    package static func main(commit: UInt64) async -> Never {
         StandardStreams.fillGaps()
         // A write to a closed pipe should fail instead of killing the process, and so should a write to a broken
         // connection.
