@@ -159,6 +159,13 @@ mirror_of() {
     say "$mirror"
 }
 
+# prepare_root ROOT: lets a root made by debootstrap download as this machine does, and resolve names.
+prepare_root() {
+    apt-config dump Acquire >"$1/etc/apt/apt.conf.d/90acquire"
+    cp -L /etc/resolv.conf "$1/etc/"
+    printf '127.0.0.1 localhost\n::1 localhost\n' >"$1/etc/hosts"
+}
+
 # Runs a command and prints its output only if it fails. Returns its status.
 run_quietly() {
     local output status=0

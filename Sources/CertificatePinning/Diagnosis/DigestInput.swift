@@ -31,7 +31,7 @@ public enum DigestInput: String, Sendable, Hashable, CaseIterable {
     case nothing
     /// Only a line end: the preceding command failed.
     case lineEnd
-    /// A placeholder from documentation: one character over and over. Nothing was hashed.
+    /// A placeholder from documentation: one character, repeated. Nothing was hashed.
     case placeholder
 }
 

@@ -87,7 +87,7 @@ struct FileCheck: Sendable {
         for key in keys {
             let found = self.results(of: key, keys.count > 1 ? "\(path)[\(key.index)]" : path)
             let kept = isNamed || key.role != .ca ? found : found.filter(\.isAboutPin)
-            // A key that fails for a rule by chance, without naming its host, doesn't stand in for a certificate.
+            // A key that fails for a rule by chance, without naming its host, isn't that host's certificate.
             for result in kept where result.verdict.isGood || !key.hosts.isEmpty {
                 result.verdict.rule.map { coverage.add($0) }
             }

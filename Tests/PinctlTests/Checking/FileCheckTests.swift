@@ -248,7 +248,7 @@ struct FileCheckTests {
         #expect(run.status == 0)
     }
 
-    @Test("A CA key that is pinned as a leaf key doesn't stand in for the certificate of that rule's host")
+    @Test("A CA key that is pinned as a leaf key isn't that host's certificate")
     func strangeAuthority() async throws {
         let folder = try TestFolder()
         let authority = try TestCertificate.root("Authority")
