@@ -205,14 +205,17 @@ progress() {
     done
 }
 
-# build_release PACKAGE PRODUCT [ARGUMENT…]: builds a product of a nested package. SwiftPM notices new and deleted files
-# in this package, but not in the project that it depends on, so its plan is deleted.
-build_release() {
-    local package=$1 product=$2
-    shift 2
-    rm -f "$package"/.build/release.yaml "$package"/.build/*/release.yaml
-    with_progress swift build --configuration release --package-path "$package" --product "$product" "$@"
+# build_nested CONFIGURATION PACKAGE PRODUCT [ARGUMENT…]: builds a product of a nested package. SwiftPM notices new and
+# deleted files in this package, but not in the project that it depends on, so its plan is deleted.
+build_nested() {
+    local configuration=$1 package=$2 product=$3
+    shift 3
+    rm -f "$package"/.build/"$configuration".yaml "$package"/.build/*/"$configuration".yaml
+    with_progress swift build --configuration "$configuration" --package-path "$package" --product "$product" "$@"
 }
+
+# build_release PACKAGE PRODUCT [ARGUMENT…]
+build_release() { build_nested release "$@"; }
 
 # symbol_graphs ARGUMENT…: writes the symbol graphs of the public declarations of each library to $graphs, with these
 # arguments of `swift symbolgraph-extract`.

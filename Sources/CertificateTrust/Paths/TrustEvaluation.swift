@@ -199,12 +199,10 @@ extension TrustEvaluation {
         guard budget.spend(signatures: path.count - 1) else {
             throw PathRefusal(finding: Self.overBudget, visit: .overBudget)
         }
-        let entry = VerifiedPaths.Entry(
-            certificates: path, strength: claim.policy.strength, policies: policyProcessing(path))
-        guard !claim.store.verifiedPaths.contains(entry) else { return }
+        let known = claim.store.verifiedSignatures.known(of: path)
         var parsed: [OpenSSLCertificate] = []
         parsed.reserveCapacity(path.count)
-        for (depth, certificate) in path.enumerated() {
+        for (depth, certificate) in known.certificates.enumerated() {
             do throws(OpenSSLError) {
                 parsed.append(try certificate.openSSLCertificate())
             } catch {
@@ -215,9 +213,10 @@ extension TrustEvaluation {
             }
         }
         let verdict = verify(
-            path: parsed, securityLevel: Int32(entry.strength.rawValue), policies: entry.policies)
+            path: parsed, verifiedSignatures: known.verified, securityLevel: Int32(claim.policy.strength.rawValue),
+            policies: policyProcessing(path))
         switch verdict {
-        case .verified: claim.store.verifiedPaths.insert(entry)
+        case .verified: claim.store.verifiedSignatures.insert(known.certificates)
         case .refused(let code, let depth):
             let rule = TrustRule(code)
             throw PathRefusal(

@@ -8,7 +8,7 @@ public import FoundationEssentials
 public final class TrustStore: Sendable {
     private let sources: [any AnchorSource]
     private let cachedDigest = Locked<[UInt8]?>(nil)
-    let verifiedPaths = VerifiedPaths()
+    let verifiedSignatures = VerifiedSignatures()
 
     private init(sources: [any AnchorSource]) { self.sources = sources }
 

@@ -30,12 +30,27 @@ package struct PolicyProcessing: Sendable, Hashable {
     }
 }
 
+/// Depths in a path: 0 for the leaf, up to 63.
+package struct SignatureDepths: Hashable, Sendable {
+    fileprivate var bits: UInt
+
+    package init() { bits = 0 }
+
+    fileprivate init(bits: UInt) { self.bits = bits }
+
+    /// Adds a depth. Larger ones than 63 aren't added.
+    package mutating func insert(_ depth: Int) { bits |= 1 << UInt(clamping: depth) }
+
+    package func contains(_ depth: Int) -> Bool { bits & 1 << UInt(clamping: depth) != 0 }
+}
+
 /// Verifies exactly this path, leaf first and anchor last (`X509_verify_cert`): signatures, CA certificates, path
 /// lengths, name constraints, critical extensions, and the strength of keys and digests. The caller checks times,
 /// hostnames and purposes.
 ///
-/// `securityLevel` is the level of `X509_VERIFY_PARAM_set_auth_level`, 1 to 5. Without `policies`, certificate policies
-/// aren't processed.
+/// `verifiedSignatures` has the depths of the certificates whose signature the caller has seen verified, by the
+/// certificate that follows them here. `securityLevel` is the level of `X509_VERIFY_PARAM_set_auth_level`, 1 to 5.
+/// Without `policies`, certificate policies aren't processed.
 ///
 /// Flags:
 /// - `X509_V_FLAG_PARTIAL_CHAIN`, since the last certificate is an anchor even if it isn't self-signed.
@@ -45,7 +60,8 @@ package struct PolicyProcessing: Sendable, Hashable {
 /// No purpose is set: OpenSSL's server purpose would still accept the step-up usages of the 1990s (Netscape's and
 /// Microsoft's).
 package func verify(
-    path: [OpenSSLCertificate], securityLevel: Int32 = 2, policies: PolicyProcessing? = nil
+    path: [OpenSSLCertificate], verifiedSignatures: SignatureDepths = SignatureDepths(), securityLevel: Int32 = 2,
+    policies: PolicyProcessing? = nil
 ) -> PathVerdict {
     if let incompatibility = OpenSSLLibrary.incompatibility { return .failed(incompatibility) }
     OpenSSLError.clear()
@@ -69,6 +85,9 @@ package func verify(
         let parameters = unsafe X509_STORE_CTX_get0_param(context)
     else { return .failed(OpenSSLError.take()) }
     unsafe X509_STORE_CTX_set0_trusted_stack(context, trusted)
+    // The bits themselves, for `verifySignatures`.
+    guard unsafe X509_STORE_CTX_set_ex_data(context, 0, UnsafeMutableRawPointer(bitPattern: verifiedSignatures.bits)) == 1
+    else { return .failed(OpenSSLError.take()) }
     unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
     unsafe X509_VERIFY_PARAM_set_auth_level(parameters, securityLevel)
     unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(path.count))
@@ -115,7 +134,37 @@ extension PolicyProcessing {
     }
 }
 
-/// An empty `X509_STORE` that supplies the issuer check for its contexts.
+/// Verifies the signatures of a context's path that aren't known to verify, the one below the anchor first. Sets the
+/// error of the first that doesn't (`X509_STORE_CTX_verify_fn`, which takes the place of OpenSSL's `internal_verify`).
+///
+/// Like OpenSSL it also requires that an issuer's keyUsage, if it has one, includes keyCertSign. OpenSSL's function
+/// would check times too, which `X509_V_FLAG_NO_CHECK_TIME` turns off.
+private func verifySignatures(_ context: OpaquePointer) -> Bool {
+    let known = unsafe SignatureDepths(bits: UInt(bitPattern: X509_STORE_CTX_get_ex_data(context, 0)))
+    let chain = unsafe X509_STORE_CTX_get0_chain(context)
+    func fail(_ code: Int32, at depth: Int32) -> Bool {
+        unsafe X509_STORE_CTX_set_error_depth(context, depth)
+        unsafe X509_STORE_CTX_set_error(context, code)
+        return false
+    }
+    for depth in (0..<max(unsafe COpenSSL_sk_X509_num(chain) - 1, 0)).reversed() {
+        let certificate = unsafe COpenSSL_sk_X509_value(chain, depth)
+        let issuer = unsafe COpenSSL_sk_X509_value(chain, depth + 1)
+        guard unsafe X509_get_key_usage(issuer) & UInt32(X509v3_KU_KEY_CERT_SIGN) != 0 else {
+            return fail(X509_V_ERR_KEYUSAGE_NO_CERTSIGN, at: depth + 1)
+        }
+        guard !known.contains(Int(depth)) else { continue }
+        guard let key = unsafe X509_get0_pubkey(issuer) else {
+            return fail(X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY, at: depth + 1)
+        }
+        guard unsafe X509_verify(certificate, key) == 1 else {
+            return fail(X509_V_ERR_CERT_SIGNATURE_FAILURE, at: depth)
+        }
+    }
+    return true
+}
+
+/// An empty `X509_STORE` that supplies the issuer check and the signature check for its contexts.
 ///
 /// OpenSSL would choose among issuers, but here the path is already chosen. It would also skip an issuer whose key
 /// identifier differs from the one in the subject, which RFC 5280 (section 4.2.1.1) and every browser treat as a hint.
@@ -134,6 +183,10 @@ extension PolicyProcessing {
                 unsafe isNext(issuer, after: subject, in: X509_STORE_CTX_get0_untrusted(context))
             else { return 0 }
             return unsafe X509_NAME_cmp(X509_get_issuer_name(subject), X509_get_subject_name(issuer)) == 0 ? 1 : 0
+        }
+        unsafe X509_STORE_set_verify(pointer) { context in
+            guard let context = unsafe context else { return 0 }
+            return unsafe verifySignatures(context) ? 1 : 0
         }
     }
 

@@ -1,0 +1,40 @@
+import Basics
+import OpenSSLBridge
+
+/// The signatures in paths to a store's anchors that OpenSSL has verified, so that it verifies none of them twice.
+///
+/// Whether a signature verifies depends only on the bytes of the certificate and of its issuer, which are compared.
+/// Everything else about a path is checked each time, by rules and by OpenSSL. Failures aren't kept.
+final class VerifiedSignatures: Sendable {
+    /// The most certificates kept. When it is reached, all are forgotten, and each is verified once more.
+    static let limit = 256
+
+    /// For each certificate, the issuers whose key verified its signature.
+    private let issuers = Locked<[X509Certificate: [X509Certificate]]>([:])
+
+    var count: Int { issuers.withLock { $0.count } }
+
+    /// Returns what is known of a path, leaf first and anchor last: its certificates, those that are kept with what
+    /// OpenSSL parsed of them, and the depths of those whose signature by the next one has been verified.
+    func known(of path: [X509Certificate]) -> (certificates: [X509Certificate], verified: SignatureDepths) {
+        var (certificates, verified) = (path, SignatureDepths())
+        issuers.withLock { issuers in
+            for depth in path.indices.dropLast() {
+                guard let index = issuers.index(forKey: path[depth]) else { continue }
+                certificates[depth] = issuers.keys[index]
+                if issuers.values[index].contains(path[depth + 1]) { verified.insert(depth) }
+            }
+        }
+        return (certificates, verified)
+    }
+
+    /// Keeps a path that OpenSSL has verified, leaf first and anchor last.
+    func insert(_ path: [X509Certificate]) {
+        issuers.withLock { issuers in
+            for (certificate, issuer) in zip(path, path.dropFirst()) {
+                if issuers[certificate] == nil, issuers.count >= Self.limit { issuers.removeAll() }
+                if issuers[certificate]?.contains(issuer) != true { issuers[certificate, default: []].append(issuer) }
+            }
+        }
+    }
+}
