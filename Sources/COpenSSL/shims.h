@@ -33,6 +33,8 @@ headers from the include path"
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include "decoders.h"
+
 // SHA256_Init, _Update and _Final in one call. The context stays on the C stack.
 static inline int COpenSSL_SHA256(const void *data, size_t count, unsigned char *out) {
     SHA256_CTX context;

@@ -12,7 +12,11 @@ import COpenSSL
         OpenSSLError.clear()
         let parsed = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var cursor = buffer.baseAddress
-            guard let certificate = unsafe d2i_X509(nil, &cursor, buffer.count) else { return nil }
+            // `d2i_X509` frees the object, and sets the variable to nil, if it fails.
+            var certificate = unsafe X509_new_ex(LibraryContext.pointer, nil)
+            guard unsafe certificate != nil, unsafe d2i_X509(&certificate, &cursor, buffer.count) != nil else {
+                return nil
+            }
             guard unsafe cursor == buffer.baseAddress.map({ unsafe $0 + buffer.count }) else {
                 unsafe X509_free(certificate)
                 return nil

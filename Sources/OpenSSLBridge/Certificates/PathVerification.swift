@@ -66,7 +66,7 @@ package func verify(
     if let incompatibility = OpenSSLLibrary.incompatibility { return .failed(incompatibility) }
     OpenSSLError.clear()
     guard let leaf = path.first, let anchor = path.last, let store = unsafe PathStore.shared.pointer,
-        let context = unsafe X509_STORE_CTX_new()
+        let context = unsafe X509_STORE_CTX_new_ex(LibraryContext.pointer, nil)
     else { return .failed(OpenSSLError.take()) }
     defer { unsafe X509_STORE_CTX_free(context) }
     guard let untrusted = unsafe COpenSSL_sk_X509_new_reserve(Int32(path.count)) else {

@@ -31,7 +31,7 @@ import COpenSSL
         if let incompatibility = OpenSSLLibrary.incompatibility { throw incompatibility }
         OpenSSLError.clear()
         guard TLSVerdict.index >= 0, TLSIdentityAnswer.index >= 0,
-            let pointer = unsafe SSL_CTX_new(TLS_client_method())
+            let pointer = unsafe SSL_CTX_new_ex(LibraryContext.pointer, nil, TLS_client_method())
         else { throw OpenSSLError.take() }
         unsafe self.pointer = pointer
 

@@ -113,10 +113,13 @@ func verification(_ chain: MeasuredChain, _ form: ChainForm, _ tools: Tools, _ r
     let peers = try peerVerification(chain, tools.peers)
     let fastest = peers.map(\.nanoseconds).min()
     for (times, limit) in zip(times.dropFirst(2), [0.8, 0.5]) {
-        let targets = fastest.map {
-            [Target(measured: times.median / $0, unit: "of the fastest peer", bound: .atMost, limit: limit)]
+        if let fastest {
+            report.row(
+                times.name, time(times.median),
+                Target(measured: times.median / fastest, unit: "of the fastest peer", bound: .atMost, limit: limit))
+        } else {
+            report.row(times.name, time(times.median))
         }
-        report.row(times.name, time(times.median), targets ?? [])
     }
     for peer in peers { report.row(peer.name, time(peer.nanoseconds)) }
 }
