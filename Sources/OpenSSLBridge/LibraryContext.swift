@@ -16,9 +16,6 @@ enum LibraryContext {
         return unsafe context
     }
 
-    /// Whether OpenSSL's default context is used.
-    package static var isDefault: Bool { unsafe pointer == nil }
-
     private static let shared = KeyDecoderContext()
 
     /// Unchecked Sendable: the context isn't changed after `init`, and lives until the process ends.
@@ -39,7 +36,9 @@ enum LibraryContext {
         let isCalledForAll = unsafe OSSL_PROVIDER_do_all(
             nil,
             { provider, _ in
-                guard let provider = unsafe provider, let name = unsafe OSSL_PROVIDER_get0_name(provider) else { return 0 }
+                guard let provider = unsafe provider,
+                    let name = unsafe OSSL_PROVIDER_get0_name(provider)
+                else { return 0 }
                 return unsafe String(cString: name) == "default" ? 1 : 0
             }, nil)
         return isCalledForAll == 1

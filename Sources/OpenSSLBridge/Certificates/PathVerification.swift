@@ -86,8 +86,8 @@ package func verify(
     else { return .failed(OpenSSLError.take()) }
     unsafe X509_STORE_CTX_set0_trusted_stack(context, trusted)
     // The bits themselves, for `verifySignatures`.
-    guard unsafe X509_STORE_CTX_set_ex_data(context, 0, UnsafeMutableRawPointer(bitPattern: verifiedSignatures.bits)) == 1
-    else { return .failed(OpenSSLError.take()) }
+    let depths = unsafe UnsafeMutableRawPointer(bitPattern: verifiedSignatures.bits)
+    guard unsafe X509_STORE_CTX_set_ex_data(context, 0, depths) == 1 else { return .failed(OpenSSLError.take()) }
     unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
     unsafe X509_VERIFY_PARAM_set_auth_level(parameters, securityLevel)
     unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(path.count))

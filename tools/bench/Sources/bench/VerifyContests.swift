@@ -50,7 +50,8 @@ struct SwiftVerification: Verification {
         var store = form == .again ? store : TrustStore(combining: [store])
         for number in 0..<times {
             if form == .parsed || form == .der { store = TrustStore(combining: [store]) }
-            let presented = try form == .parsed
+            let presented =
+                try form == .parsed
                 ? presented : PresentedChain(derCertificates: form == .siblings ? siblings[number] : ders)
             _ = try ServerTrust(presented: presented, name: name, store: store).evaluate(at: time)
         }
