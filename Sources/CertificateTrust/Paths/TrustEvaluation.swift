@@ -216,7 +216,9 @@ extension TrustEvaluation {
             path: parsed, verifiedSignatures: known.verified, securityLevel: Int32(claim.policy.strength.rawValue),
             policies: policyProcessing(path))
         switch verdict {
-        case .verified: claim.store.verifiedSignatures.insert(known.certificates)
+        case .verified:
+            guard !(0..<path.count - 1).allSatisfy(known.verified.contains) else { return }
+            claim.store.verifiedSignatures.insert(known.certificates)
         case .refused(let code, let depth):
             let rule = TrustRule(code)
             throw PathRefusal(

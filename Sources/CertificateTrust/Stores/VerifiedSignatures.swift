@@ -19,6 +19,7 @@ final class VerifiedSignatures: Sendable {
     func known(of path: [X509Certificate]) -> (certificates: [X509Certificate], verified: SignatureDepths) {
         var (certificates, verified) = (path, SignatureDepths())
         issuers.withLock { issuers in
+            guard !issuers.isEmpty else { return }
             for depth in path.indices.dropLast() {
                 guard let index = issuers.index(forKey: path[depth]) else { continue }
                 certificates[depth] = issuers.keys[index]
@@ -31,10 +32,14 @@ final class VerifiedSignatures: Sendable {
     /// Keeps a path that OpenSSL has verified, leaf first and anchor last.
     func insert(_ path: [X509Certificate]) {
         issuers.withLock { issuers in
+            if issuers.count + path.count - 1 > Self.limit { issuers.removeAll() }
             for (certificate, issuer) in zip(path, path.dropFirst()) {
-                if issuers[certificate] == nil, issuers.count >= Self.limit { issuers.removeAll() }
-                if issuers[certificate]?.contains(issuer) != true { issuers[certificate, default: []].append(issuer) }
+                Self.insert(issuer, in: &issuers[certificate, default: []])
             }
         }
+    }
+
+    private static func insert(_ issuer: X509Certificate, in issuers: inout [X509Certificate]) {
+        if !issuers.contains(issuer) { issuers.append(issuer) }
     }
 }

@@ -104,8 +104,6 @@ struct VerifiedSignaturesTests {
         for certificate in certificates.dropLast() { memory.insert([certificate, issuer]) }
         #expect(memory.count == VerifiedSignatures.limit)
         #expect(memory.known(of: [certificates[0], issuer]).verified.contains(0))
-        memory.insert([certificates[0], issuer])
-        #expect(memory.count == VerifiedSignatures.limit)
         memory.insert([certificates[VerifiedSignatures.limit], issuer])
         #expect(memory.count == 1)
         #expect(!memory.known(of: [certificates[0], issuer]).verified.contains(0))

@@ -46,14 +46,15 @@ struct SwiftVerification: Verification {
     }
 
     func verify(_ form: ChainForm, times: Int) throws -> Int {
-        // The same anchors, in a store that remembers nothing yet.
-        var store = form == .again ? store : TrustStore(combining: [store])
+        var used = store
         for number in 0..<times {
-            if form == .parsed || form == .der { store = TrustStore(combining: [store]) }
+            let (sibling, isFirst) = (number % max(siblings.count, 1), form == .parsed || form == .der)
+            // The same anchors, in a store that remembers nothing yet.
+            if isFirst || form == .siblings && sibling == 0 { used = TrustStore(combining: [store]) }
             let presented =
                 try form == .parsed
-                ? presented : PresentedChain(derCertificates: form == .siblings ? siblings[number] : ders)
-            _ = try ServerTrust(presented: presented, name: name, store: store).evaluate(at: time)
+                ? presented : PresentedChain(derCertificates: form == .siblings ? siblings[sibling] : ders)
+            _ = try ServerTrust(presented: presented, name: name, store: used).evaluate(at: time)
         }
         return times
     }
