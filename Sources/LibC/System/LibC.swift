@@ -1,4 +1,6 @@
-// The system's C library. A file imports this module instead of choosing.
+// The system's C library. A file imports this module instead of choosing. The names are C's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 #if canImport(Darwin)
 @_exported public import Darwin
 
