@@ -14,15 +14,16 @@ let warnings: [SwiftSetting] = [
 let warnings: [SwiftSetting] = []
 #endif
 
-let strict: [SwiftSetting] = warnings + [
-    .swiftLanguageMode(.v6),
-    .strictMemorySafety(),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InferIsolatedConformances"),
-    .enableUpcomingFeature("ImmutableWeakCaptures"),
-]
+let strict: [SwiftSetting] =
+    warnings + [
+        .swiftLanguageMode(.v6),
+        .strictMemorySafety(),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InferIsolatedConformances"),
+        .enableUpcomingFeature("ImmutableWeakCaptures"),
+    ]
 
 // PinnedNetworking goes without this one: with it, a delegate that is bound to
 // the main actor does not compile.
@@ -30,6 +31,8 @@ let modern = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
 let package = Package(
     name: "pinctl",
+    // The first with InlineArray. It says nothing about Linux.
+    platforms: [.macOS(.v26)],
     products: [
         .library(name: "CertificateTrust", targets: ["CertificateTrust"]),
         .library(name: "CertificatePinning", targets: ["CertificatePinning"]),
@@ -42,19 +45,26 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CBuild"),
+        .target(name: "LibC", swiftSettings: modern),
+        .target(name: "PlatformFoundation", swiftSettings: modern),
         .target(name: "OpenSSLBridge", dependencies: ["COpenSSL"], swiftSettings: modern),
-        .target(name: "Basics", swiftSettings: modern),
-        .target(name: "CertificateTrust", dependencies: ["Basics", "OpenSSLBridge"], swiftSettings: modern),
-        .target(name: "CertificatePinning", dependencies: ["Basics", "CertificateTrust"], swiftSettings: modern),
+        .target(name: "Basics", dependencies: ["LibC", "PlatformFoundation"], swiftSettings: modern),
         .target(
-            name: "PinDialects", dependencies: ["Basics", "CertificatePinning", "CertificateTrust"],
+            name: "CertificateTrust", dependencies: ["Basics", "LibC", "OpenSSLBridge", "PlatformFoundation"],
+            swiftSettings: modern),
+        .target(
+            name: "CertificatePinning", dependencies: ["Basics", "CertificateTrust", "PlatformFoundation"],
+            swiftSettings: modern),
+        .target(
+            name: "PinDialects",
+            dependencies: ["Basics", "CertificatePinning", "CertificateTrust", "PlatformFoundation"],
             swiftSettings: modern),
         .target(name: "HTTPMessages", dependencies: ["Basics", "CertificateTrust"], swiftSettings: modern),
         .target(
             name: "TLSTransport",
-            dependencies: ["Basics", "CertificateTrust", "HTTPMessages", "OpenSSLBridge", "CLinux"],
+            dependencies: ["Basics", "CertificateTrust", "HTTPMessages", "LibC", "OpenSSLBridge", "CLinux"],
             swiftSettings: modern),
-        .target(name: "SystemGSSAPI", dependencies: ["CLinux"], swiftSettings: modern),
+        .target(name: "SystemGSSAPI", dependencies: ["LibC", "CLinux"], swiftSettings: modern),
         .target(
             name: "PinnedNetworking",
             dependencies: [
@@ -63,7 +73,10 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",
-            dependencies: ["Basics", "CertificatePinning", "CertificateTrust", "PinDialects", "TLSTransport"],
+            dependencies: [
+                "Basics", "CertificatePinning", "CertificateTrust", "LibC", "PinDialects", "PlatformFoundation",
+                "TLSTransport",
+            ],
             // A link to the one in pins/; in the program itself, so that it runs without a folder beside it.
             resources: [.embedInCode("policy.schema.json")],
             swiftSettings: modern),

@@ -6,6 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Apple's structures are packed on Intel, as they were for 32 bits.
+#if defined(__APPLE__) && defined(__x86_64__)
+#pragma pack(push, 2)
+#endif
+
 // gss_buffer_desc
 typedef struct CLinux_gss_buffer {
     size_t length;
@@ -32,6 +37,10 @@ typedef struct CLinux_gss_bindings {
     CLinux_gss_buffer acceptor_address;
     CLinux_gss_buffer application_data;
 } CLinux_gss_bindings;
+
+#if defined(__APPLE__) && defined(__x86_64__)
+#pragma pack(pop)
+#endif
 
 typedef uint32_t (*CLinux_gss_import_name)(uint32_t *, CLinux_gss_buffer *, CLinux_gss_oid *, void **);
 typedef uint32_t (*CLinux_gss_release_name)(uint32_t *, void **);

@@ -1,9 +1,11 @@
-// Linux calls that Swift's Glibc module leaves out.
+// Linux calls that Swift's Glibc module leaves out, and the types of GSSAPI.
 #ifndef CLINUX_SHIMS_H
 #define CLINUX_SHIMS_H
 
+#ifdef __linux__
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#endif
 
 #include "gssapi.h"
 

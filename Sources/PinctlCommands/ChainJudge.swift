@@ -1,7 +1,7 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 import TLSTransport
 
 /// A judge of chains with the roots, profile and time of a run.

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+package import PlatformFoundation
 
 /// The inputs of a command other than its arguments.
 package struct CommandEnvironment: Sendable {

@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 import TLSTransport
 
 /// The source of the pins of a run.

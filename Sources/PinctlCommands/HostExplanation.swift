@@ -1,8 +1,8 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
 import PinDialects
+import PlatformFoundation
 import TLSTransport
 
 /// The rules and pins of a file that apply to a host.

@@ -1,6 +1,6 @@
 import CertificatePinning
-import FoundationEssentials
 import PinDialects
+import PlatformFoundation
 
 /// The decision that a policy would have made on the chain in an OkHttp exception.
 struct PolicyAnswer {

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
 import PinDialects
+import PlatformFoundation
 
 /// The pins of one file, as the clients that have the file enforce them.
 ///

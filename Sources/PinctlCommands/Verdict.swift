@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 import TLSTransport
 
 /// The verdict on one server or one chain.

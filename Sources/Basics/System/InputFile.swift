@@ -1,4 +1,4 @@
-import Glibc
+import LibC
 
 /// An input: a regular file, a pipe, or standard input. Reading a pipe without a writer fails after about one second.
 /// Size limits are left to the caller, who sees the bytes arrive.
@@ -45,7 +45,7 @@ package struct InputFile: ~Copyable {
         descriptor = opened
         isOwned = true
         isPipe = kind == S_IFIFO
-        permissions = information.st_mode & 0o777
+        permissions = UInt32(information.st_mode & 0o777)
         modified = Int64(information.st_mtim.tv_sec)
         isOpenToOthers = permissions & (information.st_uid == geteuid() ? 0o077 : 0o007) != 0
     }
@@ -78,7 +78,7 @@ package struct InputFile: ~Copyable {
         var patience = isPipe && !hasSeenWriter ? 20 : 0
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-                unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)
+                unsafe LibC.read(descriptor, bytes.baseAddress, bytes.count)
             }
             if count > 0 {
                 hasSeenWriter = true

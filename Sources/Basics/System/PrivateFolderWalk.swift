@@ -1,4 +1,4 @@
-import Glibc
+import LibC
 
 /// A walk that opens a directory step by step from the root, each step relative to the descriptor of the last.
 ///
@@ -18,8 +18,14 @@ struct PrivateFolderWalk: ~Copyable {
 
     /// The limit on symbolic links, the same as in Linux (path_resolution(7)).
     private static let linkLimit = 40
-    /// `O_PATH`, which Swift's Glibc module lacks. It needs only the right to pass through the directory.
-    private static let passing: Int32 = 0o10_000_000
+    /// The flags that open a directory to pass through it, or a symbolic link itself.
+    #if canImport(Darwin)
+    // Darwin has no flag that opens both without the right to read the directory.
+    private static let passing = O_RDONLY | O_SYMLINK
+    #else
+    // `O_PATH`, which Swift's Glibc module lacks. It needs only the right to pass through the directory.
+    private static let passing: Int32 = 0o10_000_000 | O_NOFOLLOW
+    #endif
 
     /// Opens the directory at a path that begins with a slash. If `creates` is true, creates missing directories with
     /// mode 0700. The caller checks the opened directory itself.
@@ -29,7 +35,7 @@ struct PrivateFolderWalk: ~Copyable {
             if let opened = try walk.enter(name, creates: creates) { return opened }
         }
         // The path is the root itself.
-        let opened = unsafe Glibc.open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let opened = unsafe LibC.open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard opened >= 0 else { throw walk.failed("open") }
         return opened
     }
@@ -37,7 +43,7 @@ struct PrivateFolderWalk: ~Copyable {
     private init(_ path: String) throws(PrivateFolderError) {
         self.path = path
         steps = Self.names(path).reversed()
-        descriptor = unsafe Glibc.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
+        descriptor = unsafe LibC.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failed("open") }
         try checkParent(descriptor)
     }
@@ -62,7 +68,7 @@ struct PrivateFolderWalk: ~Copyable {
             guard opened >= 0 else { throw PrivateFolderError(path: path, reason: reason("open")) }
             return opened
         }
-        let opened = unsafe openat(descriptor, name, Self.passing | O_NOFOLLOW | O_CLOEXEC)
+        let opened = unsafe openat(descriptor, name, Self.passing | O_CLOEXEC)
         guard opened >= 0 else {
             let isMissing = errno == ENOENT && !creates
             throw PrivateFolderError(path: isMissing ? path : text, reason: reason("open"))
@@ -102,7 +108,7 @@ struct PrivateFolderWalk: ~Copyable {
         steps += Self.names(destination).reversed()
         _ = place.popLast()
         guard destination.utf8.first == UInt8(ascii: "/") else { return }
-        let root = unsafe Glibc.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
+        let root = unsafe LibC.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else { throw failed("open") }
         move(to: root)
         place = []

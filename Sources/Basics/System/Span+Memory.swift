@@ -1,4 +1,4 @@
-import Glibc
+import LibC
 
 extension Array where Element == UInt8 {
     /// Copies the bytes of a span (`memcpy`).

@@ -1,5 +1,5 @@
 public import CertificateTrust
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension PinningPolicy {
     /// Returns the likely causes of a pin failure, or of pins that don't apply to a connection, the most likely first.

@@ -1,5 +1,5 @@
 package import CertificateTrust
-package import FoundationEssentials
+package import PlatformFoundation
 
 extension CanonicalPolicy {
     /// Returns all lint findings as of `time` for a file of another system, in the order of the file.

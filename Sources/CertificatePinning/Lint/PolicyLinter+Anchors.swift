@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 
 // Findings about pins that a policy denies, and about a rule's own anchors.
 

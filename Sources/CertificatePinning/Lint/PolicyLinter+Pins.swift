@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 
 // Findings about a single pin.
 

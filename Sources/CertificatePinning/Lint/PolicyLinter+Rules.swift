@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 
 // Findings about a rule's pins as a whole, its hosts and its expiry.
 

@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 
 /// The lint checks of one policy, with what they need to know besides the policy itself.
 struct PolicyLinter {

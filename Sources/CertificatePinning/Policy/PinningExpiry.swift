@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// The time when a rule expires, and its behavior from then on.
 public struct PinningExpiry: Sendable, Hashable {

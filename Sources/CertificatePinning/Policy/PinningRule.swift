@@ -1,5 +1,5 @@
 public import CertificateTrust
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// The pins for a host, and the requirement for its verified path.
 public struct PinningRule: Sendable {

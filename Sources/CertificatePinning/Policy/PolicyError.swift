@@ -1,6 +1,6 @@
 import Basics
 public import CertificateTrust
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// The reason why rules don't form a valid policy.
 @nonexhaustive

@@ -1,5 +1,5 @@
-public import FoundationEssentials
 package import OpenSSLBridge
+public import PlatformFoundation
 
 /// An X.509 certificate, parsed but not verified.
 ///

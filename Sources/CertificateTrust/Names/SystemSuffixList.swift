@@ -1,5 +1,5 @@
 import Basics
-package import FoundationEssentials
+package import PlatformFoundation
 
 /// The system's list of public suffixes, which Debian's package `publicsuffix` installs.
 package struct SystemSuffixList: Sendable {

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// A claim to evaluate: a presented chain, the hostname it should prove, the anchors and the policy.
 ///

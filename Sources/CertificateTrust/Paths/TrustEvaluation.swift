@@ -1,5 +1,5 @@
-import FoundationEssentials
 import OpenSSLBridge
+import PlatformFoundation
 
 /// The evaluation of one claim. It judges the paths of a ``PathBuilder``, keeps the best finding and spends a budget.
 ///

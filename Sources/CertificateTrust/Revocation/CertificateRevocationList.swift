@@ -1,5 +1,5 @@
 import Basics
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// A certificate revocation list (CRL), parsed but not verified.
 ///

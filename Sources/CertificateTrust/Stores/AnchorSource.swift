@@ -1,6 +1,6 @@
 import Basics
-import FoundationEssentials
 import OpenSSLBridge
+import PlatformFoundation
 
 /// A source of anchors for a trust store.
 protocol AnchorSource: Sendable {

@@ -1,7 +1,7 @@
 import Basics
 public import CertificatePinning
 import CertificateTrust
-public import FoundationEssentials
+public import PlatformFoundation
 
 extension CanonicalPolicy {
     /// Converts the policy to the form that a dialect can express, and returns notes on everything that changes.

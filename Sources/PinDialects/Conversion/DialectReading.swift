@@ -1,6 +1,6 @@
 public import CertificatePinning
 public import CertificateTrust
-public import FoundationEssentials
+public import PlatformFoundation
 
 /// The result of reading a file.
 public struct DialectReading: Sendable {

@@ -1,7 +1,7 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 
 extension ChainJudge {
     /// The maximum number of paths to examine. Each path is a way in which a client may anchor the chain.

@@ -1,8 +1,8 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
 import PinDialects
+import PlatformFoundation
 
 /// A run of `check`: its items, its settings, and the way its results count.
 struct Check: Sendable {

@@ -1,7 +1,7 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 import TLSTransport
 
 /// The result of checking a chain, or a key in a file.

@@ -1,8 +1,8 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
 import PinDialects
+import PlatformFoundation
 
 extension CommandDefinition {
     static let hash = CommandDefinition(

@@ -1,7 +1,7 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 
 /// The output of certificates by `show` as PEM, base64 or files instead of text.
 struct CertificateExport {

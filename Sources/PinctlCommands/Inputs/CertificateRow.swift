@@ -1,7 +1,7 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 
 /// A certificate in the output of `show`: two lines, or an element of JSON.
 struct CertificateRow {

@@ -1,7 +1,7 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 
 /// The paths that an evaluation tried, in order, with the outcome of each, for `--verbose`.
 struct TraceText {

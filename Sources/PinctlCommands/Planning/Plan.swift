@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
 import PinDialects
+import PlatformFoundation
 
 /// A plan that checks new chains or keys against releases.
 struct Plan {

@@ -1,8 +1,8 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
 import PinDialects
+import PlatformFoundation
 
 /// The text output of a plan: a matrix if it fits, then the reasons, then the remedies.
 struct PlanText {

@@ -1,8 +1,8 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
 import PinDialects
+import PlatformFoundation
 
 /// A timeline with every pin of the releases, what depends on its key, and when the key can be removed.
 ///

@@ -1,8 +1,8 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
 import PinDialects
+import PlatformFoundation
 
 /// A reader of releases from `git:TAGGLOB:PATH`, a file or a directory of files.
 struct ReleaseReader {

@@ -1,7 +1,7 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import FoundationEssentials
+import PlatformFoundation
 
 /// A writer of Markdown for GitHub and GitLab: the verdict, the failures by cause, then the details, folded.
 ///

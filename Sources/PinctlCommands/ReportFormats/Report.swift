@@ -1,6 +1,6 @@
 import Basics
 import CertificatePinning
-import FoundationEssentials
+import PlatformFoundation
 
 /// The findings of a run for the files of `--report`. Every format is generated from this value alone.
 struct Report: Sendable {

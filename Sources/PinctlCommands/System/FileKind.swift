@@ -1,4 +1,4 @@
-import Glibc
+import LibC
 
 /// The kind of file that a path leads to, following symbolic links.
 enum FileKind {

@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-import Glibc
+import LibC
 
 /// Writes a new file completely or not at all. It never overwrites an existing file.
 func writeNewFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {

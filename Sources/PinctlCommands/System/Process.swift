@@ -1,6 +1,6 @@
 import CertificateTrust
-import FoundationEssentials
-import Glibc
+import LibC
+import PlatformFoundation
 
 extension Pinctl {
     /// Runs the command line of this process, and exits. `commit` is the first 16 hexadecimal digits of the commit that

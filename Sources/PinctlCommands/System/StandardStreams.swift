@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-import Glibc
+import LibC
 
 /// The three standard descriptors, and the handling of missing or failing ones.
 enum StandardStreams {

@@ -1,5 +1,5 @@
-import FoundationEssentials
-import Glibc
+import LibC
+import PlatformFoundation
 
 extension Terminal {
     /// The terminal of this process, if any.

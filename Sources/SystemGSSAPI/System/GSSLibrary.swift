@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import LibC
 
 /// The system's GSSAPI library (RFC 2744), loaded on first use (`dlopen`).
 ///
@@ -17,8 +17,13 @@ import Glibc
     let releaseBuffer: CLinux_gss_release_buffer
     let displayStatus: CLinux_gss_display_status
 
+    #if canImport(Darwin)
+    /// The path of Apple's GSS framework.
+    static let fileName = "/System/Library/Frameworks/GSS.framework/GSS"
+    #else
     /// The file name of MIT Kerberos in the Linux distributions.
     static let fileName = "libgssapi_krb5.so.2"
+    #endif
 
     static let system = Result<GSSLibrary, GSSError> { () throws(GSSError) in try GSSLibrary(fileName) }
 

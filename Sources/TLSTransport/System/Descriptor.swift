@@ -1,4 +1,4 @@
-import Glibc
+import LibC
 
 /// A file descriptor, closed when dropped.
 struct Descriptor: ~Copyable, Sendable {

@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-import Glibc
+import LibC
 
 /// A name lookup that runs a blocking function on its own threads. ``shared`` uses the system's resolver.
 ///
@@ -128,7 +128,7 @@ final class NameLookup: Sendable {
         case .ipv4: AF_INET
         case .ipv6: AF_INET6
         }
-    unsafe hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+    unsafe hints.ai_socktype = streamSocket
     var list: UnsafeMutablePointer<addrinfo>?
     let code = unsafe getaddrinfo(host.description, nil, &hints, &list)
     guard code == 0 else {

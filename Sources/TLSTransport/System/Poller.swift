@@ -1,16 +1,6 @@
+#if !canImport(Darwin)
 import CLinux
-import Glibc
-
-/// The ways in which a descriptor is ready.
-struct Readiness: OptionSet, Sendable {
-    let rawValue: UInt32
-    /// There are bytes, an end or an error to read.
-    static let reading = Readiness(rawValue: 1)
-    /// There is room to write, or an error.
-    static let writing = Readiness(rawValue: 2)
-    /// The peer closed its sending direction. There may be bytes left to read before the end.
-    static let hangUp = Readiness(rawValue: 4)
-}
+import LibC
 
 /// A poller that waits for sockets and for a wake-up from another thread (`epoll`, `eventfd`). It can be used from any
 /// thread.
@@ -79,3 +69,4 @@ extension Readiness {
         if events & (EPOLLOUT.rawValue | both) != 0 { insert(.writing) }
     }
 }
+#endif

@@ -1,4 +1,4 @@
-import Glibc
+import LibC
 
 /// A non-blocking TCP socket, closed when dropped.
 struct Socket: ~Copyable, Sendable {
@@ -29,8 +29,15 @@ struct Socket: ~Copyable, Sendable {
 
     /// Creates a socket for the address's family (`socket`).
     init(for address: SocketAddress) throws(SystemError) {
-        let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        #if canImport(Darwin)
+        descriptor = try Descriptor(owning: socket(address.family, streamSocket, 0))
+        // Neither call fails for a new socket. A program started in between inherits it.
+        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(number, F_SETFL, O_NONBLOCK)
+        #else
+        let kind = streamSocket | CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         descriptor = try Descriptor(owning: socket(address.family, kind, 0))
+        #endif
         // Requests are written as a whole, so waiting for more data would only delay them.
         var on: CInt = 1
         unsafe setsockopt(number, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))

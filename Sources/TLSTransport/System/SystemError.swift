@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-import Glibc
+import LibC
 
 /// An `errno` value.
 package struct SystemError: Error, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Glibc
+import LibC
 
 /// Runs `body` on a detached thread that receives no signals (`pthread_create`).
 ///
@@ -17,11 +17,17 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemEr
     unsafe pthread_sigmask(SIG_SETMASK, &all, &previous)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &previous, nil) }
 
+    // Darwin's numbers of threads are pointers, and Glibc's are integers.
+    #if canImport(Darwin)
+    var thread: pthread_t?
+    #else
     var thread = pthread_t()
+    #endif
     let code = unsafe pthread_create(
         &thread, nil,
         { argument in
-            if let argument = unsafe argument {
+            // Optional in Glibc alone.
+            if let argument = unsafe argument as UnsafeMutableRawPointer? {
                 unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
             }
             return nil
@@ -30,11 +36,21 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemEr
         unsafe box.release()
         throw SystemError(code: code)
     }
+    #if canImport(Darwin)
+    if let thread = unsafe thread { unsafe pthread_detach(thread) }
+    #else
     pthread_detach(thread)
+    #endif
 }
 
 /// Returns an identifier of the current thread that is unique among live threads (`pthread_self`).
-func currentThread() -> UInt { UInt(pthread_self()) }
+func currentThread() -> UInt {
+    #if canImport(Darwin)
+    unsafe UInt(bitPattern: pthread_self())
+    #else
+    UInt(pthread_self())
+    #endif
+}
 
 /// Lets another thread run first, if one is waiting for the processor (`sched_yield`).
 func yieldThread() { sched_yield() }

@@ -1,6 +1,6 @@
 import Basics
 import CertificateTrust
-import Glibc
+import LibC
 
 /// A child process that is controlled through its standard input and output.
 ///
@@ -25,20 +25,32 @@ final class ChildProcess {
         defer { for pipe in pipes { for end in pipe where end >= 0 { close(end) } } }
         for _ in 0..<3 {
             var ends: [Int32] = [-1, -1]
+            #if canImport(Darwin)
+            let kind = streamSocket
+            #else
             // Unlike pipe(2), this sets close-on-exec atomically, so programs started meanwhile don't inherit the
             // descriptors.
-            let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+            let kind = streamSocket | Int32(SOCK_CLOEXEC.rawValue)
+            #endif
             guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .failed(systemErrorText(errno)) }
             pipes.append(ends)
         }
+        #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+        var attributes: posix_spawnattr_t?
+        // A socket pair isn't close-on-exec here, so each child closes what it isn't given.
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_CLOEXEC_DEFAULT
+        #else
         var actions = unsafe posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+        #endif
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         for (number, end) in [pipes[0][0], pipes[1][1], pipes[2][1]].enumerated() {
             // Lower descriptors without FD_CLOEXEC may be open in this process; these numbers are the child's alone.
             unsafe posix_spawn_file_actions_adddup2(&actions, end, Int32(number))
         }
-        var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         var signals = sigset_t()
@@ -47,7 +59,7 @@ final class ChildProcess {
         // This process ignores SIGPIPE, and a child would inherit that.
         unsafe sigaddset(&signals, SIGPIPE)
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
         var child = pid_t()
         let code = unsafe Self.withCStrings([path] + arguments) { words in
             unsafe Self.withCStrings(environment) { variables in
@@ -172,13 +184,13 @@ final class ChildProcess {
             pollfd(fd: errors, events: Int16(POLLIN), revents: 0),
         ]
         // Standard error is always readable once it has ended.
-        let count = unsafe Glibc.poll(&entries, descriptor == errors || hasEndedErrors() ? 1 : 2, 100)
+        let count = unsafe LibC.poll(&entries, descriptor == errors || hasEndedErrors() ? 1 : 2, 100)
         if count < 0, errno != EINTR { throw .failed(systemErrorText(errno)) }
     }
 
     private func hasEndedErrors() -> Bool {
         var entry = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
-        return unsafe Glibc.poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0
+        return unsafe LibC.poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0
     }
 
     private func wait() -> Int32 {

@@ -1,8 +1,8 @@
 #if FOUNDATION
-    import Foundation
-    import FoundationNetworking
+import Foundation
+import FoundationNetworking
 #else
-    import PinnedNetworking
+import PinnedNetworking
 #endif
 
 extension URLSession {
