@@ -42,7 +42,7 @@ struct JSONCReaderTests {
         arguments: [
             ("// a\n[1]", 1, 1), ("[1] // a", 1, 5), ("[1 /* a */]", 1, 4), ("/**/[]", 1, 1), ("[/* * // */1]", 1, 2),
             ("[1,]", 1, 3), ("{\"a\":1 , }", 1, 8), ("[1,\n // a\n ]", 2, 2),
-        ])
+        ] as [(String, Int32, Int32)])
     func dialects(text: String, line: Int32, column: Int32) {
         #expect(Self.read(text).root != nil)
         let strict = Self.read(text, .json)
@@ -64,7 +64,7 @@ struct JSONCReaderTests {
             (#""a\ud800\ud800""#, 1, 3), (#""\u00"#, 1, 2), (#""\"#, 1, 2), ("/", 1, 1), ("/* a", 1, 1),
             ("[1] /* a *", 1, 5), ("# a\n[]", 1, 1), ("\u{FEFF}{}", 1, 1), ("[]\u{FEFF}", 1, 3), ("[]\0", 1, 3),
             ("\u{A0}[]", 1, 1), ("[\n1,\n\"é\" x]", 3, 5),
-        ])
+        ] as [(String, Int32, Int32)])
     func syntaxErrors(text: String, line: Int32, column: Int32) {
         let document = Self.read(text)
         #expect(document.root == nil)

@@ -209,13 +209,13 @@ enum DirectoryString {
             // The type is T.61 by name, but Latin-1 in practice.
             return String(String.UnicodeScalarView(contents.map { Unicode.Scalar($0) }))
         case DERTag.bmpString where contents.count % 2 == 0:
-            let units = stride(from: 0, to: contents.count, by: 2).map { start in
+            let units = stride(from: 0, to: contents.count, by: 2).map { start -> UInt16 in
                 UInt16(contents[start]) << 8 | UInt16(contents[start + 1])
             }
             return String(decoding: units, as: UTF16.self)
         case DERTag.universalString where contents.count % 4 == 0:
-            let units = stride(from: 0, to: contents.count, by: 4).map { start in
-                contents[start..<start + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            let units = stride(from: 0, to: contents.count, by: 4).map { start -> UInt32 in
+                contents[start..<start + 4].reduce(0) { (number: UInt32, byte: UInt8) in number << 8 | UInt32(byte) }
             }
             return String(decoding: units, as: UTF32.self)
         default:

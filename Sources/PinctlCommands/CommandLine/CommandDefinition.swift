@@ -20,7 +20,9 @@ package struct CommandDefinition: Sendable {
 
 extension CommandDefinition {
     /// Every command, in the order of the help.
-    package static let all = [hash, show, verify, check, initialize, lint, importing, export, plan, explain]
+    package static let all: [CommandDefinition] = [
+        hash, show, verify, check, initialize, lint, importing, export, plan, explain,
+    ]
 
     static func named(_ name: String) -> CommandDefinition? { all.first { $0.name == name } }
 }

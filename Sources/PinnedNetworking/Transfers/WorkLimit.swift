@@ -135,7 +135,8 @@ final class WorkLimit: Sendable {
 
     /// Converts seconds to a duration. Negative numbers and NaN become 0. The maximum is a century.
     private static func duration(_ seconds: TimeInterval) -> Duration {
-        seconds > 0 ? .seconds(min(seconds, 100 * 366 * 24 * 60 * 60)) : .zero
+        let century: TimeInterval = 100 * 366 * 24 * 60 * 60
+        return seconds > 0 ? .seconds(min(seconds, century)) : .zero
     }
 }
 

@@ -57,7 +57,7 @@ struct ServerNameTests {
             // KELVIN SIGN, LATIN SMALL LETTER LONG S and other letters that Unicode folds to ASCII letters.
             ("k.test", "\u{212A}.test", false), ("k.test", "K.test", true), ("a.k.test", "*.\u{212A}.test", false),
             ("s.test", "\u{17F}.test", false), ("i.test", "\u{130}.test", false), ("k.test", "ｋ.test", false),
-        ])
+        ] as [(String, String, Bool)])
     func matching(_ name: String, _ entry: String, _ expected: Bool) throws {
         #expect(try ServerName(name).matches(.dns(Array(entry.utf8))) == expected)
     }

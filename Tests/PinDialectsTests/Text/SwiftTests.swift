@@ -43,17 +43,18 @@ struct SwiftTests {
             unlisted: .refuse)
         let output = try await output(
             of: try SwiftWriter.write(policy), in: folder, environment: ["SSL_CERT_FILE=\(roots)"])
-        let pins = Self.pins.map { "\($0) \($0.role.rawValue) \($0.isBackup) \($0.name ?? "-")" }.joined(
-            separator: ", ")
-        #expect(
-            output.split(separator: "\u{1}") == [
-                "a.example false all any enforce never none nothing - \(pins)",
-                "b.example true 443,8443 ca,leaf report 1798761600 stop-pinning none https://reports.example/pins "
-                    + "a \"note\"\n \(pins)",
-                "192.0.2.1 false all any enforce never own nothing - \(pins)",
-                "2001:db8::1 false all any enforce never own nothing - \(pins)",
-                "refuse sha256/AwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwM=",
-            ])
+        let pins = Self.pins.map { pin -> String in
+            "\(pin) \(pin.role.rawValue) \(pin.isBackup) \(pin.name ?? "-")"
+        }.joined(separator: ", ")
+        let rules: [String] = [
+            "a.example false all any enforce never none nothing - \(pins)",
+            "b.example true 443,8443 ca,leaf report 1798761600 stop-pinning none https://reports.example/pins "
+                + "a \"note\"\n \(pins)",
+            "192.0.2.1 false all any enforce never own nothing - \(pins)",
+            "2001:db8::1 false all any enforce never own nothing - \(pins)",
+            "refuse sha256/AwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwM=",
+        ]
+        #expect(output.split(separator: "\u{1}").map(String.init) == rules)
     }
 
     /// Prints the policy, each rule after a different marker.

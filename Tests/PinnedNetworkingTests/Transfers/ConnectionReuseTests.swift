@@ -33,7 +33,7 @@ struct ConnectionReuseTests {
             await session.flush()
             let records = await server.ended(server.records.count)
             #expect(records.count <= limit)
-            #expect(records.map(\.requests.count).reduce(0, +) == 30)
+            #expect(records.reduce(0) { $0 + $1.requests.count } == 30)
         }
     }
 

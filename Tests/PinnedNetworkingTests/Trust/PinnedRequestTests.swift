@@ -221,7 +221,7 @@ struct PinnedRequestTests {
             #expect(!verdicts.contains(false))
             await right.flush()
             let records = await server.ended(server.records.count)
-            #expect(records.map(\.requests.count).reduce(0, +) == 100)
+            #expect(records.reduce(0) { $0 + $1.requests.count } == 100)
             #expect(records.count { $0.applicationBytes.isEmpty && !$0.alerts.isEmpty } >= 100)
         }
     }

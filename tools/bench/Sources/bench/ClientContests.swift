@@ -95,7 +95,7 @@ func newConnections(_ field: ClientField, _ report: inout Report) throws {
     report.row(curl.name, time(curl.median))
     report.row(
         ours.name, time(ours.median),
-        Target(measured: ours.ratio(to: curl), unit: "of curl", bound: .atMost, limit: 0.15))
+        Target(measured: ours.ratio(to: curl), unit: "of curl", bound: .atMost, limit: 0.05))
 }
 
 /// What a policy of three pins adds to a new connection, in instructions: it is less than what neighbours on the

@@ -26,7 +26,11 @@ struct Times {
 }
 
 /// Lets contenders do the same work in turn, so many rounds, and returns the CPU time each took for one piece of it.
-func contest(_ contenders: [Contender], pieces: Int, rounds: Int = 21) throws -> [Times] {
+/// After them come the others, which measure themselves in nanoseconds, once a round.
+func contest(
+    _ contenders: [Contender], pieces: Int, rounds: Int = 21,
+    others: [(name: String, measure: () throws -> Double)] = []
+) throws -> [Times] {
     var times = contenders.map { Times(name: $0.name) }
     var repetitions: [Int] = []
     var result: String?
@@ -41,7 +45,9 @@ func contest(_ contenders: [Contender], pieces: Int, rounds: Int = 21) throws ->
         // About ten milliseconds a turn.
         repetitions.append(max(1, Int(10_000_000 / (cpuTime() - start))))
     }
+    var measured = others.map { Times(name: $0.name) }
     for round in 0..<rounds {
+        for index in others.indices { measured[index].rounds.append(try others[index].measure()) }
         for turn in contenders.indices {
             let index = round.isMultiple(of: 2) ? turn : contenders.count - 1 - turn
             let start = cpuTime()
@@ -49,7 +55,7 @@ func contest(_ contenders: [Contender], pieces: Int, rounds: Int = 21) throws ->
             times[index].rounds.append((cpuTime() - start) / Double(repetitions[index] * pieces))
         }
     }
-    return times
+    return times + measured
 }
 
 /// Why there is nothing to measure.
