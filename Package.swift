@@ -47,7 +47,7 @@ let package = Package(
         .systemLibrary(name: "CBuild"),
         .target(name: "LibC", swiftSettings: modern),
         .target(name: "PlatformFoundation", swiftSettings: modern),
-        .target(name: "OpenSSLBridge", dependencies: ["COpenSSL"], swiftSettings: modern),
+        .target(name: "OpenSSLBridge", dependencies: ["COpenSSL", "LibC"], swiftSettings: modern),
         .target(name: "Basics", dependencies: ["LibC", "PlatformFoundation"], swiftSettings: modern),
         .target(
             name: "CertificateTrust", dependencies: ["Basics", "LibC", "OpenSSLBridge", "PlatformFoundation"],

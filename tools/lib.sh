@@ -70,15 +70,21 @@ require_packages() {
     run_quietly "${sudo[@]}" bash -c "$install_without_starting" install "${missing[@]}"
 }
 
-# Installs packages without starting the servers in them, because tests start their own on loopback.
+# Installs packages without starting the servers in them, now or at the next boot, because tests start their own on
+# loopback. Removes no package, as another mail server would be by postfix.
 install_without_starting='
     policy=/usr/sbin/policy-rc.d
+    starts() { find /etc/systemd/system/*.wants /etc/rc[2-5].d -type l -name "[^K]*" 2>/dev/null | sort; }
+    before=$(starts)
     [[ -e $policy ]] || {
         trap "rm -f $policy" EXIT
         printf "#!/bin/sh\nexit 101\n" >"$policy"
         chmod 755 "$policy"
     }
-    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "$@"'
+    status=0
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-remove --no-install-recommends "$@" || status=$?
+    comm -13 <(printf "%s\n" "$before") <(starts) | xargs -r rm --
+    exit "$status"'
 
 # peers yes|no: checks for the programs that tests run against, mostly servers. With "yes", installs missing ones.
 # Otherwise prints what is missing.

@@ -1,4 +1,5 @@
 import COpenSSL
+import LibC
 
 /// The library context (`OSSL_LIB_CTX`) in which certificates are parsed and verified and TLS connections are made.
 ///
@@ -7,11 +8,12 @@ import COpenSSL
 /// the same keys in a quarter of the time. Later versions remember the decoder, and use OpenSSL's default context.
 ///
 /// A context of our own doesn't read the system's configuration. So the default one is also used if that configures more
-/// than TLS, or if another provider than the default one is active, as on a system with FIPS.
+/// than TLS, or if the default provider isn't the only one that is active, as on a system with FIPS. This is decided
+/// when the first certificate is parsed or the first connection is made. A program that configures OpenSSL itself does
+/// so before. Only a later requirement of FIPS is noticed, for what is created from then on.
 enum LibraryContext {
     /// The context to use now. Nil is OpenSSL's default context.
     static var pointer: OpaquePointer? {
-        // A program can require FIPS at any time.
         guard let context = unsafe shared.pointer, EVP_default_properties_is_fips_enabled(nil) != 1 else { return nil }
         return unsafe context
     }
@@ -31,8 +33,11 @@ enum LibraryContext {
         }
     }
 
-    /// Whether the default context has the default provider and no other (`OSSL_PROVIDER_do_all`).
+    /// Whether the default context has the default provider and no other (`OSSL_PROVIDER_do_all`). If a provider of the
+    /// configuration can't be loaded, it has none.
     private static var hasOnlyDefaultProvider: Bool {
+        // This loads the configuration. `OSSL_PROVIDER_available` as the first call would activate the default provider
+        // before.
         let isCalledForAll = unsafe OSSL_PROVIDER_do_all(
             nil,
             { provider, _ in
@@ -41,7 +46,7 @@ enum LibraryContext {
                 else { return 0 }
                 return unsafe String(cString: name) == "default" ? 1 : 0
             }, nil)
-        return isCalledForAll == 1
+        return unsafe isCalledForAll == 1 && OSSL_PROVIDER_available(nil, "default") == 1
     }
 
     /// Whether OpenSSL's configuration file has none but sections that don't affect which algorithms there are, or that
@@ -49,7 +54,10 @@ enum LibraryContext {
     private static var isConfiguredLikeDefault: Bool {
         guard let path = unsafe CONF_get1_default_config_file() else { return false }
         defer { unsafe COpenSSL_free(path) }
-        guard let file = unsafe BIO_new_file(path, "r") else { return true }
+        // Anything else than a file, such as a pipe, may give its contents only once.
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return errno == ENOENT }
+        guard status.st_mode & S_IFMT == S_IFREG, let file = unsafe BIO_new_file(path, "r") else { return false }
         defer { unsafe BIO_free(file) }
         guard let configuration = unsafe NCONF_new(nil) else { return false }
         defer { unsafe NCONF_free(configuration) }

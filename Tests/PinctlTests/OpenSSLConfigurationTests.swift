@@ -22,6 +22,13 @@ struct OpenSSLConfigurationTests {
             testDescription: "only a provider without algorithms", files: 4, server: 3,
             "openssl_conf = main", "[main]", "providers = all", "[all]", "null = on", "[on]", "activate = 1"),
         Row(
+            testDescription: "only a provider that isn't installed", files: 4, server: 3,
+            "openssl_conf = main", "[main]", "providers = all", "[all]", "none-such = on", "[on]", "activate = 1"),
+        Row(
+            testDescription: "a provider that isn't installed, beside the inactive default one", files: 4, server: 3,
+            "openssl_conf = main", "[main]", "providers = all", "[all]", "default = off", "none-such = on", "[off]",
+            "[on]", "activate = 1"),
+        Row(
             testDescription: "FIPS without its provider", files: 4, server: 3,
             "openssl_conf = main", "[main]", "alg_section = all", "[all]", "default_properties = fips=yes"),
         Row(

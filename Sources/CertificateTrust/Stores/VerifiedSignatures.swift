@@ -9,6 +9,9 @@ final class VerifiedSignatures: Sendable {
     /// The most certificates kept. When it is reached, all are forgotten, and each is verified once more.
     static let limit = 256
 
+    /// The largest certificate kept, in bytes. With its parsed forms, a certificate takes up to forty times as much.
+    static let sizeLimit = 8 * 1024
+
     /// For each certificate, the issuers whose key verified its signature.
     private let issuers = Locked<[X509Certificate: [X509Certificate]]>([:])
 
@@ -33,7 +36,8 @@ final class VerifiedSignatures: Sendable {
     func insert(_ path: [X509Certificate]) {
         issuers.withLock { issuers in
             if issuers.count + path.count - 1 > Self.limit { issuers.removeAll() }
-            for (certificate, issuer) in zip(path, path.dropFirst()) {
+            for (certificate, issuer) in zip(path, path.dropFirst())
+            where max(certificate.derBytes.count, issuer.derBytes.count) <= Self.sizeLimit {
                 Self.insert(issuer, in: &issuers[certificate, default: []])
             }
         }

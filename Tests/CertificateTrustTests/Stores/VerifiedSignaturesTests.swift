@@ -91,6 +91,22 @@ struct VerifiedSignaturesTests {
         #expect(throws: TrustFinding.self) { try trust.evaluate(at: Date(timeIntervalSince1970: 1_800_000_000)) }
     }
 
+    @Test("Nothing is kept of a certificate over 8 KiB, nor below one")
+    func sizes() throws {
+        let names = (0..<500).map { "name-\($0).example.test" }
+        let large = try root.leaf("api.example.test") { $0.alternativeNames += names.map { .dns($0) } }
+        let (certificate, issuer) = (
+            try X509Certificate(derBytes: large.derBytes), try X509Certificate(derBytes: root.derBytes)
+        )
+        #expect(large.derBytes.count > VerifiedSignatures.sizeLimit)
+        let memory = VerifiedSignatures()
+        memory.insert([certificate, issuer])
+        memory.insert([issuer, certificate])
+        #expect(memory.count == 0)
+        #expect(try verdict(sent: [large]) == "another path")
+        #expect(store.verifiedSignatures.count == 0)
+    }
+
     @Test("The number of certificates is limited, and a forgotten one is verified again")
     func limit() throws {
         let memory = VerifiedSignatures()

@@ -84,7 +84,9 @@ struct SwiftTests {
     private func output(of policy: String, in folder: TestFolder, environment: [String]) async throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let build = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
-        let modules = ["CertificatePinning", "CertificateTrust", "OpenSSLBridge", "Basics"]
+        let modules = [
+            "CertificatePinning", "CertificateTrust", "OpenSSLBridge", "Basics", "LibC", "PlatformFoundation",
+        ]
         let objects = try String(
             contentsOfFile: "\(build)/pinctlPackageTests.product/Objects.LinkFileList", encoding: .utf8
         ).split(separator: "\n").filter { line in modules.contains { line.contains("/\($0).build/") } }

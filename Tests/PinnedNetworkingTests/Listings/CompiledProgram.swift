@@ -8,7 +8,7 @@ struct CompiledProgram {
     private let folder: TestFolder
     private static let modules = [
         "PinnedNetworking", "SystemGSSAPI", "TLSTransport", "HTTPMessages", "CertificatePinning", "CertificateTrust",
-        "OpenSSLBridge", "Basics",
+        "OpenSSLBridge", "Basics", "LibC", "PlatformFoundation",
     ]
 
     /// Compiles the files of `Programs/NAME` and the shared one, with their listings inserted.
