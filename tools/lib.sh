@@ -99,7 +99,7 @@ peers() {
     [[ -x /usr/lib/dovecot/lmtp ]] || packages+=("dovecot-lmtpd tests use STARTTLS with it (LMTP)")
     [[ -x /usr/lib/dovecot/managesieve ]] || packages+=("dovecot-managesieved tests use STARTTLS with it (ManageSieve)")
     [[ -x /usr/sbin/slapd ]] || packages+=("slapd tests use STARTTLS with it (LDAP)")
-    [[ -x /usr/lib/postgresql/15/bin/postgres ]] || packages+=("postgresql-15 tests use STARTTLS with it")
+    compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || packages+=("postgresql tests use STARTTLS with it")
     [[ -x /usr/sbin/krb5kdc ]] || packages+=("krb5-kdc tests get tickets from it")
     [[ -x /usr/sbin/kadmin.local ]] || packages+=("krb5-admin-server tests fill the center's database with it")
     [[ -x /usr/bin/kinit ]] || packages+=("krb5-user tests get a user's ticket with it")
@@ -115,6 +115,7 @@ peers() {
     command -v fish >/dev/null || packages+=("fish tests run completions in it")
     command -v groff >/dev/null || packages+=("groff tests render the man pages with it")
     command -v mandoc >/dev/null || packages+=("mandoc tests check the man pages with it")
+    python3 -c "import ensurepip" 2>/dev/null || packages+=("python3-venv the programs below are installed with it")
     if [[ $1 == no ]]; then
         ((${#packages[@]} == 0)) || say "not installed, so that tests are skipped: ${packages[*]%% *}"
         return

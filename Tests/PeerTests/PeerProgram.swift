@@ -11,7 +11,8 @@ enum PeerProgram: String {
     case managesieve = "/usr/lib/dovecot/managesieve"
     case lmtp = "/usr/lib/dovecot/lmtp"
     case slapd = "/usr/sbin/slapd"
-    case postgresql = "/usr/lib/postgresql/15/bin/postgres"
+    /// A directory with one for each version.
+    case postgresql = "/usr/lib/postgresql"
     case kdc = "/usr/sbin/krb5kdc"
     case gssapi = "/usr/lib/apache2/modules/mod_auth_gssapi.so"
     case microsocks = "/usr/bin/microsocks"
@@ -22,10 +23,16 @@ enum PeerProgram: String {
 
     /// The path of the program. `tools/test --peers` installs mitmproxy and pyspnego in separate environments.
     var path: String {
-        guard self == .mitmproxy || self == .pyspnego else { return rawValue }
-        let environment = ProcessInfo.processInfo.environment
-        let caches = environment["XDG_CACHE_HOME"] ?? NSHomeDirectory() + "/.cache"
-        return caches + "/pinctl/" + rawValue
+        switch self {
+        case .postgresql:
+            let versions = (try? FileManager.default.contentsOfDirectory(atPath: rawValue)) ?? []
+            return "\(rawValue)/\(versions.max() ?? "none")/bin/postgres"
+        case .mitmproxy, .pyspnego:
+            let environment = ProcessInfo.processInfo.environment
+            let caches = environment["XDG_CACHE_HOME"] ?? NSHomeDirectory() + "/.cache"
+            return caches + "/pinctl/" + rawValue
+        default: return rawValue
+        }
     }
 
     // Python modules are readable files, not programs.
@@ -41,7 +48,7 @@ enum PeerProgram: String {
         case .managesieve: "dovecot's sieve is not installed (apt-get install dovecot-managesieved)"
         case .lmtp: "dovecot's LMTP is not installed (apt-get install dovecot-lmtpd)"
         case .slapd: "slapd is not installed (apt-get install slapd)"
-        case .postgresql: "PostgreSQL 15 is not installed (apt-get install postgresql)"
+        case .postgresql: "PostgreSQL is not installed (apt-get install postgresql)"
         case .kdc: "a Kerberos centre is not installed (apt-get install krb5-kdc krb5-admin-server krb5-user)"
         case .gssapi: "mod_auth_gssapi is not installed (apt-get install libapache2-mod-auth-gssapi)"
         case .microsocks: "microsocks is not installed (apt-get install microsocks)"
