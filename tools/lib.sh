@@ -173,6 +173,16 @@ prepare_root() {
     printf '127.0.0.1 localhost\n::1 localhost\n' >"$1/etc/hosts"
 }
 
+# show_usage WORD: ends with the $usage of the script, which was asked for, or for which this argument was unexpected.
+show_usage() {
+    if [[ $1 == -h || $1 == --help ]]; then
+        say "$usage"
+        exit 0
+    fi
+    printf 'unexpected argument: %s\n%s\n' "$1" "$usage" >&2
+    exit 2
+}
+
 # Runs a command and prints its output only if it fails. Returns its status.
 run_quietly() {
     local output status=0
@@ -240,13 +250,14 @@ symbol_graphs() {
 }
 
 # run_tests ARGUMENT…: builds and runs the tests with these arguments of `swift test`. Prints the compiler's messages,
-# failures, skipped tests and, last, the runner's closing line, but no passed tests. Runs one test at a time: on two
+# failures, skipped tests and, last, the runner's closing line, but no passed tests. Fails if there are none. Runs one test at a time: on two
 # cores that takes no longer, and tests that measure time aren't disturbed.
 run_tests() {
     swift test --disable-xctest --no-parallel "$@" 2>&1 |
         sed -uE '/^\[[0-9]+\/[0-9]+\] /d; /^Build(ing| complete)/d; /ld.gold: warning: Cannot export local symbol/d
             /^◇ /{ :start; / started\.$/d; N; b start }; /^↳ /d
-            /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }'
+            /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }' |
+        awk '{ print; fflush() } /Test run with 0 tests/ { none = 1 } END { exit none }'
 }
 
 # step TITLE COMMAND ARGUMENT…: runs one check, and prints a line with the result, and the output if it failed. On a
