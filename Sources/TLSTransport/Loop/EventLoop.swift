@@ -213,7 +213,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     /// server, or a program that makes one request after another.
     private struct Patience {
         /// The longest time to poll.
-        static let limit = Duration.microseconds(200)
+        static let limit = Duration.microseconds(100)
         /// The credit from short waits in a row, which long waits reduce.
         private var credit = 0
 
