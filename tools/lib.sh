@@ -115,7 +115,7 @@ peers() {
     command -v fish >/dev/null || packages+=("fish tests run completions in it")
     command -v groff >/dev/null || packages+=("groff tests render the man pages with it")
     command -v mandoc >/dev/null || packages+=("mandoc tests check the man pages with it")
-    python3 -c "import ensurepip" 2>/dev/null || packages+=("python3-venv the programs below are installed with it")
+    python3 -c "import ensurepip" 2>/dev/null || packages+=("python3-venv the programs of Python's package index are installed with it")
     if [[ $1 == no ]]; then
         ((${#packages[@]} == 0)) || say "not installed, so that tests are skipped: ${packages[*]%% *}"
         return
@@ -250,8 +250,8 @@ symbol_graphs() {
 }
 
 # run_tests ARGUMENT…: builds and runs the tests with these arguments of `swift test`. Prints the compiler's messages,
-# failures, skipped tests and, last, the runner's closing line, but no passed tests. Fails if there are none. Runs one test at a time: on two
-# cores that takes no longer, and tests that measure time aren't disturbed.
+# failures, skipped tests and, last, the runner's closing line, but no passed tests. Fails if no test ran. Runs one test
+# at a time: on two cores that takes no longer, and tests that measure time aren't disturbed.
 run_tests() {
     swift test --disable-xctest --no-parallel "$@" 2>&1 |
         sed -uE '/^\[[0-9]+\/[0-9]+\] /d; /^Build(ing| complete)/d; /ld.gold: warning: Cannot export local symbol/d

@@ -4,7 +4,6 @@
 #ifndef COPENSSL_DECODERS_H
 #define COPENSSL_DECODERS_H
 
-#include <openssl/conf.h>
 #include <openssl/core_dispatch.h>
 #include <openssl/provider.h>
 #include <string.h>
@@ -89,12 +88,6 @@ static inline OSSL_LIB_CTX *COpenSSL_new_context_with_key_decoders(void) {
         return context;
     OSSL_LIB_CTX_free(context);
     return NULL;
-}
-
-// sk_CONF_VALUE_* are macros over the untyped stack.
-static inline int COpenSSL_sk_CONF_VALUE_num(const STACK_OF(CONF_VALUE) *stack) { return sk_CONF_VALUE_num(stack); }
-static inline const CONF_VALUE *COpenSSL_sk_CONF_VALUE_value(const STACK_OF(CONF_VALUE) *stack, int index) {
-    return sk_CONF_VALUE_value(stack, index);
 }
 
 #endif

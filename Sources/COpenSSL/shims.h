@@ -22,6 +22,7 @@ headers from the include path"
 #endif
 
 #include <openssl/bio.h>
+#include <openssl/conf.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -54,7 +55,7 @@ static inline int COpenSSL_verify_any(
     return ASN1_item_verify(ASN1_ITEM_rptr(ASN1_ANY), algorithm, signature, value, key);
 }
 
-// sk_X509_* are macros over the untyped stack.
+// sk_TYPE_* are macros over the untyped stack.
 static inline STACK_OF(X509) *COpenSSL_sk_X509_new_reserve(int capacity) {
     return sk_X509_new_reserve(NULL, capacity);
 }
@@ -72,7 +73,7 @@ static inline int COpenSSL_sk_X509_NAME_num(const STACK_OF(X509_NAME) *names) { 
 static inline const X509_NAME *COpenSSL_sk_X509_NAME_value(const STACK_OF(X509_NAME) *names, int index) {
     return sk_X509_NAME_value(names, index);
 }
-// sk_PKCS7_* and sk_PKCS12_SAFEBAG_* are macros too. pop_free also frees the elements.
+// pop_free also frees the elements.
 static inline int COpenSSL_sk_PKCS7_num(const STACK_OF(PKCS7) *stack) { return sk_PKCS7_num(stack); }
 static inline PKCS7 *COpenSSL_sk_PKCS7_value(const STACK_OF(PKCS7) *stack, int index) {
     return sk_PKCS7_value(stack, index);
@@ -86,6 +87,10 @@ static inline PKCS12_SAFEBAG *COpenSSL_sk_PKCS12_SAFEBAG_value(const STACK_OF(PK
 }
 static inline void COpenSSL_sk_PKCS12_SAFEBAG_pop_free(STACK_OF(PKCS12_SAFEBAG) *stack) {
     sk_PKCS12_SAFEBAG_pop_free(stack, PKCS12_SAFEBAG_free);
+}
+static inline int COpenSSL_sk_CONF_VALUE_num(const STACK_OF(CONF_VALUE) *stack) { return sk_CONF_VALUE_num(stack); }
+static inline const CONF_VALUE *COpenSSL_sk_CONF_VALUE_value(const STACK_OF(CONF_VALUE) *stack, int index) {
+    return sk_CONF_VALUE_value(stack, index);
 }
 
 // ASN1_INTEGER is opaque since OpenSSL 4.0, so that Swift has two types for a pointer to one. Returns UINT64_MAX for a

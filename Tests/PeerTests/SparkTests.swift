@@ -35,13 +35,14 @@ struct SparkTests {
                 context.stop()
                 """, name: "job.py")
             let script = "cd \(folder.path) && exec \(Spark.python) job.py 2> errors"
-            let result = try await Spark.run(
-                [
-                    "timeout", "240", "env", "PINCTL=\(Spark.program)", "PINCTL_POLICY=\(folder.path)/pins.jsonc",
-                    "SSL_CERT_FILE=\(folder.path)/root.pem", "SPARK_LOCAL_IP=127.0.0.1", "bash", "-c", script,
+            let result = try await TestCommand.runAside(
+                ["timeout", "240", "bash", "-c", script],
+                environment: [
+                    "LC_ALL=C", "PINCTL=\(try TestBuild.folder())/pinctl", "PINCTL_POLICY=\(folder.path)/pins.jsonc",
+                    "SSL_CERT_FILE=\(folder.path)/root.pem", "SPARK_LOCAL_IP=127.0.0.1",
                 ])
             #expect(
-                result == "60 True 40 4\n",
+                String(decoding: result.output, as: UTF8.self) == "60 True 40 4\n",
                 "\((try? String(contentsOfFile: folder.path + "/errors", encoding: .utf8))?.suffix(2_000) ?? "")")
         }
     }
@@ -58,20 +59,4 @@ private enum Spark {
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: python) }
 
     static let absence: Comment = "pyspark is not installed (PINCTL_TEST_SPARK=yes tools/test --peers installs it)"
-
-    /// The built program in the directory of the tests.
-    static var program: String {
-        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)] + "/pinctl"
-    }
-
-    /// Runs a command and returns its output, without blocking a thread of Swift's tasks.
-    static func run(_ words: [String]) async throws -> String {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(
-                    with: Result { String(decoding: try TestCommand.run(words).output, as: UTF8.self) })
-            }
-        }
-    }
 }

@@ -1,7 +1,6 @@
 import Basics
 import CertificatePinning
 import CertificateTrust
-import Dispatch
 import FoundationEssentials
 import PinctlCommands
 import TestPKI
@@ -60,17 +59,8 @@ func pinctl(
 
 /// Runs a bash script in which `pinctl` is the built program. A script that hangs is ended with status 124.
 func shell(_ script: String, in folder: TestFolder? = nil, patience seconds: Int = 60) async throws -> Run {
-    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let folderOfPrograms = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
-    let setUp = "PATH=\(folderOfPrograms):$PATH; \(folder.map { "cd \($0.path); " } ?? "")"
-    // Waiting for a program blocks a thread, and Swift tasks have few. If all of them wait, no server and no client in
-    // this process makes progress.
-    let result = try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async {
-            continuation.resume(
-                with: Result { try TestCommand.run(["timeout", "\(seconds)", "bash", "-c", setUp + script]) })
-        }
-    }
+    let setUp = "PATH=\(try TestBuild.folder()):$PATH; \(folder.map { "cd \($0.path); " } ?? "")"
+    let result = try await TestCommand.runAside(["timeout", "\(seconds)", "bash", "-c", setUp + script])
     return Run(
         status: result.status, output: String(decoding: result.output, as: UTF8.self),
         errors: String(decoding: result.errors, as: UTF8.self))

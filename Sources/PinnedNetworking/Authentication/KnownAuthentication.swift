@@ -60,9 +60,10 @@ struct KnownAuthentication: Sendable {
 
     /// Adds the directory of a path, and everything below it, to the space (RFC 7617, section 2.2).
     mutating func learn(_ path: String) {
-        guard coverage(of: path) == nil, let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
+        guard let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
         let directory = path[...end]
-        guard directory.utf8.count <= Self.pathSizeLimit else { return }
+        // The size first: a long path isn't read.
+        guard directory.utf8.count <= Self.pathSizeLimit, coverage(of: path) == nil else { return }
         if paths.count == Self.pathLimit { paths.removeFirst() }
         paths.append(String(directory))
     }

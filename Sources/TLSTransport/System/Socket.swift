@@ -30,10 +30,12 @@ struct Socket: ~Copyable, Sendable {
     /// Creates a socket for the address's family (`socket`).
     init(for address: SocketAddress) throws(SystemError) {
         #if canImport(Darwin)
-        descriptor = try Descriptor(owning: socket(address.family, streamSocket, 0))
-        // Neither call fails for a new socket. A program started in between inherits it.
-        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(number, F_SETFL, O_NONBLOCK)
+        let descriptor = try Descriptor(owning: socket(address.family, streamSocket, 0))
+        // A program started in between inherits the socket.
+        let isSet =
+            fcntl(descriptor.number, F_SETFD, FD_CLOEXEC) == 0 && fcntl(descriptor.number, F_SETFL, O_NONBLOCK) == 0
+        guard isSet else { throw SystemError.last }
+        self.descriptor = descriptor
         #else
         let kind = streamSocket | CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         descriptor = try Descriptor(owning: socket(address.family, kind, 0))

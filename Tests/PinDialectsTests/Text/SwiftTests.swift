@@ -82,49 +82,17 @@ struct SwiftTests {
 
     /// The output of the program, compiled with the policy and the modules of the running tests.
     private func output(of policy: String, in folder: TestFolder, environment: [String]) async throws -> String {
-        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let build = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
+        let program = folder.path + "/program"
+        let files = [try folder.add(policy, name: "Policy.swift"), try folder.add(Self.program, name: "main.swift")]
         let modules = [
             "CertificatePinning", "CertificateTrust", "OpenSSLBridge", "Basics", "LibC", "PlatformFoundation",
         ]
-        let objects = try String(
-            contentsOfFile: "\(build)/pinctlPackageTests.product/Objects.LinkFileList", encoding: .utf8
-        ).split(separator: "\n").filter { line in modules.contains { line.contains("/\($0).build/") } }
-        let object = String(try #require(objects.first { !$0.hasSuffix(".swiftmodule.o") }))
-        let compiler =
-            [
-                "swiftc", "-swift-version", "6", "-warnings-as-errors", "-module-name", "Program", "-o",
-                folder.path + "/program", "-module-cache-path", "\(build)/ModuleCache", "-I", "\(build)/Modules", "-I",
-                "\(Repository.root)/Sources/COpenSSL", try folder.add(policy, name: "Policy.swift"),
-                try folder.add(Self.program, name: "main.swift"),
-                "@" + (try folder.add(objects.joined(separator: "\n"))),
-            ] + (try Self.sanitizer(of: object))
-        for command in [compiler, ["timeout", "120", folder.path + "/program"]] {
-            let result = try await Self.run(command, environment)
-            try #require(result.status == 0, "\(policy)\n\(result.text)")
-            if command[0] == "timeout" { return String(decoding: result.output, as: UTF8.self) }
-        }
-        return ""
-    }
-
-    /// The option for the runtime library of an object that was compiled with `swift test --sanitize`.
-    private static func sanitizer(of object: String) throws -> [String] {
-        let contents = try Data(contentsOf: URL(filePath: object))
-        return [("address", "__asan_"), ("thread", "__tsan_")].filter { contents.range(of: Data($0.1.utf8)) != nil }
-            .map { "-sanitize=\($0.0)" }
-    }
-
-    /// Runs a command on a thread outside the small pool of Swift's tasks.
-    private static func run(_ command: [String], _ environment: [String]) async throws -> TestCommand.Result {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(
-                    with: Result {
-                        try TestCommand.run(
-                            command, environment: ["LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0"] + environment)
-                    })
-            }
-        }
+        let compilation = try await TestBuild.compile(files, with: modules, to: program)
+        try #require(compilation.status == 0, "\(policy)\n\(compilation.text)")
+        let result = try await TestCommand.runAside(
+            ["timeout", "120", program], environment: ["LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0"] + environment)
+        try #require(result.status == 0, "\(policy)\n\(result.text)")
+        return String(decoding: result.output, as: UTF8.self)
     }
 
     @Test("A policy that Swift's types can't express is not written")

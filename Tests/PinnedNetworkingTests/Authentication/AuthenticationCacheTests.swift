@@ -309,15 +309,15 @@ private let aheadRows = [
         let cache = AuthenticationCache()
         let deep = String(repeating: "/a", count: 120_000)
         for number in 0..<1_000 { try note(in: cache, "/\(number)/x", realm: "r\(number)") }
-        for number in 0..<10 { try note(in: cache, "/\(number)" + deep, realm: "long\(number)") }
+        for number in 0..<1_000 { try note(in: cache, "/\(number)" + deep, realm: "long\(number)") }
         for dots in ["/..", "/.", "/%2e%2E", "/.%2e", "/%2E.", "/%2e"] {
-            #expect(cache.authentication(ahead: try .get("/9" + deep + dots + deep)) == nil)
+            #expect(cache.authentication(ahead: try .get("/999" + deep + dots + deep)) == nil)
         }
         // Long paths aren't remembered, and the other paths are short.
-        #expect(cache.authentication(ahead: try .get("/9" + deep + "/b")) == nil)
+        #expect(cache.authentication(ahead: try .get("/999" + deep + "/b")) == nil)
         let request = try AuthenticationRequest.get("/")
         var known = KnownAuthentication(credential("u"), .basic(""), in: request.space("r"), for: request)
-        for number in 0..<10 { known.learn("/\(number)" + deep) }
+        for number in 0..<1_000 { known.learn("/\(number)" + deep) }
         #expect(known.paths.isEmpty)
         let longest = "/" + String(repeating: "a", count: KnownAuthentication.pathSizeLimit - 2) + "/"
         known.learn(longest + "x")

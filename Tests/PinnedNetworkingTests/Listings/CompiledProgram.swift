@@ -23,33 +23,9 @@ struct CompiledProgram {
             return try folder.add(
                 try Seeds.complete(program), name: file.replacingOccurrences(of: "/", with: "-"))
         }
-        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let build = tests[..<(tests.lastIndex(of: "/") ?? tests.endIndex)]
-        let objects = try String(
-            contentsOfFile: "\(build)/pinctlPackageTests.product/Objects.LinkFileList", encoding: .utf8
-        ).split(separator: "\n").filter { line in Self.modules.contains { line.contains("/\($0).build/") } }
-        let object = try #require(
-            objects.first { !$0.hasSuffix(".swiftmodule.o") }, "the build of these tests names no object of the modules"
-        )
-        let command =
-            ["swiftc", "-swift-version", "\(languageMode)", "-warnings-as-errors", "-parse-as-library"]
-            + ["-module-name", "Program", "-o", folder.path + "/program", "-module-cache-path", "\(build)/ModuleCache"]
-            + ["-I", "\(build)/Modules", "-I", "\(Repository.root)/Sources/COpenSSL"]
-            + ["-I", "\(Repository.root)/Sources/CLinux"]
-            + (try Self.sanitizer(of: String(object)))
-            + sources + ["@" + (try folder.add(objects.joined(separator: "\n")))]
-        let result = try await Self.run(command)
+        let result = try await TestBuild.compile(
+            sources, with: Self.modules, languageMode: languageMode, options: ["-parse-as-library"], to: path)
         try #require(result.status == 0, "\(name) does not compile in mode \(languageMode): \(result.text)")
-    }
-
-    /// The option for the runtime library of an object that was compiled with `swift test --sanitize`.
-    private static func sanitizer(of object: String) throws -> [String] {
-        let contents = try Data(contentsOf: URL(filePath: object))
-        for (name, symbol) in [("address", "__asan_"), ("thread", "__tsan_")]
-        where contents.range(of: Data(symbol.utf8)) != nil {
-            return ["-sanitize=\(name)"]
-        }
-        return []
     }
 
     var path: String { folder.path + "/program" }
@@ -66,13 +42,9 @@ struct CompiledProgram {
         return String(decoding: result.output, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Runs a command on a thread outside the small pool of Swift's tasks.
+    /// Runs a command with the environment for a program of this build.
     static func run(_ command: [String], environment: [String] = []) async throws -> TestCommand.Result {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                let environment = ["LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0"] + environment
-                continuation.resume(with: Result { try TestCommand.run(command, environment: environment) })
-            }
-        }
+        try await TestCommand.runAside(
+            command, environment: ["LC_ALL=C", "ASAN_OPTIONS=detect_leaks=0"] + environment)
     }
 }

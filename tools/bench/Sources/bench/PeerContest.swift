@@ -2,9 +2,7 @@
 struct Peer {
     let name: String
     let command: [String]
-}
 
-extension Peer {
     /// Returns the CPU time of a verification from DER by another library, which has cryptography of its own, in
     /// nanoseconds: that of all its threads.
     func verification(_ chain: MeasuredChain) throws -> Double {

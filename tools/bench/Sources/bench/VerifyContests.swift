@@ -36,9 +36,9 @@ struct SwiftVerification: Verification {
     init(chain: String, anchors: String) throws {
         let certificates = try CertificateFile.read(chain)
         let leaves = URL(fileURLWithPath: chain).deletingLastPathComponent().appendingPathComponent("leaves.pem").path
-        siblings = ((try? CertificateFile.read(leaves)) ?? []).map {
-            [$0.derBytes] + certificates.dropFirst().map(\.derBytes)
-        }
+        // Only the chains of tools/bench/run have siblings.
+        let others = FileManager.default.fileExists(atPath: leaves) ? try CertificateFile.read(leaves) : []
+        siblings = others.map { [$0.derBytes] + certificates.dropFirst().map(\.derBytes) }
         presented = PresentedChain(leaf: certificates[0], intermediates: Array(certificates.dropFirst()))
         ders = certificates.map(\.derBytes)
         name = try ServerName(host)
@@ -47,13 +47,13 @@ struct SwiftVerification: Verification {
 
     func verify(_ form: ChainForm, times: Int) throws -> Int {
         var used = store
+        let chains = form == .siblings ? siblings : [ders]
+        guard !chains.isEmpty else { throw BenchError("leaves.pem is missing beside the chain") }
         for number in 0..<times {
-            let (sibling, isFirst) = (number % max(siblings.count, 1), form == .parsed || form == .der)
             // The same anchors, in a store that remembers nothing yet.
-            if isFirst || form == .siblings && sibling == 0 { used = TrustStore(combining: [store]) }
+            if form != .again, number.isMultiple(of: chains.count) { used = TrustStore(combining: [store]) }
             let presented =
-                try form == .parsed
-                ? presented : PresentedChain(derCertificates: form == .siblings ? siblings[sibling] : ders)
+                try form == .parsed ? presented : PresentedChain(derCertificates: chains[number % chains.count])
             _ = try ServerTrust(presented: presented, name: name, store: used).evaluate(at: time)
         }
         return times
