@@ -255,7 +255,7 @@ symbol_graphs() {
 run_tests() {
     swift test --disable-xctest --no-parallel "$@" 2>&1 |
         sed -uE '/^\[[0-9]+\/[0-9]+\] /d; /^Build(ing| complete)/d; /ld.gold: warning: Cannot export local symbol/d
-            /^◇ /{ :start; / started\.$/d; N; b start }; /^↳ /d
+            /^◇ /{ :start; / started\.$/d; N; b start }; /^↳ \/\//d
             /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }' |
         awk '{ print; fflush() } /Test run with 0 tests/ { none = 1 } END { exit none }'
 }
