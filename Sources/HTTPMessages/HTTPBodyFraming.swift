@@ -24,13 +24,16 @@ package enum HTTPBodyFraming: Sendable, Hashable {
         var lengths: [String] = []
         var codings: [String] = []
         for field in fields {
-            if field.isNamed("Content-Length") { lengths.append(field.value) }
+            if field.isNamed("Content-Length") {
+                let values = field.value.split(separator: ",", omittingEmptySubsequences: false)
+                lengths += values.map { String(decoding: HTTPGrammar.trimmed(Array($0.utf8)[...]), as: UTF8.self) }
+            }
             if field.isNamed("Transfer-Encoding") { codings.append(field.value) }
         }
         guard lengths.isEmpty || codings.isEmpty else { throw .lengthAndTransferEncoding }
-        // Repeated fields are rejected even if they agree, although the RFC lets a client accept them. Two parsers that
-        // pick different ones make response smuggling possible.
-        guard lengths.count <= 1 else { throw .repeatedContentLength(lengths.count) }
+        // Values that agree digit by digit are one (RFC 9110, section 8.6). Of others, two parsers could pick different
+        // ones, which makes response smuggling possible.
+        guard Set(lengths).count <= 1 else { throw .repeatedContentLength(lengths.count) }
         let stated: HTTPBodyFraming
         if let length = lengths.first {
             guard let count = HTTPGrammar.number(length.utf8, radix: 10), count <= Self.lengthLimit else {

@@ -44,6 +44,21 @@ package struct HTTPField: Sendable, Hashable {
         }
     }
 
+    /// The name as FoundationNetworking spells it in `allHeaderFields`: `WWW-Authenticate`, a name with the prefix `X-`
+    /// unchanged, and any other with the first letter of each word in upper case.
+    package var canonicalName: String {
+        let key = Self.foldedName(name)
+        if key.hasPrefix("x-") { return name }
+        if key == "www-authenticate" { return "WWW-Authenticate" }
+        var isWord = false
+        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+        return String(
+            decoding: key.utf8.map { byte in
+                defer { isWord = letters ~= byte || byte == UInt8(ascii: "'") }
+                return letters ~= byte && !isWord ? byte & ~0x20 : byte
+            }, as: UTF8.self)
+    }
+
     /// Returns a field name as a lower-case ASCII key. `lowercased()` would also map the Kelvin sign to k.
     package static func foldedName(_ name: String) -> String {
         String(decoding: name.utf8.map(HTTPGrammar.lowered), as: UTF8.self)

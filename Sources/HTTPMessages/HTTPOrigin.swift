@@ -36,6 +36,11 @@ package struct HTTPOrigin: Sendable, Hashable {
     /// The host and port for CONNECT (RFC 9112, section 3.2.3).
     package var authorityWithPort: String { "\(Self.host(name)):\(port)" }
 
+    /// Returns whether the value of a Host field names this origin, with or without its port.
+    func isNamed(_ host: String) -> Bool {
+        HTTPGrammar.isEqual(host, authority) || HTTPGrammar.isEqual(host, authorityWithPort)
+    }
+
     private static func host(_ name: ServerName) -> String {
         if case .ipv6 = name.kind { "[\(name)]" } else { name.description }
     }

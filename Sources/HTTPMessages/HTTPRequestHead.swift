@@ -28,8 +28,8 @@ package struct HTTPRequestHead: Sendable, Hashable {
     /// Whether the body waits for the server's 100 response (RFC 9110, section 10.1.1).
     package let expectsContinue: Bool
 
-    /// Creates a head. `fields` come from the caller and can't include fields that the client writes itself.
-    /// `credentials` are the client's own Authorization and Proxy-Authorization, which replace the caller's field of
+    /// Creates a head. `fields` come from the caller. Those that the client writes itself are left out
+    /// (``ignores(_:)``), and a Host other than the origin's is an error. `credentials` are the client's own Authorization and Proxy-Authorization, which replace the caller's field of
     /// the same name.
     ///
     /// `expectsContinue` has no effect without a body.
@@ -43,9 +43,12 @@ package struct HTTPRequestHead: Sendable, Hashable {
         }
         for field in fields {
             try Self.check(field)
-            guard !Self.reservedNames.contains(where: field.isNamed) else { throw .reservedField(name: field.name) }
+            guard !field.isNamed("Host") || origin.isNamed(field.value) else {
+                throw .otherHost(HTTPExcerpt(field.value), origin: origin.authority)
+            }
         }
         for field in credentials { try Self.check(field) }
+        let fields = fields.filter { !Self.ignores($0) }
 
         self.method = method
         self.body = body
@@ -73,6 +76,10 @@ package struct HTTPRequestHead: Sendable, Hashable {
         case .chunked: text.write("Transfer-Encoding: chunked\r\n")
         }
         if self.expectsContinue { text.write("Expect: 100-continue\r\n") }
+        if method == "POST", body != .none, body != .length(0), !fields.contains(where: { $0.isNamed("Content-Type") })
+        {
+            text.write(Self.form)
+        }
         for preset in target == .authority ? Self.tunnelPresets : Self.presets
         where !fields.contains(where: { $0.isNamed(preset.name) }) {
             text.write(preset)
@@ -83,8 +90,11 @@ package struct HTTPRequestHead: Sendable, Hashable {
         bytes = text.bytes
     }
 
+    /// Returns whether a caller's field is left out because the client writes it itself.
+    package static func ignores(_ field: HTTPField) -> Bool { reservedNames.contains(where: field.isNamed) }
+
     /// Fields that describe the message and the connection rather than the resource. The client derives them from the
-    /// request. A field from the caller would contradict it, or name another host than the verified one.
+    /// request. A field from the caller would repeat or contradict it, or name another host than the verified one.
     private static let reservedNames = [
         "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "TE",
         "Trailer", "Transfer-Encoding", "Upgrade",
@@ -92,6 +102,9 @@ package struct HTTPRequestHead: Sendable, Hashable {
 
     /// Methods that send `Content-Length: 0` if they have no body (RFC 9110, section 8.6).
     private static let methodsWithBody: Set = ["PATCH", "POST", "PUT"]
+
+    /// The type of a POST body that the caller gives none, as in Apple's and FoundationNetworking's URLSession.
+    private static let form = HTTPField(name: "Content-Type", value: "application/x-www-form-urlencoded")
 
     private static let tunnelPresets = [HTTPField(name: "User-Agent", value: "PinnedNetworking")]
     private static let presets =
@@ -135,8 +148,8 @@ package enum HTTPRequestError: Error, Hashable, Sendable {
     case malformedTarget(HTTPExcerpt)
     /// The value isn't part of the error, since it may be a secret.
     case malformedField(name: HTTPExcerpt)
-    /// A field that the client writes itself.
-    case reservedField(name: String)
+    /// A Host field that names another host than the URL. It would reach another virtual host, under this one's pins.
+    case otherHost(HTTPExcerpt, origin: String)
 }
 
 extension HTTPRequestError: CustomStringConvertible {
@@ -146,7 +159,8 @@ extension HTTPRequestError: CustomStringConvertible {
         case .malformedTarget(let target): "\(target) is not a valid path: percent-encode characters that URLs forbid"
         case .malformedField(let name):
             "the header field \(name) has a character that HTTP forbids: remove line breaks and control characters"
-        case .reservedField(let name): "the header field \(name) is set by the client: remove it"
+        case .otherHost(let host, let origin):
+            "the header field Host is \(host), but the URL names \(origin): put the host into the URL"
         }
     }
 }

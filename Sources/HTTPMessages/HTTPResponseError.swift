@@ -4,7 +4,7 @@ package enum HTTPResponseError: Error, Hashable, Sendable {
     /// An HTTP version other than 1.0 and 1.1.
     case unsupportedVersion(HTTPExcerpt)
     case malformedField(HTTPExcerpt)
-    /// A line that begins with a blank (`obs-fold`, RFC 9112, section 5.2).
+    /// A line before the first field that begins with a blank (RFC 9112, section 2.2).
     case foldedField
     /// A line feed without a carriage return, or a carriage return without a line feed.
     case bareLineEnd
@@ -17,7 +17,7 @@ package enum HTTPResponseError: Error, Hashable, Sendable {
     /// The server sent 101, although no request asks for another protocol.
     case switchedProtocols
     case lengthAndTransferEncoding
-    /// The response has this many Content-Length fields.
+    /// The response has this many Content-Length values, which differ.
     case repeatedContentLength(Int)
     case malformedContentLength(HTTPExcerpt)
     case unsupportedTransferEncoding(HTTPExcerpt)
@@ -41,14 +41,14 @@ extension HTTPResponseError: CustomStringConvertible {
             case .malformedStatusLine(let line): "malformed status line \(line)"
             case .unsupportedVersion(let version): "unsupported version \(version), not HTTP/1.0 or HTTP/1.1"
             case .malformedField(let line): "malformed header field \(line)"
-            case .foldedField: "a header line begins with white space"
+            case .foldedField: "the header begins with white space"
             case .bareLineEnd: "a line ends in CR or LF, not in CRLF"
             case .headTooLarge(let limit): "a header of more than \(limit) bytes"
             case .tooManyFields(let limit): "more than \(limit) header fields"
             case .tooManyInterimResponses(let limit): "more than \(limit) interim responses"
             case .switchedProtocols: "a switch to a protocol that was not requested"
             case .lengthAndTransferEncoding: "both Content-Length and Transfer-Encoding"
-            case .repeatedContentLength(let count): "\(count) Content-Length fields"
+            case .repeatedContentLength(let count): "\(count) Content-Length values that differ"
             case .malformedContentLength(let value): "Content-Length \(value) is not a number of bytes"
             case .unsupportedTransferEncoding(let value): "unsupported Transfer-Encoding \(value), not chunked"
             case .malformedChunk(let line): "chunk line \(line) does not begin with a size"

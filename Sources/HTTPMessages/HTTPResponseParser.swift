@@ -47,6 +47,8 @@ package struct HTTPResponseParser: Sendable {
     /// The beginning of a line whose end hasn't arrived yet.
     private var partialLine: [UInt8] = []
     private var fields: [HTTPField] = []
+    /// The value of the last field so far, if it has continuation lines.
+    private var foldedValue: [UInt8]?
     private var headCount = 0
     private var fieldCount = 0
     private var interimCount = 0
@@ -109,10 +111,8 @@ package struct HTTPResponseParser: Sendable {
             fields.reserveCapacity(16)
         case .fields(let minorVersion, let statusCode):
             guard let line = try takeHeadLine() else { return nil }
-            guard line.isEmpty else {
-                fields.append(try takeField(line))
-                return nil
-            }
+            try takeFieldLine(line)
+            guard line.isEmpty else { return nil }
             return try endOfHead(minorVersion: minorVersion, statusCode: statusCode)
         case .body(let remaining):
             let part = take(remaining)
@@ -133,7 +133,8 @@ package struct HTTPResponseParser: Sendable {
             state = .chunkSize
         case .trailers:
             guard let line = try takeHeadLine() else { return nil }
-            if line.isEmpty { state = .ending } else { _ = try takeField(line) }
+            try takeFieldLine(line)
+            if line.isEmpty { state = .ending }
         case .ending, .complete:
             throw .bytesAfterResponse
         case .failed(let error):
@@ -227,10 +228,28 @@ extension HTTPResponseParser {
         return try takeLine(limit: limit, excess: .chunkExtensionsTooLarge(limit: Self.chunkExtensionLimit))
     }
 
+    /// Adds a line to the fields. A line that begins with a blank continues the field before it, and a space takes the
+    /// place of the line end (`obs-fold`, RFC 9112, section 5.2). The empty line ends the last field.
+    private mutating func takeFieldLine(_ line: ArraySlice<UInt8>) throws(HTTPResponseError) {
+        if let first = line.first, HTTPGrammar.isBlank(first) {
+            guard let last = fields.last else { throw .foldedField }
+            guard HTTPGrammar.isFieldContent(line) else { throw .malformedField(HTTPExcerpt(line)) }
+            // One buffer for all lines of a field: a long value is copied once.
+            var value = exchange(&foldedValue, with: nil) ?? last.bytes
+            value.append(HTTPGrammar.space)
+            value += HTTPGrammar.trimmed(line)
+            foldedValue = value
+            return
+        }
+        if let value = exchange(&foldedValue, with: nil), let last = fields.popLast() {
+            fields.append(HTTPField(name: last.name, bytes: HTTPGrammar.trimmed(value[...])))
+        }
+        if !line.isEmpty { fields.append(try takeField(line)) }
+    }
+
     private mutating func takeField(_ line: ArraySlice<UInt8>) throws(HTTPResponseError) -> HTTPField {
         fieldCount += 1
         guard fieldCount <= Self.fieldLimit else { throw .tooManyFields(limit: Self.fieldLimit) }
-        guard let first = line.first, !HTTPGrammar.isBlank(first) else { throw .foldedField }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), HTTPGrammar.isToken(line[..<colon]),
             HTTPGrammar.isFieldContent(line[(colon + 1)...])
         else { throw .malformedField(HTTPExcerpt(line)) }

@@ -72,16 +72,18 @@ private let refusedRequests = [
     RefusedRequest(
         testDescription: "a lone CR in a value", fields: [HTTPField(name: "X", value: "a\rb")],
         error: .malformedField(name: HTTPExcerpt("X"))),
-    // HM16: a host other than the verified one.
     RefusedRequest(
-        testDescription: "Host", fields: [HTTPField(name: "hOST", value: "evil.test")],
-        error: .reservedField(name: "hOST")),
+        testDescription: "CR LF in a field that is left out", fields: [HTTPField(name: "TE", value: "a\r\nb")],
+        error: .malformedField(name: HTTPExcerpt("TE"))),
 ]
+
+// HM16: hosts other than the verified one.
+private let otherHosts = ["evil.test", "good.test:80", "good.test.evil.test", "good.test,evil.test", "", "good.test."]
 
 // Fields that only the client itself writes, in any case.
 private let reservedNames = [
-    "Connection", "content-length", "EXPECT", "Host", "keep-alive", "Proxy-Authorization", "Proxy-Connection", "te",
-    "Trailer", "Transfer-Encoding", "upgrade",
+    "Connection", "content-length", "EXPECT", "keep-alive", "Proxy-Authorization", "Proxy-Connection", "te", "Trailer",
+    "Transfer-Encoding", "upgrade",
 ]
 
 @Suite struct HTTPRequestHeadTests {
@@ -107,11 +109,29 @@ private let reservedNames = [
         }
     }
 
-    @Test("A caller can't set the fields that follow from the request and the connection", arguments: reservedNames)
-    func reserved(name: String) {
-        #expect(throws: HTTPRequestError.reservedField(name: name)) {
+    @Test("A caller's fields that follow from the request and the connection are left out", arguments: reservedNames)
+    func reserved(name: String) throws {
+        let own = HTTPField(name: "X", value: "1")
+        for body in [HTTPRequestHead.Body.none, .length(3), .chunked] {
+            let head = try HTTPRequestHead(
+                method: "PUT", target: .origin("/"), origin: origin, body: body,
+                fields: [HTTPField(name: name, value: "a"), own])
+            #expect(
+                try head
+                    == HTTPRequestHead(method: "PUT", target: .origin("/"), origin: origin, body: body, fields: [own]))
+        }
+    }
+
+    @Test(
+        "A caller's Host is left out if it names the URL's host, and otherwise rejected (HM16)", arguments: otherHosts)
+    func otherHost(_ value: String) throws {
+        func head(_ value: String) throws(HTTPRequestError) -> HTTPRequestHead {
             try HTTPRequestHead(
-                method: "GET", target: .origin("/"), origin: origin, fields: [HTTPField(name: name, value: "a")])
+                method: "GET", target: .origin("/"), origin: origin, fields: [HTTPField(name: "hOST", value: value)])
+        }
+        #expect(throws: HTTPRequestError.otherHost(HTTPExcerpt(value), origin: "good.test")) { try head(value) }
+        for same in ["good.test", "GOOD.test", "good.test:443"] {
+            #expect(try lines(head(same)).filter { $0.lowercased().hasPrefix("host:") } == ["Host: good.test"])
         }
     }
 
@@ -147,6 +167,8 @@ private let reservedNames = [
             ])
     }
 
+    private static let form = "Content-Type: application/x-www-form-urlencoded"
+
     static let bodyRows: [(String, HTTPRequestHead.Body, Bool, [String])] = [
         ("GET", .none, false, []),
         ("DELETE", .none, true, []),
@@ -154,7 +176,8 @@ private let reservedNames = [
         ("PUT", .none, false, ["Content-Length: 0"]),
         ("PATCH", .none, false, ["Content-Length: 0"]),
         ("POST", .length(0), true, ["Content-Length: 0"]),
-        ("POST", .length(12), false, ["Content-Length: 12"]),
+        ("POST", .length(12), false, ["Content-Length: 12", form]),
+        ("POST", .chunked, true, ["Transfer-Encoding: chunked", "Expect: 100-continue", form]),
         ("GET", .length(12), false, ["Content-Length: 12"]),
         ("M-SEARCH", .chunked, false, ["Transfer-Encoding: chunked"]),
         ("PUT", .length(12), true, ["Content-Length: 12", "Expect: 100-continue"]),
@@ -192,6 +215,14 @@ private let reservedNames = [
             credentials: [HTTPField(name: "Authorization", value: "Basic YTpi")])
         #expect(
             lines(answered) == presets + ["user-agent: mine", "X: \u{FC}\t1", "Authorization: Basic YTpi"])
+    }
+
+    @Test("A POST body has the caller's type, or that of a form")
+    func bodyType() throws {
+        let head = try HTTPRequestHead(
+            method: "POST", target: .origin("/"), origin: origin, body: .length(1),
+            fields: [HTTPField(name: "content-type", value: "text/plain")])
+        #expect(lines(head).filter { $0.lowercased().hasPrefix("content-type") } == ["content-type: text/plain"])
     }
 
     @Test("The value of a rejected field isn't in the error message (CS2)")

@@ -95,6 +95,12 @@ private let soundRows = [
         "HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n" + ok
             + "Content-Length: 2\r\n\r\nhi", is: 200, "hi"),
     ResponseRow("blanks around a value", ok + "Content-Length:\t 2 \t\r\n\r\nhi", is: 200, "hi"),
+    ResponseRow(
+        "two equal lengths", ok + "Content-Length: 5\r\ncontent-length: 5\r\n\r\nhello", is: 200, "hello"),
+    ResponseRow("a list of equal lengths", ok + "Content-Length: 5 ,5\r\n\r\nhello", is: 200, "hello"),
+    ResponseRow("a folded length", ok + "Content-Length:\r\n\t2\r\n\r\nhi", is: 200, "hi"),
+    ResponseRow("a folded coding", ok + "Transfer-Encoding: \r\n chunked\r\n\r\n0\r\n\r\n", is: 200, ""),
+    ResponseRow("a folded trailer", chunked + "2\r\nhi\r\n0\r\nX: a\r\n b\r\n\r\n", is: 200, "hi"),
     ResponseRow("a field without a value", ok + "X:\r\nContent-Length: 2\r\n\r\nhi", is: 200, "hi"),
 ]
 
@@ -107,9 +113,17 @@ private let unsoundRows = [
         "length and chunks on HEAD", method: "HEAD", ok + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n",
         .lengthAndTransferEncoding),
     ResponseRow("two lengths", ok + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n", .repeatedContentLength(2)),
-    ResponseRow("two equal lengths", ok + "Content-Length: 5\r\ncontent-length: 5\r\n\r\n", .repeatedContentLength(2)),
+    ResponseRow("a list of two lengths", ok + "Content-Length: 5, 6\r\n\r\nhello", .repeatedContentLength(2)),
     ResponseRow(
-        "a list of lengths", ok + "Content-Length: 5, 5\r\n\r\nhello", .malformedContentLength(HTTPExcerpt("5, 5"))),
+        "two lengths of one value and another spelling", ok + "Content-Length: 5\r\nContent-Length: 05\r\n\r\nhello",
+        .repeatedContentLength(2)),
+    ResponseRow(
+        "a list with an empty length", ok + "Content-Length: 5,\r\n\r\nhello", .repeatedContentLength(2)),
+    ResponseRow(
+        "two equal malformed lengths", ok + "Content-Length: x, x\r\n\r\n", .malformedContentLength(HTTPExcerpt("x"))),
+    ResponseRow(
+        "a length that is folded in two", ok + "Content-Length: 1\r\n 2\r\n\r\n",
+        .malformedContentLength(HTTPExcerpt("1 2"))),
     ResponseRow(
         "a length with a plus", ok + "Content-Length: +5\r\n\r\nhello", .malformedContentLength(HTTPExcerpt("+5"))),
     ResponseRow("a length below zero", ok + "Content-Length: -5\r\n\r\n", .malformedContentLength(HTTPExcerpt("-5"))),
@@ -143,7 +157,8 @@ private let unsoundRows = [
     ResponseRow(
         "chunks from HTTP/1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
         .unsupportedTransferEncoding(HTTPExcerpt("chunked"))),
-    ResponseRow("a folded field", ok + "X: a\r\n b\r\n\r\n", .foldedField),
+    ResponseRow("NUL in a folded line", ok + "X: a\r\n b\0\r\n\r\n", .malformedField(HTTPExcerpt(" b\0"))),
+    ResponseRow("a folded line before the first trailer", chunked + "0\r\n X: a\r\n\r\n", .foldedField),
     ResponseRow("a blank before the first field", ok + " X: a\r\n\r\n", .foldedField),
     ResponseRow("bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello", .bareLineEnd),
     ResponseRow("one bare line feed", ok + "X: a\nContent-Length: 5\r\n\r\n", .bareLineEnd),
@@ -174,7 +189,6 @@ private let unsoundRows = [
     ResponseRow("a chunk size that ends in a line feed", chunked + "5\nhello", .bareLineEnd),
     ResponseRow("a chunk longer than its size", chunked + "2\r\nhello\r\n", .chunkOverrun),
     ResponseRow("a chunk that ends in a line feed", chunked + "2\r\nhi\n0\r\n\r\n", .bareLineEnd),
-    ResponseRow("a folded trailer", chunked + "0\r\nX: a\r\n b\r\n\r\n", .foldedField),
     ResponseRow("bytes behind a length", ok + "Content-Length: 2\r\n\r\nhi!", .bytesAfterResponse),
     ResponseRow("bytes behind the last chunk", chunked + "0\r\n\r\n\r\n", .bytesAfterResponse),
     ResponseRow("a body on 204", "HTTP/1.1 204 No\r\nContent-Length: 2\r\n\r\nhi", .bytesAfterResponse),
@@ -212,6 +226,9 @@ private let limitRows = [
     ResponseRow("1,000 fields", ok + fields(1_000) + "\r\n", closes: true, is: 200, ""),
     ResponseRow("1,001 fields", ok + fields(1_001) + "\r\n", .tooManyFields(limit: 1_000)),
     ResponseRow("1,001 fields with trailers", chunked + "0\r\n" + fields(1_000), .tooManyFields(limit: 1_000)),
+    ResponseRow(
+        "a header of 256 KiB in folded lines", folded(256 * 1024), closes: true, is: 200, ""),
+    ResponseRow("a folded header of 256 KiB and a byte", folded(256 * 1024 + 1), .headTooLarge(limit: 256 * 1024)),
     ResponseRow("a header of 256 KiB", head(256 * 1024), closes: true, is: 200, ""),
     ResponseRow("a header of 256 KiB and a byte", head(256 * 1024 + 1), .headTooLarge(limit: 256 * 1024)),
     ResponseRow(
@@ -235,6 +252,12 @@ private let limitRows = [
 ]
 
 private func fields(_ count: Int) -> String { String(repeating: "X: a\r\n", count: count) }
+
+/// Returns a response without a body whose header has `count` bytes in lines that continue one field.
+private func folded(_ count: Int) -> String {
+    let start = ok + "X:" + String(repeating: "\r\n a", count: 60_000)
+    return start + String(repeating: "a", count: count - start.utf8.count - 4) + "\r\n\r\n"
+}
 
 /// Returns a response without a body whose header has `count` bytes.
 private func head(_ count: Int) -> String {
@@ -323,6 +346,23 @@ private func head(_ count: Int) -> String {
             return
         }
         #expect(head.isPersistent == isPersistent)
+    }
+
+    @Test(
+        "Lines that continue a field are joined with a space (RFC 9112, section 5.2)",
+        arguments: [
+            ("X: a\r\n b", "a b"), ("X: a \t\r\n \t b \t", "a b"), ("X:\r\n a\r\n\tb\r\n c", "a b c"),
+            ("X: a\r\n \r\n b", "a  b"), ("X: a\r\n  ", "a"), ("X: \u{FC}\r\n \u{FC}", "\u{FC} \u{FC}"),
+        ])
+    func folding(lines: String, value: String) throws {
+        var parser = HTTPResponseParser(requestMethod: "GET")
+        parser.receive(Array("HTTP/1.1 200 OK\r\nA: 1\r\n\(lines)\r\nB: 2\r\n\r\n".utf8))
+        guard case .head(let head) = try parser.next() else {
+            Issue.record("no head")
+            return
+        }
+        #expect(head.fields.map(\.name) == ["A", "X", "B"])
+        #expect(head.fields.map(\.value) == ["1", value, "2"])
     }
 
     @Test("A head keeps its fields in order, and reads them as UTF-8 or else as ISO 8859-1")

@@ -121,6 +121,19 @@ package final class PrivateFolder: Sendable {
         }
     }
 
+    /// Deletes a file of a directory if its name still belongs to the open file with this descriptor, and then the
+    /// directory if it is empty. Everything else in it stays.
+    package static func discard(_ name: String, openAs descriptor: Int32, in path: String) {
+        let file = path + "/" + name
+        var (opened, named) = (stat(), stat())
+        if unsafe fstat(descriptor, &opened) == 0, unsafe lstat(file, &named) == 0, opened.st_dev == named.st_dev,
+            opened.st_ino == named.st_ino
+        {
+            _ = unsafe unlink(file)
+        }
+        _ = unsafe rmdir(path)
+    }
+
     /// Calls `body` while no other process does so in this directory (`flock` on a file in it). Blocks the thread until
     /// the other process has finished or the deadline has passed.
     package func change<Result>(

@@ -40,6 +40,9 @@ public final class URLAuthenticationChallenge: Sendable {
             error: challenge.error, sender: sender)
     }
 
+    /// Returns the challenge itself, which can't be changed.
+    public func copy() -> Any { self }
+
     /// Creates a challenge that doesn't have a sender yet.
     init(
         protectionSpace: URLProtectionSpace, proposedCredential: URLCredential? = nil, previousFailureCount: Int = 0,
@@ -52,4 +55,19 @@ public final class URLAuthenticationChallenge: Sendable {
         error = nil
         sender = nil
     }
+}
+
+extension URLAuthenticationChallenge: Hashable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// Whether the two are the same challenge.
+    public static func == (left: URLAuthenticationChallenge, right: URLAuthenticationChallenge) -> Bool {
+        left === right
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    /// The protection space and the number of earlier failures.
+    public var description: String { "\(protectionSpace), failures: \(previousFailureCount)" }
+
+    /// The same text as ``description``.
+    public var debugDescription: String { description }
 }

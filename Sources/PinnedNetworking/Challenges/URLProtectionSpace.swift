@@ -128,7 +128,13 @@ extension URLProtectionSpace: Hashable {
     }
 }
 
-extension URLProtectionSpace: CustomStringConvertible {
+extension URLProtectionSpace: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The same text as ``description``.
+    public var debugDescription: String { description }
+
+    /// Returns the space itself, which can't be changed.
+    public func copy() -> Any { self }
+
     /// Everything that identifies the space. An unknown method is shown as the default one.
     public var description: String {
         let method =

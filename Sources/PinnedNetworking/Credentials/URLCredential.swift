@@ -112,6 +112,9 @@ extension URLCredential: CustomStringConvertible, CustomDebugStringConvertible, 
     /// The same text as ``description``.
     public var debugDescription: String { description }
 
+    /// Returns the credential itself, which can't be changed.
+    public func copy() -> Any { self }
+
     /// A mirror without children, so that `dump` can't print a password.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -98,6 +98,13 @@ public final class URLCredentialStorage: Sendable {
     }
 }
 
+extension URLCredentialStorage: Hashable {
+    /// Whether the two are the same storage.
+    public static func == (left: URLCredentialStorage, right: URLCredentialStorage) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
 extension URLCredentialStorage: CustomStringConvertible, CustomReflectable {
     /// The name of the type. Hosts and users are left out, so that they don't get into logs.
     public var description: String { "URLCredentialStorage" }

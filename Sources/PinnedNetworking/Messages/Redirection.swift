@@ -36,7 +36,7 @@ enum Redirection {
         if !staysWithin {
             // Otherwise the first server would decide who else receives the body.
             guard next.content == nil else { throw .bodyToOtherOrigin(HTTPExcerpt(origin.description)) }
-            next.removeFields { field in credentialNames.contains { field.isNamed($0) } }
+            next.removeFields { field in boundNames.contains { field.isNamed($0) } }
         }
         next.url = next.url.flatMap { url in
             var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -51,7 +51,8 @@ enum Redirection {
         return next
     }
 
-    private static let credentialNames = ["Authorization", "Cookie", "Proxy-Authorization"]
+    /// Fields that are for one server.
+    private static let boundNames = ["Authorization", "Cookie", "Host", "Proxy-Authorization"]
 
     /// Returns whether a field describes a body (RFC 9110, section 15.4, on changing the method).
     private static func describesContent(_ field: HTTPField) -> Bool {

@@ -4,9 +4,7 @@ import HTTPMessages
 
 /// A request for a URL.
 ///
-/// A request is checked when it is sent. If it can't be sent unchanged, the task fails with a `URLError` that says what
-/// to change. There is no `cachePolicy` and no `httpShouldHandleCookies`, because this client keeps neither a cache nor
-/// cookies.
+/// A request is checked when it is sent. If it can't be sent, the task fails with a `URLError` that says what to change.
 public struct URLRequest: Sendable, Hashable {
     /// The URL to request, over `https` or `http`, or over FTP (`ftp`, `ftps`, `ftpes`).
     public var url: URL?
@@ -16,6 +14,26 @@ public struct URLRequest: Sendable, Hashable {
     private var method = "GET"
     private(set) var fields: [HTTPField] = []
     private(set) var ownTimeoutInterval: TimeInterval?
+    var unused = UnusedSettings()
+
+    /// A choice between a cache and the server. There is no cache here.
+    public enum CachePolicy: UInt, Sendable {
+        /// Follow the configuration, and otherwise load from the server.
+        case useProtocolCachePolicy = 0
+        /// Load from the server.
+        case reloadIgnoringLocalCacheData = 1
+        /// Load from the server.
+        case returnCacheDataElseLoad = 2
+        /// Fail with `URLError.resourceUnavailable`, because nothing is cached.
+        case returnCacheDataDontLoad = 3
+        /// Load from the server.
+        case reloadIgnoringLocalAndRemoteCacheData = 4
+        /// Load from the server.
+        case reloadRevalidatingCacheData = 5
+
+        /// Load from the server.
+        public static var reloadIgnoringCacheData: CachePolicy { .reloadIgnoringLocalCacheData }
+    }
 
     /// Creates a GET request for a URL.
     public init(url: URL) {
@@ -27,6 +45,24 @@ public struct URLRequest: Sendable, Hashable {
         self.url = url
         ownTimeoutInterval = timeoutInterval
     }
+
+    /// Creates a GET request for a URL with a cache policy. See ``cachePolicy``.
+    public init(url: URL, cachePolicy: CachePolicy) {
+        self.url = url
+        self.cachePolicy = cachePolicy
+    }
+
+    /// Creates a GET request for a URL with a cache policy and a time limit in seconds. See ``cachePolicy`` and
+    /// ``timeoutInterval``.
+    public init(url: URL, cachePolicy: CachePolicy, timeoutInterval: TimeInterval) {
+        self.url = url
+        self.cachePolicy = cachePolicy
+        ownTimeoutInterval = timeoutInterval
+    }
+
+    /// The choice between a cache and the server. The default, ``CachePolicy/useProtocolCachePolicy``, means that of
+    /// ``URLSessionConfiguration/requestCachePolicy``.
+    public var cachePolicy = CachePolicy.useProtocolCachePolicy
 
     /// The HTTP method. Any method is allowed, and nil sets `GET`.
     ///
@@ -66,7 +102,8 @@ public struct URLRequest: Sendable, Hashable {
     /// All header fields of the request, or nil if there are none.
     ///
     /// The client itself writes `Host`, `Connection`, `Content-Length` and the other fields that follow from the
-    /// request and the connection. A request that contains one of them is refused when it is sent.
+    /// request and the connection. If the request contains one of them, it is ignored and its name is logged. A `Host`
+    /// other than the URL's is an error, because it would reach another virtual host under the pins of this one.
     public var allHTTPHeaderFields: [String: String]? {
         get { fields.isEmpty ? nil : Dictionary(fields.map { ($0.name, $0.value) }) { $1 } }
         set {
@@ -116,11 +153,14 @@ public struct URLRequest: Sendable, Hashable {
     }
 }
 
-extension URLRequest: CustomStringConvertible, CustomReflectable {
+extension URLRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The method, scheme, host and path. The user, query, header fields and body may be secret and are left out.
     public var description: String {
         visibleText("\(method) \(url?.withoutSecrets ?? "no URL")")
     }
+
+    /// The same text as ``description``.
+    public var debugDescription: String { description }
 
     /// A mirror without children, so that `dump` prints no more than ``description``.
     public var customMirror: Mirror { Mirror(self, children: [:]) }

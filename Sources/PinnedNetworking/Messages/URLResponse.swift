@@ -4,7 +4,9 @@ import HTTPMessages
 /// A server's response without its body.
 // @unchecked because a class with a subclass can't be checked. It is safe since every stored property, here and in the
 // subclass, is a `let` of a Sendable type.
-public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
+public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     /// The URL that was requested.
     public let url: URL?
 
@@ -37,8 +39,36 @@ public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomRe
     /// The scheme, host and path of the URL. The user, query and header fields may be secret and are left out.
     public var description: String { visibleText(url?.withoutSecrets ?? "no URL") }
 
+    /// The same text as ``description``.
+    public var debugDescription: String { description }
+
     /// A mirror without children, so that `dump` prints no more than ``description``.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
+
+    /// Returns the response itself, which can't be changed.
+    public func copy() -> Any { self }
+
+    /// Everything by which responses are compared.
+    struct Contents: Hashable {
+        var url: URL?
+        var mimeType: String?
+        var contentLength: Int64
+        var textEncodingName: String?
+        /// `nil` for a response without a status.
+        var statusCode: Int?
+        var fields: [HTTPField] = []
+    }
+
+    var contents: Contents {
+        Contents(url: url, mimeType: mimeType, contentLength: expectedContentLength, textEncodingName: textEncodingName)
+    }
+}
+
+extension URLResponse: Hashable {
+    /// Compares the URL and what the server sent: type, length and encoding, and for HTTP the status and all fields.
+    public static func == (left: URLResponse, right: URLResponse) -> Bool { left.contents == right.contents }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(contents) }
 }
 
 /// An HTTP response: its status code and header fields.
@@ -60,8 +90,11 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
-    /// All header fields, as a dictionary from `String` to `String`. A name is spelled as in its first occurrence.
-    /// Values of repeated fields are joined by a comma and a space (RFC 9110, section 5.3).
+    /// All header fields, as a dictionary from `String` to `String`.
+    ///
+    /// Names are spelled as in FoundationNetworking, whatever the server's spelling is: `Content-Type`, `Etag`,
+    /// `WWW-Authenticate`. Names that begin with `X-` are spelled as in their first occurrence. Values of repeated
+    /// fields are joined by a comma and a space (RFC 9110, section 5.3). ``value(forHTTPHeaderField:)`` ignores case.
     public var allHeaderFields: [AnyHashable: Any] {
         var names: [String: String] = [:]
         var values: [AnyHashable: String] = [:]
@@ -70,8 +103,9 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
             if let name = names[key] {
                 values[name, default: ""] += ", " + field.value
             } else {
-                names[key] = field.name
-                values[field.name] = field.value
+                let name = field.canonicalName
+                names[key] = name
+                values[name] = field.value
             }
         }
         return values
@@ -90,7 +124,8 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
 
     /// The value of Content-Length, or -1 (`NSURLResponseUnknownLength`).
     public override var expectedContentLength: Int64 {
-        fields.value(named: "Content-Length").flatMap { Int64($0) } ?? -1
+        // Repeated values agree: HTTPBodyFraming rejects others.
+        fields.value(named: "Content-Length")?.split(separator: ",").first.flatMap { Int64($0) } ?? -1
     }
 
     /// The `charset` of Content-Type in lower case, or nil.
@@ -107,6 +142,12 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
 
     private var contentType: HTTPParameters? {
         fields.value(named: "Content-Type").map { HTTPParameters($0) }
+    }
+
+    override var contents: Contents {
+        var contents = super.contents
+        (contents.statusCode, contents.fields) = (statusCode, fields)
+        return contents
     }
 
     /// The status code, scheme, host and path. The user, query and header fields may be secret and are left out.

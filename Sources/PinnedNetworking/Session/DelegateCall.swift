@@ -4,7 +4,7 @@ import CertificateTrust
 /// A delegate method, independent of its variant (completion handler or async).
 enum DelegateMethod: Sendable {
     case sessionChallenge, taskChallenge, redirection, newBodyStream, response
-    case sentBody, metrics, end, data, wroteData, resumption, file
+    case sentBody, metrics, end, data, download, wroteData, resumption, file
 }
 
 /// A call of a delegate's method by a session.

@@ -1,4 +1,5 @@
 import Basics
+import HTTPMessages
 import TLSTransport
 
 /// An HTTP or SOCKS proxy.
@@ -7,7 +8,7 @@ import TLSTransport
 /// proxy always connects to the host, and also resolves its name. Servers behind either kind are evaluated as if there
 /// were no proxy.
 ///
-/// Proxies are only configured here, never through the environment.
+/// A session uses the environment's proxies only if the program passes it ``fromEnvironment(_:)``.
 public struct ProxyConfiguration: Sendable, Hashable {
     /// The proxy's hostname or address. Over TLS, the proxy's certificate must be valid for it.
     public let host: ServerName
@@ -32,6 +33,8 @@ public struct ProxyConfiguration: Sendable, Hashable {
     }
 
     let kind: Kind
+    /// The schemes of the URLs that the proxy is for. `nil` means all.
+    var schemes: Set<HTTPScheme>?
     private(set) var credential: URLCredential?
 
     /// Creates an HTTP proxy with a cleartext connection.
@@ -57,7 +60,7 @@ public struct ProxyConfiguration: Sendable, Hashable {
         self.init(host: host, port: port, kind: .socks(.socks4a))
     }
 
-    private init(host: ServerName, port: UInt16, usesTLS: Bool = false, kind: Kind = .http) {
+    init(host: ServerName, port: UInt16, usesTLS: Bool = false, kind: Kind = .http) {
         self.host = host
         self.port = port
         self.usesTLS = usesTLS
@@ -78,8 +81,8 @@ public struct ProxyConfiguration: Sendable, Hashable {
     }
 
     /// Whether requests to a host use this proxy. Only valid if ``domainError`` is `nil`.
-    func reaches(_ host: ServerName) -> Bool {
-        !excludedDomains.contains { host.isWithin($0) }
+    func reaches(_ host: ServerName, _ scheme: HTTPScheme) -> Bool {
+        (schemes?.contains(scheme) ?? true) && !excludedDomains.contains { host.isWithin($0) }
             && (matchDomains.isEmpty || matchDomains.contains { host.isWithin($0) })
     }
 

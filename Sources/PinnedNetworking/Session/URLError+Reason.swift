@@ -35,7 +35,8 @@ extension URLError.Code {
     fileprivate init(_ reason: any Error) {
         switch reason {
         case let reason as RequestTargetError: self.init(reason)
-        case is HTTPRequestError, is ProxyDomainError: self = .badURL
+        case is HTTPRequestError, is ProxyDomainError, is ProxyDictionaryError, is ProxyVariableError, is DataURLError:
+            self = .badURL
         case let reason as FTPError: self.init(reason)
         case let reason as WorkLimit.End: self.init(reason)
         case let reason as TransportError: self.init(reason)
@@ -50,6 +51,7 @@ extension URLError.Code {
         case let reason as AuthenticationError: self.init(reason)
         case let reason as RequestBodyError: self = reason.code
         case let reason as DownloadError: self = reason.code
+        case is NothingCachedError: self = .resourceUnavailable
         case is TrustStoreError: self = .secureConnectionFailed
         case is CancelledChallenge, is CancellationError, is InvalidSessionError: self = .cancelled
         default: self = .unknown

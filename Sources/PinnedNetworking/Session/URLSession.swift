@@ -1,6 +1,7 @@
 import Basics
 import CertificateTrust
 public import Foundation
+import HTTPMessages
 import Synchronization
 import TLSTransport
 
@@ -32,6 +33,24 @@ public final class URLSession: Sendable {
         case cancel
         /// Continue.
         case allow
+        /// Continue as a download, whose task is passed to
+        /// ``URLSessionDataDelegate/urlSession(_:dataTask:didBecome:)``. Its body goes to a file, and its further calls
+        /// to the methods of ``URLSessionDownloadDelegate``. It has no resume data.
+        case becomeDownload
+        /// Unavailable: there are no stream tasks.
+        @available(*, unavailable, message: "there are no stream tasks: read the body with URLSession.bytes(for:)")
+        case becomeStream
+    }
+
+    /// The answer of a delegate to a request that is about to start after a delay. Only background sessions of Apple's
+    /// systems delay requests.
+    public enum DelayedRequestDisposition: Int, Sendable {
+        /// Send the original request.
+        case continueLoading
+        /// Send another request.
+        case useNewRequest
+        /// Cancel the task.
+        case cancel
     }
 
     /// The delegate for all tasks. It is retained until the session is invalidated or deallocated.
@@ -46,7 +65,7 @@ public final class URLSession: Sendable {
 
     let settings: SessionSettings
     /// The reason why the session's proxies prevent every request, if any.
-    let proxyError: ProxyDomainError?
+    let proxyError: (any Error)?
     let pool: ConnectionPool
     let logins = AuthenticationCache()
     /// The credentials for this session alone.
@@ -54,6 +73,8 @@ public final class URLSession: Sendable {
     private let currentTrust: Locked<SessionTrust>
     private let label = Locked<String?>(nil)
     private let taskCount = Atomic(0)
+    /// The names of the header fields that requests had and that were logged as ignored, in lower case.
+    private let ignoredNames = Locked<Set<String>>([])
     let registry = Locked(SessionTasks())
     let sessionDelegate: Locked<(any URLSessionDelegate)?>
 
@@ -68,7 +89,7 @@ public final class URLSession: Sendable {
         configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
     ) {
         settings = configuration.snapshot
-        proxyError = settings.proxies.lazy.compactMap(\.domainError).first
+        proxyError = settings.proxyDictionary?.error ?? settings.proxies.lazy.compactMap(\.domainError).first
         pool = ConnectionPool(limit: settings.connectionsPerHost)
         currentTrust = Locked(settings.trust)
         sessionDelegate = Locked(delegate)
@@ -289,7 +310,9 @@ public final class URLSession: Sendable {
             var failure: URLError?
             do {
                 let (transfer, response) = try await begin(task)
-                try await deliver(response, of: transfer, task)
+                if try await deliver(response, of: transfer, task) == .becomeDownload {
+                    return await deliverFile(of: transfer, response, insteadOf: task)
+                }
                 task.complete(with: nil)
             } catch {
                 failure = fail(task, error)
@@ -298,18 +321,38 @@ public final class URLSession: Sendable {
         }
     }
 
-    private func deliver(_ response: URLResponse, of transfer: any TaskTransfer, _ task: URLSessionTask) async throws {
-        guard let task = task as? URLSessionDataTask else { return }
-        let asDataDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionDataDelegate)? = {
-            $0 as? any URLSessionDataDelegate
-        }
-        let disposition = try await ask(about: task, asDataDelegate) { delegate in
+    static let asDataDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionDataDelegate)? = {
+        $0 as? any URLSessionDataDelegate
+    }
+
+    /// Passes a response and its body to the delegates. Returns the answer to the response.
+    private func deliver(
+        _ response: URLResponse, of transfer: any TaskTransfer, _ task: URLSessionTask
+    ) async throws -> ResponseDisposition {
+        guard let task = task as? URLSessionDataTask else { return .cancel }
+        let disposition = try await ask(about: task, Self.asDataDelegate) { delegate in
             try await self.disposition(of: task, response, by: delegate)
         }
-        guard disposition ?? .allow == .allow else { throw WorkLimit.End.cancelled }
+        switch disposition ?? .allow {
+        case .becomeDownload: return .becomeDownload
+        case .allow: break
+        default: throw WorkLimit.End.cancelled
+        }
         while let part = try await nextPart(of: transfer, task) {
             let data = Data(part)
-            await tell(.data, about: task, asDataDelegate) { $0.urlSession(self, dataTask: task, didReceive: data) }
+            await tell(.data, about: task, Self.asDataDelegate) { delegate in
+                delegate.urlSession(self, dataTask: task, didReceive: data)
+            }
+        }
+        return .allow
+    }
+
+    /// Logs the header fields of a request that are left out because the client writes them itself, each name once for
+    /// the session.
+    func logIgnoredFields(of request: URLRequest) {
+        for field in request.fields where HTTPRequestHead.ignores(field) {
+            guard ignoredNames.withLock({ $0.insert(HTTPField.foldedName(field.name)).inserted }) else { continue }
+            NSLog("%@", "PinnedNetworking ignores the header field \(field.name): the client writes it itself")
         }
     }
 
@@ -320,6 +363,13 @@ public final class URLSession: Sendable {
         task.complete(with: error)
         return error
     }
+}
+
+extension URLSession: Hashable {
+    /// Whether the two are the same session.
+    public static func == (left: URLSession, right: URLSession) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension URLSession: CustomReflectable {

@@ -106,6 +106,13 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.resourceTimeout] = newValue }
     }
 
+    /// The cache policy of requests without their own. There is no cache, so only
+    /// ``URLRequest/CachePolicy/returnCacheDataDontLoad`` has an effect.
+    public var requestCachePolicy: URLRequest.CachePolicy {
+        get { self[\.cachePolicy] }
+        set { self[\.cachePolicy] = newValue }
+    }
+
     /// The maximum number of simultaneous connections to one host. The default is 6. Further requests wait.
     public var httpMaximumConnectionsPerHost: Int {
         get { self[\.connectionsPerHost] }
@@ -129,7 +136,10 @@ public final class URLSessionConfiguration: Sendable {
     /// If an entry of a proxy's domains isn't valid, every request fails with an error that names it.
     public var proxyConfigurations: [ProxyConfiguration] {
         get { self[\.proxies] }
-        set { self[\.proxies] = newValue }
+        set {
+            self[\.proxies] = newValue
+            self[\.proxyDictionary] = nil
+        }
     }
 
     /// The address to connect to in place of a URL's host, for tests. The name that is verified and sent is still the
@@ -141,7 +151,7 @@ public final class URLSessionConfiguration: Sendable {
 
     var snapshot: SessionSettings { settings.withLock { $0 } }
 
-    private subscript<Value: Sendable>(setting: any WritableKeyPath<SessionSettings, Value> & Sendable) -> Value {
+    subscript<Value: Sendable>(setting: any WritableKeyPath<SessionSettings, Value> & Sendable) -> Value {
         get { settings.withLock { $0[keyPath: setting] } }
         set { settings.withLock { $0[keyPath: setting] = newValue } }
     }
@@ -168,7 +178,14 @@ struct SessionSettings: Sendable {
     var connectionsPerHost = 6
     var additionalFields: [HTTPField]?
     var proxies: [ProxyConfiguration] = []
+    /// The dictionary that the proxies are from, if any.
+    var proxyDictionary: ProxyDictionary?
     var route: Route?
+    var cachePolicy = URLRequest.CachePolicy.useProtocolCachePolicy
+    var unused = UnusedSettings()
+    var isDiscretionary = false
+    var usesExtendedIdleMode = false
+    var waitsForConnectivity = false
 }
 
 /// The settings for evaluating servers. A session's settings can be replaced. A request uses those that are current.
@@ -190,7 +207,23 @@ struct DigestedEvidence: Sendable {
     }
 }
 
-extension URLSessionConfiguration: CustomReflectable {
+extension URLSessionConfiguration: Hashable {
+    /// Whether the two are the same object, which is how Apple's are compared.
+    public static func == (left: URLSessionConfiguration, right: URLSessionConfiguration) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    /// Returns a new ``URLSessionConfiguration`` with the same settings.
+    public func copy() -> Any { URLSessionConfiguration(settings: snapshot) }
+}
+
+extension URLSessionConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The name of the type. Header fields and proxies may have secrets and are left out.
+    public var description: String { "URLSessionConfiguration" }
+
+    /// The same text as ``description``.
+    public var debugDescription: String { description }
+
     /// An empty mirror, because `dump` must not print the contents of header fields and proxies.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -60,6 +60,14 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64)
 
+    /// Never called: requests aren't delayed.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void)
+
+    /// Never called: a request that can't connect fails at once.
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
+
     /// Reports the metrics of a task, before its end is reported and before an `async` method returns.
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
 
@@ -80,6 +88,11 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse
     ) async -> URLSession.ResponseDisposition
+
+    /// Receives the download task that continues a data task after the answer
+    /// ``URLSession/ResponseDisposition/becomeDownload``. The data task receives no further calls.
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask)
 
     /// Receives the next part of the body. The part after it isn't read before the method returns.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
@@ -202,6 +215,17 @@ extension URLSessionTaskDelegate {
         DelegateCall.reachedDefault(of: .sentBody, on: self)
     }
 
+    /// Continues with the request by default.
+    public func urlSession(
+        _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+    ) {
+        completionHandler(.continueLoading, nil)
+    }
+
+    /// Does nothing by default.
+    public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {}
+
     /// Lets the next delegate receive the call by default.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
@@ -242,6 +266,13 @@ extension URLSessionDataDelegate {
         } catch {
             return .cancel
         }
+    }
+
+    /// Lets the next delegate receive the call by default.
+    public func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask
+    ) {
+        DelegateCall.reachedDefault(of: .download, on: self)
     }
 
     /// Lets the next delegate receive the call by default.

@@ -2,6 +2,10 @@ import Basics
 import CertificateTrust
 import Foundation
 
+/// The size of a body that isn't known.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let NSURLSessionTransferSizeUnknown: Int64 = -1
+
 /// A request of a session. Delegate methods receive the task that they are called for.
 ///
 /// A task created by ``URLSession/dataTask(with:)-(URLRequest)`` and similar methods starts with ``resume()``. The
@@ -246,8 +250,30 @@ extension URLSessionTask.Status {
     }
 }
 
+extension URLSessionTask: Hashable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// Whether the two are the same task.
+    public static func == (left: URLSessionTask, right: URLSessionTask) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    /// The kind and number of the task, and its request without the parts that may be secret.
+    public var description: String {
+        "<\(type(of: self))>: {\(taskIdentifier)} \(originalRequest.map { "\($0)" } ?? "no request")"
+    }
+
+    /// The same text as ``description``.
+    public var debugDescription: String { description }
+
+    /// Returns the task itself, as Apple's does.
+    public func copy() -> Any { self }
+}
+
 /// A task whose body is returned in memory or passed in parts to a ``URLSessionDataDelegate``.
 public class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 
 /// A task that sends a body.
 public final class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
+
+/// A task for a TCP connection. It can't be created, since every connection here belongs to a request that pins apply
+/// to. The type exists so that delegates which name it compile.
+public final class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {}

@@ -83,6 +83,32 @@ public final class URLSessionTaskTransactionMetrics: Sendable {
     public var trustEvaluationDuration: TimeInterval? { record.trustDuration }
 }
 
+extension URLSessionTaskMetrics: Hashable {
+    /// Whether the two are the same object.
+    public static func == (left: URLSessionTaskMetrics, right: URLSessionTaskMetrics) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension URLSessionTaskTransactionMetrics: Hashable {
+    /// Whether the two are the same object.
+    public static func == (
+        left: URLSessionTaskTransactionMetrics, right: URLSessionTaskTransactionMetrics
+    ) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension URLSessionTaskMetrics: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The duration and the counts. Requests may have secrets and are left out.
+    public var description: String {
+        "(\(taskInterval.duration) s, \(transactionMetrics.count) requests, \(redirectCount) redirects)"
+    }
+
+    /// The same text as ``description``.
+    public var debugDescription: String { description }
+}
+
 extension URLSessionTaskMetrics: CustomReflectable {
     /// A mirror of the counts alone, because requests contain data that must not be logged.
     public var customMirror: Mirror {

@@ -2,6 +2,9 @@ import Basics
 import CertificateTrust
 
 /// The file of a download, with mode 0600, in its own temporary directory with mode 0700.
+///
+/// With the last reference, the file is deleted, and the directory if nothing else is in it. Programs move the file to
+/// another name in the directory, as Alamofire does by default, and such files stay.
 final class DownloadFile: Sendable {
     /// The name of the directory, by which it can be found again.
     let name: String
@@ -60,8 +63,10 @@ final class DownloadFile: Sendable {
     }
 
     deinit {
+        if !state.withLock({ $0.isKept }) {
+            PrivateFolder.discard(Self.content, openAs: handle.fileDescriptor, in: Self.folder(name))
+        }
         try? handle.close()
-        if !state.withLock({ $0.isKept }) { try? FileManager.default.removeItem(atPath: Self.folder(name)) }
     }
 
     /// The location of the file.

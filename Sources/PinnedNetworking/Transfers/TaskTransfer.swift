@@ -1,6 +1,7 @@
+import HTTPMessages
 import TLSTransport
 
-/// The transfer of one task, from its request to the last byte of its response, over HTTP or FTP.
+/// The transfer of one task, from its request to the last byte of its response, over HTTP or FTP, or from a `data` URL.
 @TransportActor
 protocol TaskTransfer: AnyObject, Sendable {
     nonisolated var session: URLSession { get }
@@ -16,14 +17,25 @@ extension URLSession {
     /// Creates the transfer that a task's URL and the proxies require. Throws if an entry of a proxy's domains isn't
     /// valid, because the request could take an unintended route.
     func makeTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
+        if let url = task.originalRequest?.url, let contents = try DataURL(url) {
+            return DataURLTransfer(contents, at: url, task, of: self)
+        }
+        var cachePolicy = task.originalRequest?.cachePolicy ?? .useProtocolCachePolicy
+        if cachePolicy == .useProtocolCachePolicy { cachePolicy = settings.cachePolicy }
+        guard cachePolicy != .returnCacheDataDontLoad else { throw NothingCachedError() }
         if let proxyError { throw proxyError }
         guard let request = task.originalRequest, let target = try FTPTarget(request) else {
             return try Transfer(task, of: self)
         }
-        switch settings.proxies.first(where: { $0.reaches(target.name) }) {
+        switch settings.proxies.first(where: { $0.reaches(target.name, .ftp) }) {
         case nil: return try FTPTransfer(target, task, of: self)
         case let proxy? where proxy.isHTTP && target.security == .none: return try Transfer(task, of: self)
         case _?: throw FTPError.noProxy
         }
     }
+}
+
+/// The error for a request that may only be answered from a cache.
+struct NothingCachedError: Error, CustomStringConvertible {
+    var description: String { "nothing is cached, because there is no cache: use another cachePolicy" }
 }

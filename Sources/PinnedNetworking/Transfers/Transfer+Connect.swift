@@ -6,7 +6,9 @@ import TLSTransport
 
 extension Transfer {
     /// The proxy for the target's host, or `nil`.
-    var proxy: ProxyConfiguration? { session.settings.proxies.first { $0.reaches(target.origin.name) } }
+    var proxy: ProxyConfiguration? {
+        session.settings.proxies.first { $0.reaches(target.origin.name, target.origin.scheme) }
+    }
 
     var poolKey: ConnectionPool.Key {
         ConnectionPool.Key(origin: target.origin, proxy: proxy)

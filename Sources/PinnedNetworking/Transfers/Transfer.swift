@@ -41,6 +41,7 @@ final class Transfer: TaskTransfer {
         self.task = task
         let request = task.status.withLock { $0.currentRequest }.adding(session.settings.additionalFields)
         current = TransferRequest(request, to: try RequestTarget(request, isProxied: true))
+        session.logIgnoredFields(of: request)
     }
 
     deinit {
@@ -161,6 +162,7 @@ final class Transfer: TaskTransfer {
         let isOtherOrigin = try followed.follow(next)
         try await discardResponse()
         current = followed
+        session.logIgnoredFields(of: next)
         if isOtherOrigin { logins.origin = nil }
         task.status.withLock {
             $0.redirectCount += 1

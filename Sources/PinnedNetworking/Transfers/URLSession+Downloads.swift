@@ -139,6 +139,36 @@ extension URLSession {
         }
     }
 
+    /// Continues a data task whose response has arrived as a download, and reports its end.
+    func deliverFile(of transfer: any TaskTransfer, _ response: URLResponse, insteadOf dataTask: URLSessionTask) async {
+        guard let dataTask = dataTask as? URLSessionDataTask, let request = dataTask.originalRequest else { return }
+        let task = makeTask(URLSessionDownloadTask.self, request, delegate: dataTask.delegate)
+        let past = dataTask.status.withLock { $0 }
+        task.status.withLock { status in
+            (status.currentRequest, status.response) = (past.currentRequest, response)
+            (status.transactions, status.redirectCount) = (past.transactions, past.redirectCount)
+        }
+        await tell(.download, about: dataTask, Self.asDataDelegate) { delegate in
+            delegate.urlSession(self, dataTask: dataTask, didBecome: task)
+        }
+        dataTask.complete(with: nil)
+        forget(dataTask)
+        var failure: URLError?
+        do {
+            if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
+            let file = try DownloadFile()
+            try await write(transfer, to: file, task, response, isTakenOver: true)
+            await tell(.file, about: task, Self.asDownloadDelegate) { delegate in
+                delegate.urlSession(self, downloadTask: task, didFinishDownloadingTo: file.url)
+            }
+            task.complete(with: nil)
+        } catch {
+            failure = fail(task, error)
+        }
+        task.end(with: nil)
+        await tellEnd(of: task, failure)
+    }
+
     private static let asDownloadDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionDownloadDelegate)? = {
         $0 as? any URLSessionDownloadDelegate
     }
@@ -195,11 +225,14 @@ extension URLSession {
         }
     }
 
+    /// `isTakenOver` is true for the transfer of another task, which counts the bytes for that task.
     private func write(
-        _ transfer: any TaskTransfer, to file: DownloadFile, _ task: URLSessionDownloadTask, _ response: URLResponse
+        _ transfer: any TaskTransfer, to file: DownloadFile, _ task: URLSessionDownloadTask, _ response: URLResponse,
+        isTakenOver: Bool = false
     ) async throws {
         let total = response.expectedContentLength < 0 ? -1 : response.expectedContentLength + file.count
         while let part = try await nextPart(of: transfer, task) {
+            if isTakenOver { task.noteReceived(part.count) }
             try file.append(part)
             let written = file.count
             await tell(.wroteData, about: task, Self.asDownloadDelegate) { delegate in

@@ -93,8 +93,8 @@ final class WorkLimit: Sendable {
         }
     }
 
-    /// Runs `work` on the event loop within the limits. Throws an ``End`` if a limit ended it, otherwise the error of
-    /// `work`.
+    /// Runs `work` on the event loop within the limits. Throws an ``End`` if a limit ended it, even if `work` had a
+    /// result without waiting for anything, otherwise the error of `work`.
     func run<Value: Sendable>(
         _ work: @escaping @TransportActor @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -107,11 +107,9 @@ final class WorkLimit: Sendable {
         if !hasTimer { watch() }
         defer { state.withLock { $0.cancelWork = nil } }
         return try await withTaskCancellationHandler {
-            do {
-                return try await task.value
-            } catch {
-                throw state.withLock({ $0.end }) ?? error
-            }
+            let result = await task.result
+            if let end = state.withLock({ $0.end }) { throw end }
+            return try result.get()
         } onCancel: {
             end(.cancelled)
         }

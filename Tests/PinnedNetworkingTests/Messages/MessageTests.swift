@@ -31,11 +31,42 @@ import Testing
         #expect(response.value(forHTTPHeaderField: "Content-Type") == " Application/JSON ; x=y")
         #expect(
             response.allHeaderFields as? [String: String] == [
-                "content-type": " Application/JSON ; x=y", "Content-Length": "12",
+                "Content-Type": " Application/JSON ; x=y", "Content-Length": "12",
             ])
         let bare = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
         #expect(bare.mimeType == nil)
         #expect(bare.expectedContentLength == -1)
+    }
+
+    @Test(
+        "The names of all header fields are spelled as in FoundationNetworking of Swift 6.3",
+        arguments: [
+            ("etag", "Etag"), ("ETag", "Etag"), ("content-type", "Content-Type"), ("CONTENT-MD5", "Content-Md5"),
+            ("www-authenticate", "WWW-Authenticate"), ("WWW-AUTHENTICATE", "WWW-Authenticate"), ("p3p", "P3P"),
+            ("x-foo-bar", "x-foo-bar"), ("X-Up", "X-Up"), ("a_b-c'd", "A_B-C'd"), ("set-cookie", "Set-Cookie"),
+        ])
+    func fieldNames(given: String, expected: String) throws {
+        let url = try #require(URL(string: "https://a.test/"))
+        let response = try #require(
+            HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [given: "1"]))
+        #expect(response.allHeaderFields as? [String: String] == [expected: "1"])
+        #expect(response.value(forHTTPHeaderField: given.uppercased()) == "1")
+    }
+
+    @Test("Responses are equal if the URL and everything that the server sent are")
+    func equalResponses() throws {
+        let url = try #require(URL(string: "https://a.test/"))
+        func response(_ status: Int, _ value: String) -> HTTPURLResponse? {
+            HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: ["X": value])
+        }
+        #expect(response(200, "1") == response(200, "1"))
+        #expect(response(200, "1")?.hashValue == response(200, "1")?.hashValue)
+        #expect(response(200, "1") != response(404, "1"))
+        #expect(response(200, "1") != response(200, "2"))
+        let plain = URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
+        let bare: URLResponse? = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+        #expect(plain != bare)
+        #expect(plain.copy() as? URLResponse === plain)
     }
 
     @Test("A URLResponse created by a program returns the values it was given")

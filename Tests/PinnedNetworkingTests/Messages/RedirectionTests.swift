@@ -126,7 +126,9 @@ private let locationRows: [LocationRow] = [
 ]
 private let longURL = "https://a.test/" + String(repeating: "a", count: 16_383)
 
-private let secrets = ["Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTHORIZATION": "Basic d", "X-Own": "e"]
+private let secrets = [
+    "Authorization": "Bearer a", "cookie": "b=c", "PROXY-AUTHORIZATION": "Basic d", "X-Own": "e", "Host": "a.test",
+]
 
 @Suite struct RedirectionTests {
     @Test("A Location leads to one URL, or the redirect is rejected", arguments: referenceRows + locationRows)

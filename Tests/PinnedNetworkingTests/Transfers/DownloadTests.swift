@@ -72,6 +72,40 @@ struct DownloadTests {
         }
     }
 
+    @Test("A session removes only the file that it downloaded, not what the program puts beside it or in its place")
+    func siblings() async throws {
+        try await LoopbackServer(chain: site.chain, Self.script()).run { server in
+            let session = try site.session(server)
+            var folders: [URL] = []
+            for isReplaced in [false, true] {
+                let moved = Collected<URL>()
+                session.downloadTask(with: try url("/whole")) { file, _, _ in
+                    guard let file else { return }
+                    let sibling = file.deletingLastPathComponent().appending(path: "sibling")
+                    try? FileManager.default.moveItem(at: file, to: sibling)
+                    if isReplaced { try? Data("mine".utf8).write(to: file) }
+                    moved.append(sibling)
+                }.resume()
+                while moved.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+                folders.append(moved.values[0].deletingLastPathComponent())
+            }
+            defer { for folder in folders { try? FileManager.default.removeItem(at: folder) } }
+            // The removal of this one, which is untouched, follows that of the others.
+            let last = Collected<URL>()
+            session.downloadTask(with: try url("/whole")) { file, _, _ in if let file { last.append(file) } }.resume()
+            while last.values.isEmpty || FileManager.default.fileExists(atPath: last.values[0].path) {
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            #expect(!FileManager.default.fileExists(atPath: last.values[0].deletingLastPathComponent().path))
+            let names = try folders.map { try FileManager.default.contentsOfDirectory(atPath: $0.path).sorted() }
+            #expect(names == [["sibling"], ["download", "sibling"]])
+            for folder in folders {
+                let sibling = try String(contentsOf: folder.appending(path: "sibling"), encoding: .utf8)
+                #expect(sibling == Self.text)
+            }
+        }
+    }
+
     @Test("An interrupted download continues where it ended, but only with the same version of the file")
     func resumes() async throws {
         let rows: [(LoopbackServer.Script, Int)] = [

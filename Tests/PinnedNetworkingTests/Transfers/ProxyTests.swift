@@ -1,5 +1,6 @@
 import Basics
 import CertificateTrust
+import HTTPMessages
 import TestPKI
 import Testing
 
@@ -89,14 +90,14 @@ struct ProxyTests {
     func domains(entry: String, host: String, isWithin: Bool) throws {
         var proxy = ProxyConfiguration(httpCONNECTProxy: try ServerName("proxy.test"), port: 3128)
         let host = try ServerName(host)
-        #expect(proxy.reaches(host))
+        #expect(proxy.reaches(host, .https))
         proxy.matchDomains = [entry]
         #expect(proxy.domainError == nil || entry == "2.1")
-        #expect(proxy.reaches(host) == isWithin)
+        #expect(proxy.reaches(host, .https) == isWithin)
         (proxy.matchDomains, proxy.excludedDomains) = ([], [entry])
-        #expect(proxy.reaches(host) != isWithin)
+        #expect(proxy.reaches(host, .https) != isWithin)
         proxy.matchDomains = [host.description]
-        #expect(proxy.reaches(host) != isWithin)
+        #expect(proxy.reaches(host, .https) != isWithin)
     }
 
     @Test(

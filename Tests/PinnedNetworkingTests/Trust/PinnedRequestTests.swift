@@ -239,6 +239,38 @@ struct PinnedRequestTests {
         }
     }
 
+    @Test("Fields that the client writes itself are ignored, and a Host of another server is an error (HM16)")
+    func reservedFields() async throws {
+        let site = try TestSite.pinned()
+        try await LoopbackServer(chain: site.chain, .respond(.init(body: "ok"))).run { server in
+            let session = try site.session(server)
+            var request = URLRequest(url: try #require(URL(string: "https://pinned.test/")))
+            request.httpMethod = "POST"
+            request.httpBody = Data("hello".utf8)
+            for (name, value) in [
+                ("Content-Length", "99"), ("Connection", "close, X"), ("Transfer-Encoding", "chunked"),
+                ("Expect", "100-continue"), ("Upgrade", "h2c"), ("Host", "PINNED.test:443"),
+            ] {
+                request.setValue(value, forHTTPHeaderField: name)
+            }
+            let (body, _) = try await session.data(for: request)
+            #expect(String(decoding: body, as: UTF8.self) == "ok")
+            let sent = try #require(server.records.first?.requests.first)
+            #expect(sent.values(of: "Host") == ["pinned.test"])
+            #expect(sent.values(of: "Content-Length") == ["5"])
+            #expect(sent.values(of: "Content-Type") == ["application/x-www-form-urlencoded"])
+            for name in ["Connection", "Transfer-Encoding", "Expect", "Upgrade"] {
+                #expect(sent.values(of: name) == [], "\(name)")
+            }
+            request.setValue("other.test", forHTTPHeaderField: "Host")
+            let failing = request
+            let error = await #expect(throws: URLError.self) { try await session.data(for: failing) }
+            #expect(error?.code == .badURL)
+            #expect(error?.localizedDescription.contains("other.test") == true)
+            #expect(server.records.flatMap(\.requests).count == 1)
+        }
+    }
+
     @Test("HEAD has fields and no body, and a redirect that the delegate stops is the response")
     func headAndRedirect() async throws {
         let site = try TestSite.pinned()

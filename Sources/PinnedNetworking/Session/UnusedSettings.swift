@@ -1,0 +1,122 @@
+/// Settings of requests and configurations that Apple's systems use and nothing here does. They are stored, so that
+/// code which sets them compiles and reads back what it set.
+struct UnusedSettings: Sendable, Hashable {
+    var networkServiceType = URLRequest.NetworkServiceType.default
+    var allowsCellularAccess = true
+    var allowsExpensiveNetworkAccess = true
+    var allowsConstrainedNetworkAccess = true
+    var usesPipelining = false
+}
+
+extension URLRequest {
+    /// The purpose of a request's traffic.
+    public enum NetworkServiceType: UInt, Sendable {
+        /// Ordinary traffic.
+        case `default` = 0
+        /// Voice over IP, by an older interface.
+        case voip = 1
+        case video = 2
+        /// Traffic that the user doesn't wait for.
+        case background = 3
+        case voice = 4
+        case responsiveData = 6
+        case avStreaming = 8
+        case responsiveAV = 9
+        case callSignaling = 11
+    }
+
+    /// The purpose of the traffic. It is stored but has no effect.
+    public var networkServiceType: NetworkServiceType {
+        get { unused.networkServiceType }
+        set { unused.networkServiceType = newValue }
+    }
+
+    /// Whether a cellular connection may be used. It is stored but has no effect: the system routes connections.
+    public var allowsCellularAccess: Bool {
+        get { unused.allowsCellularAccess }
+        set { unused.allowsCellularAccess = newValue }
+    }
+
+    /// Whether an expensive connection may be used. It is stored but has no effect.
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { unused.allowsExpensiveNetworkAccess }
+        set { unused.allowsExpensiveNetworkAccess = newValue }
+    }
+
+    /// Whether a connection in low-data mode may be used. It is stored but has no effect.
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { unused.allowsConstrainedNetworkAccess }
+        set { unused.allowsConstrainedNetworkAccess = newValue }
+    }
+
+    /// Whether requests may be pipelined. It is stored but has no effect: each connection has one request at a time.
+    public var httpShouldUsePipelining: Bool {
+        get { unused.usesPipelining }
+        set { unused.usesPipelining = newValue }
+    }
+}
+
+extension URLSessionConfiguration {
+    /// The purpose of the traffic. It is stored but has no effect.
+    public var networkServiceType: URLRequest.NetworkServiceType {
+        get { self[\.unused.networkServiceType] }
+        set { self[\.unused.networkServiceType] = newValue }
+    }
+
+    /// Whether a cellular connection may be used. It is stored but has no effect: the system routes connections.
+    public var allowsCellularAccess: Bool {
+        get { self[\.unused.allowsCellularAccess] }
+        set { self[\.unused.allowsCellularAccess] = newValue }
+    }
+
+    /// Whether an expensive connection may be used. It is stored but has no effect.
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { self[\.unused.allowsExpensiveNetworkAccess] }
+        set { self[\.unused.allowsExpensiveNetworkAccess] = newValue }
+    }
+
+    /// Whether a connection in low-data mode may be used. It is stored but has no effect.
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { self[\.unused.allowsConstrainedNetworkAccess] }
+        set { self[\.unused.allowsConstrainedNetworkAccess] = newValue }
+    }
+
+    /// Whether requests may be pipelined. It is stored but has no effect: each connection has one request at a time.
+    public var httpShouldUsePipelining: Bool {
+        get { self[\.unused.usesPipelining] }
+        set { self[\.unused.usesPipelining] = newValue }
+    }
+
+    /// Whether the system may delay transfers. It is stored but has no effect, since there are no background sessions.
+    public var isDiscretionary: Bool {
+        get { self[\.isDiscretionary] }
+        set { self[\.isDiscretionary] = newValue }
+    }
+
+    /// Whether connections stay open when the program moves to the background. It is stored but has no effect.
+    public var shouldUseExtendedBackgroundIdleMode: Bool {
+        get { self[\.usesExtendedIdleMode] }
+        set { self[\.usesExtendedIdleMode] = newValue }
+    }
+
+    /// Whether requests wait for a network. It is stored but has no effect: a request that can't connect fails at once.
+    public var waitsForConnectivity: Bool {
+        get { self[\.waitsForConnectivity] }
+        set { self[\.waitsForConnectivity] = newValue }
+    }
+
+    /// The identifier of a background session. Always `nil`, since there are none.
+    public var identifier: String? { nil }
+
+    /// The container of a background session. Always `nil`, since there are none.
+    public var sharedContainerIdentifier: String? { nil }
+
+    /// Unavailable: no process outlives the program to run its transfers.
+    @available(
+        *, unavailable,
+        message: "there are no background sessions: use a download task, and resume it with its resume data"
+    )
+    public static func background(withIdentifier identifier: String) -> URLSessionConfiguration {
+        URLSessionConfiguration.default
+    }
+}

@@ -1,0 +1,163 @@
+import TestPKI
+import Testing
+
+@testable import PinnedNetworking
+
+/// What code that was written for URLSession relies on beside requests: equality, copies, settings without effect.
+@Suite(.timeLimit(.minutes(2)))
+struct PortedCodeTests {
+    private let site: TestSite
+    private let url: URL
+    init() throws {
+        site = try TestSite.shared.get()
+        url = try #require(URL(string: "https://pinned.test/a?secret"))
+    }
+
+    @Test("Tasks, sessions, configurations and storages are equal only to themselves, and can be keys")
+    func identity() throws {
+        let session = URLSession(configuration: .ephemeral)
+        let (one, other) = (session.dataTask(with: url), session.dataTask(with: url))
+        #expect(Set([one, other, one]).count == 2)
+        #expect(one.copy() as? URLSessionTask == one)
+        #expect(one != other)
+        #expect(session != URLSession.shared && session == session)
+        let configuration = URLSessionConfiguration.default
+        #expect(configuration != URLSessionConfiguration.default)
+        #expect(URLCredentialStorage.shared != URLCredentialStorage())
+        #expect("\(one)" == "<URLSessionDataTask>: {1} GET https://pinned.test/a")
+        #expect(one.debugDescription == "\(one)")
+        #expect("\(configuration)" == "URLSessionConfiguration")
+    }
+
+    @Test("A copied configuration has the same settings, and changes separately")
+    func copy() throws {
+        let configuration = URLSessionConfiguration.default
+        configuration.timeoutIntervalForRequest = 7
+        configuration.httpAdditionalHeaders = ["X": "1"]
+        configuration.networkServiceType = .video
+        let copy = try #require(configuration.copy() as? URLSessionConfiguration)
+        #expect(copy.timeoutIntervalForRequest == 7)
+        #expect(copy.httpAdditionalHeaders as? [String: String] == ["X": "1"])
+        #expect(copy.networkServiceType == .video)
+        copy.timeoutIntervalForRequest = 8
+        #expect(configuration.timeoutIntervalForRequest == 7)
+    }
+
+    @Test("Settings without effect keep their values and have Apple's defaults")
+    func unused() throws {
+        let configuration = URLSessionConfiguration.default
+        #expect(configuration.allowsCellularAccess && configuration.allowsExpensiveNetworkAccess)
+        #expect(configuration.allowsConstrainedNetworkAccess)
+        #expect(!configuration.waitsForConnectivity && !configuration.isDiscretionary)
+        #expect(!configuration.httpShouldUsePipelining && !configuration.shouldUseExtendedBackgroundIdleMode)
+        #expect(configuration.identifier == nil && configuration.sharedContainerIdentifier == nil)
+        configuration.waitsForConnectivity = true
+        configuration.isDiscretionary = true
+        configuration.shouldUseExtendedBackgroundIdleMode = true
+        configuration.httpShouldUsePipelining = true
+        configuration.allowsCellularAccess = false
+        let session = URLSession(configuration: configuration)
+        #expect(session.configuration.waitsForConnectivity && session.configuration.isDiscretionary)
+        #expect(session.configuration.shouldUseExtendedBackgroundIdleMode)
+        #expect(session.configuration.httpShouldUsePipelining && !session.configuration.allowsCellularAccess)
+        var request = URLRequest(url: url)
+        let plain = request
+        request.networkServiceType = .background
+        request.allowsCellularAccess = false
+        #expect(request != plain)
+        #expect(request.networkServiceType == .background && plain.networkServiceType == .default)
+        #expect(NSURLSessionTransferSizeUnknown == -1)
+    }
+
+    @Test("Only the policy that forbids loading has an effect, from the request or else from the configuration")
+    func cachePolicies() async throws {
+        #expect(URLRequest(url: url, cachePolicy: .useProtocolCachePolicy) == URLRequest(url: url))
+        let request = URLRequest(url: url, cachePolicy: .reloadIgnoringCacheData, timeoutInterval: 9)
+        #expect(request.timeoutInterval == 9 && request.cachePolicy.rawValue == 1)
+        let rows: [(URLRequest.CachePolicy, URLRequest.CachePolicy, Bool)] = [
+            (.useProtocolCachePolicy, .useProtocolCachePolicy, true),
+            (.returnCacheDataElseLoad, .useProtocolCachePolicy, true),
+            (.reloadRevalidatingCacheData, .returnCacheDataDontLoad, true),
+            (.reloadIgnoringLocalAndRemoteCacheData, .returnCacheDataDontLoad, true),
+            (.returnCacheDataDontLoad, .useProtocolCachePolicy, false),
+            (.useProtocolCachePolicy, .returnCacheDataDontLoad, false),
+        ]
+        for (own, ofConfiguration, isSent) in rows {
+            try await LoopbackServer(chain: site.chain, .respond(.init(body: "ok"))).run { server in
+                let session = try site.session(server) { $0.requestCachePolicy = ofConfiguration }
+                let result: Result<(Data, URLResponse), any Error>
+                do {
+                    result = .success(try await session.data(for: URLRequest(url: url, cachePolicy: own)))
+                } catch {
+                    result = .failure(error)
+                }
+                switch result {
+                case .success: #expect(isSent, "\(own)")
+                case .failure(let error): #expect(!isSent && (error as? URLError)?.code == .resourceUnavailable)
+                }
+                #expect(server.records.isEmpty == !isSent)
+            }
+        }
+    }
+
+    /// Answers responses with `becomeDownload`.
+    private final class Turning: URLSessionDataDelegate, URLSessionDownloadDelegate {
+        let events = Collected<String>()
+        let downloads = Collected<URLSessionDownloadTask>()
+        private let cancels: Bool
+
+        init(cancels: Bool) { self.cancels = cancels }
+
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse
+        ) async -> URLSession.ResponseDisposition { .becomeDownload }
+
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask
+        ) {
+            downloads.append(downloadTask)
+            events.append("became \(downloadTask.taskIdentifier)")
+            if cancels { downloadTask.cancel() }
+        }
+
+        func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+            events.append("data")
+        }
+
+        func urlSession(
+            _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+        ) {
+            events.append("file \((try? String(contentsOf: location, encoding: .utf8)) ?? "missing")")
+        }
+
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            events.append("end of \(task.taskIdentifier) \((error as? URLError)?.code.rawValue ?? 0)")
+        }
+    }
+
+    @Test("A data task becomes a download, which can be cancelled, and receives no further calls")
+    func becomesDownload() async throws {
+        for cancels in [false, true] {
+            let delegate = Turning(cancels: cancels)
+            try await LoopbackServer(chain: site.chain, .respond(.init(body: "hello"))).run { server in
+                let session = try site.session(server, delegate: delegate)
+                let task = session.dataTask(with: url)
+                task.resume()
+                while !delegate.events.values.contains(where: { $0.hasPrefix("end") }) {
+                    try await Task.sleep(for: .milliseconds(2))
+                }
+                let download = try #require(delegate.downloads.values.first)
+                #expect(
+                    delegate.events.values
+                        == (cancels ? ["became 2", "end of 2 -999"] : ["became 2", "file hello", "end of 2 0"]))
+                #expect(task.state == .completed && download.state == .completed)
+                if !cancels {
+                    #expect(download.countOfBytesReceived == 5)
+                    #expect((download.response as? HTTPURLResponse)?.statusCode == 200)
+                    #expect(download.progress.fractionCompleted == 1)
+                }
+                #expect(await session.allTasks.isEmpty)
+            }
+        }
+    }
+}
