@@ -5,11 +5,18 @@ import HTTPMessages
 /// A request for a URL.
 ///
 /// A request is checked when it is sent. If it can't be sent unchanged, the task fails with a `URLError` that says what
-/// to change. There is no `cachePolicy` and no `httpShouldHandleCookies`, because this client keeps neither a cache nor
-/// cookies.
+/// to change. There is no `cachePolicy`, because this client keeps no cache.
 public struct URLRequest: Sendable, Hashable {
     /// The URL to request, over `https` or `http`, or over FTP (`ftp`, `ftps`, `ftpes`).
     public var url: URL?
+    /// Whether the request carries the cookies of the session's storage, and its responses set some. The default is
+    /// true. It has no effect unless ``URLSessionConfiguration/httpCookieStorage`` is set.
+    public var httpShouldHandleCookies = true
+    /// The URL of the document that the request is made for, or nil if it isn't made for one.
+    ///
+    /// If the document is of another site, the request carries only cookies with `SameSite=None`, and the accept policy
+    /// ``HTTPCookie/AcceptPolicy/onlyFromMainDocumentDomain`` accepts none from its responses.
+    public var mainDocumentURL: URL?
     /// The body to send, from any source.
     var content: RequestBody?
 
