@@ -168,8 +168,10 @@ extension HTTPCookie {
         guard domain.last != UInt8(ascii: "."), let name = try? ServerName(String(decoding: domain, as: UTF8.self)),
             host.matches(domain: name)
         else { return nil }
-        guard suffixes.isKnown else { return (host, true) }
-        if name == host { return (host, host.isIPAddress || suffixes.contains(host)) }
-        return suffixes.contains(name) ? nil : (name, false)
+        // An address has no subdomains, and those of a public suffix belong to others.
+        guard suffixes.isKnown, name != host || !(host.isIPAddress || suffixes.contains(host)) else {
+            return (host, true)
+        }
+        return (name, false)
     }
 }

@@ -112,6 +112,8 @@ import Testing
             ("a.test", "a.test"), ("b.a.test", "a.test"), ("c.b.a.test", "a.test"), ("x.co.uk", "x.co.uk"),
             ("y.x.co.uk", "x.co.uk"), ("co.uk", "co.uk"), ("test", "test"), ("a.hosted.test", "a.hosted.test"),
             ("b.a.hosted.test", "a.hosted.test"), ("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("b.a.x.ck", "a.x.ck"),
+            ("deep.sub.test", "deep.sub.test"), ("a.deep.sub.test", "a.deep.sub.test"),
+            ("a.sub.test", "sub.test"),
         ])
     func sites(name: String, site: String) throws {
         let suffixes = CookieScene().suffixes

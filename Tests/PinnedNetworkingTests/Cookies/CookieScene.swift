@@ -12,7 +12,9 @@ struct CookieScene {
     var jar = CookieJar()
     var now = Self.start
     var suffixes = PublicSuffixes(
-        list: Array("com\norg\ntest\nuk\nco.uk\n*.ck\n!www.ck\n// ===BEGIN PRIVATE DOMAINS===\nhosted.test\n".utf8))
+        list: Array(
+            "com\norg\ntest\nuk\nco.uk\n*.ck\n!www.ck\n// ===BEGIN PRIVATE DOMAINS===\nhosted.test\ndeep.sub.test\n"
+                .utf8))
 
     /// Processes `Set-Cookie` fields of a response, and returns whether all of them changed the jar.
     @discardableResult
