@@ -5,7 +5,7 @@ import HTTPMessages
 /// A cookie: a value that a server sets and that later requests to it carry (RFC 6265bis).
 ///
 /// Cookies are stored in an ``HTTPCookieStorage``, which a session uses only if its configuration names it. See
-/// <doc:Cookies>.
+/// <doc:UseCookies>.
 public final class HTTPCookie: Sendable {
     /// The rules for accepting cookies.
     public enum AcceptPolicy: UInt, Sendable {

@@ -5,7 +5,7 @@ import CertificateTrust
 /// (``URLSessionConfiguration/httpCookieStorage``), which is none by default.
 ///
 /// ``shared`` and storages without a directory are in memory only. A storage with a directory keeps the cookies that
-/// have an expiry time in a file that only this user can read. See <doc:Cookies>.
+/// have an expiry time in a file that only this user can read. See <doc:UseCookies>.
 ///
 /// A storage has at most 3000 cookies, and 50 of each domain.
 public final class HTTPCookieStorage: Sendable {

@@ -93,7 +93,7 @@ public final class URLSessionConfiguration: Sendable {
     /// The storage of the session's cookies. `nil`, the default, means that the session has no cookies.
     ///
     /// Apple's sessions use ``HTTPCookieStorage/shared`` by default. Set it to get the same behavior. See
-    /// <doc:Cookies>.
+    /// <doc:UseCookies>.
     public var httpCookieStorage: HTTPCookieStorage? {
         get { self[\.cookieStorage] }
         set { self[\.cookieStorage] = newValue }
