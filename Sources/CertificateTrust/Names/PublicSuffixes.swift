@@ -13,16 +13,26 @@ public struct PublicSuffixes: Sendable {
 
     private final class Source: Sendable {
         let section: @Sendable (ServerName) -> Section?
-        init(_ section: @escaping @Sendable (ServerName) -> Section?) { self.section = section }
+        let isKnown: @Sendable () -> Bool
+
+        init(
+            isKnown: @escaping @Sendable () -> Bool = { true }, section: @escaping @Sendable (ServerName) -> Section?
+        ) {
+            self.isKnown = isKnown
+            self.section = section
+        }
     }
 
     private let source: Source
 
     /// The system's list (Debian's package `publicsuffix`), read on first use. If it is missing, only single labels are
     /// suffixes.
-    public static let system = PublicSuffixes(source: Source { SystemSuffixList.shared.list.section(of: $0) })
+    public static let system = PublicSuffixes { SystemSuffixList.shared }
 
-    private init(source: Source) { self.source = source }
+    /// Creates suffixes from a list that is installed on the system, or isn't.
+    package init(_ list: @escaping @Sendable () -> SystemSuffixList) {
+        source = Source(isKnown: { list().date != nil }, section: { list().list.section(of: $0) })
+    }
 
     /// Parses a list in the format of publicsuffix.org: UTF-8, one rule per line, and `//` comments, some of which
     /// begin and end the sections. Rules outside the private section count as suffixes of registries.
@@ -40,6 +50,9 @@ public struct PublicSuffixes: Sendable {
     /// Whether the names below this one belong to different parties. An address is never a suffix. A single label
     /// always is.
     public func contains(_ name: ServerName) -> Bool { section(of: name) != nil }
+
+    /// Whether there is a list. Without one, only single labels are known to be suffixes.
+    package var isKnown: Bool { source.isKnown() }
 
     /// Returns the section that has the name as a suffix, with registries taking precedence. Returns `nil` if the name
     /// isn't a suffix.

@@ -20,7 +20,7 @@ package struct SystemSuffixList: Sendable {
         }
     }
 
-    init(contentsOfFile path: String) {
+    package init(contentsOfFile path: String) {
         do throws(InputFileError) {
             var file = try InputFile(path: path)
             let modified = file.modified

@@ -6,7 +6,7 @@ import Basics
 /// The file has a title line, then one line of eleven fields for each credential. A field is its length in bytes and
 /// its value, as in `5:value,`, or `-,` for none. The format isn't JSON, because a JSON parser would turn all passwords
 /// into strings that can't be overwritten. Here a password stays in ``SecretBytes`` until it is requested.
-struct SavedCredentials: Equatable, Sendable {
+struct SavedCredentials: PrivateFileContents {
     struct Credential: Equatable, Sendable {
         let password: SecretBytes
         let isSynchronizable: Bool
@@ -33,7 +33,7 @@ struct SavedCredentials: Equatable, Sendable {
 
     var spaces: [URLProtectionSpace: Space] = [:]
 
-    /// The largest file, in bytes.
+    static let name = "credentials"
     static let sizeLimit = 1 << 20
 
     private static let title = Array("PinnedNetworking credentials 1\n".utf8)
@@ -48,14 +48,14 @@ extension SavedCredentials {
     init(_ file: SecretBytes) throws(CredentialStorageError.Reason) {
         spaces = try file.withBytes { bytes throws(CredentialStorageError.Reason) in
             guard bytes.starts(with: Self.title) else { throw .otherVersion }
-            var reader = Reader(rest: bytes[Self.title.count...])
+            var reader = PrivateFileReader(rest: bytes[Self.title.count...])
             var saved = SavedCredentials()
             while !reader.rest.isEmpty { try saved.read(&reader) }
             return saved.spaces
         }
     }
 
-    private mutating func read(_ reader: inout Reader) throws(CredentialStorageError.Reason) {
+    private mutating func read(_ reader: inout PrivateFileReader) throws(CredentialStorageError.Reason) {
         reader.line += 1
         let host = try reader.text()
         let port = try reader.text()
@@ -105,55 +105,6 @@ extension SavedCredentials {
             }
         }
     }
-
-    private struct Reader {
-        var rest: ArraySlice<UInt8>
-        var line = 1
-
-        var malformed: CredentialStorageError.Reason { .malformed(line: line) }
-
-        mutating func field() throws(CredentialStorageError.Reason) -> ArraySlice<UInt8>? {
-            if rest.starts(with: "-,".utf8) {
-                rest = rest.dropFirst(2)
-                return nil
-            }
-            // No field in a file within the size limit needs more than seven digits.
-            let digits = rest.prefix(8).prefix { $0 != UInt8(ascii: ":") }
-            let text = String(decoding: digits, as: UTF8.self)
-            guard let count = Int(text), count >= 0, String(count) == text else { throw malformed }
-            let value = rest.dropFirst(digits.count + 1).prefix(count)
-            let end = rest.dropFirst(digits.count + 1 + count)
-            guard rest.dropFirst(digits.count).first == UInt8(ascii: ":"), value.count == count,
-                end.first == UInt8(ascii: ",")
-            else { throw malformed }
-            rest = end.dropFirst()
-            return value
-        }
-
-        mutating func optionalText() throws(CredentialStorageError.Reason) -> String? {
-            guard let bytes = try field() else { return nil }
-            guard let text = String(validating: bytes, as: UTF8.self) else { throw malformed }
-            return text
-        }
-
-        mutating func text() throws(CredentialStorageError.Reason) -> String {
-            guard let text = try optionalText() else { throw malformed }
-            return text
-        }
-
-        mutating func flag() throws(CredentialStorageError.Reason) -> Bool {
-            switch try text() {
-            case "0": return false
-            case "1": return true
-            default: throw malformed
-            }
-        }
-
-        mutating func endLine() throws(CredentialStorageError.Reason) {
-            guard rest.first == UInt8(ascii: "\n") else { throw malformed }
-            rest = rest.dropFirst()
-        }
-    }
 }
 
 // MARK: Writing
@@ -168,21 +119,17 @@ extension SavedCredentials {
         bytes += Self.title
         for (space, kept) in spaces.sorted(by: { $0.key.description < $1.key.description }) {
             for (user, credential) in kept.users.sorted(by: { $0.key < $1.key }) {
-                Self.write(space.host, to: &bytes)
-                Self.write(String(space.port), to: &bytes)
-                Self.write(space.protocol, to: &bytes)
-                Self.write(space.realm, to: &bytes)
-                Self.write(space.authenticationMethod, to: &bytes)
-                Self.write(space.isProxy() ? "1" : "0", to: &bytes)
-                Self.write(space.proxyType, to: &bytes)
-                Self.write(user, to: &bytes)
-                credential.password.withBytes { password in
-                    bytes += "\(password.count):".utf8
-                    bytes += password
-                    bytes += ",".utf8
-                }
-                Self.write(credential.isSynchronizable ? "1" : "0", to: &bytes)
-                Self.write(kept.defaultUser == user ? "1" : "0", to: &bytes)
+                bytes.appendField(space.host)
+                bytes.appendField(String(space.port))
+                bytes.appendField(space.protocol)
+                bytes.appendField(space.realm)
+                bytes.appendField(space.authenticationMethod)
+                bytes.appendField(space.isProxy() ? "1" : "0")
+                bytes.appendField(space.proxyType)
+                bytes.appendField(user)
+                credential.password.withBytes { bytes.appendField($0) }
+                bytes.appendField(credential.isSynchronizable ? "1" : "0")
+                bytes.appendField(kept.defaultUser == user ? "1" : "0")
                 bytes += "\n".utf8
             }
         }
@@ -202,15 +149,5 @@ extension SavedCredentials {
                 total + place + entry.key.utf8.count + entry.value.password.withBytes { $0.count } + 256
             }
         }
-    }
-
-    private static func write(_ text: String?, to bytes: inout [UInt8]) {
-        guard let text else {
-            bytes += "-,".utf8
-            return
-        }
-        bytes += "\(text.utf8.count):".utf8
-        bytes += text.utf8
-        bytes += ",".utf8
     }
 }

@@ -8,6 +8,14 @@ import HTTPMessages
 public struct URLRequest: Sendable, Hashable {
     /// The URL to request, over `https` or `http`, or over FTP (`ftp`, `ftps`, `ftpes`).
     public var url: URL?
+    /// Whether the request carries the cookies of the session's storage, and its responses set some. The default is
+    /// true. It has no effect unless ``URLSessionConfiguration/httpCookieStorage`` is set.
+    public var httpShouldHandleCookies = true
+    /// The URL of the document that the request is made for, or nil if it isn't made for one.
+    ///
+    /// If the document is of another site, the request carries only cookies with `SameSite=None`, and the accept policy
+    /// ``HTTPCookie/AcceptPolicy/onlyFromMainDocumentDomain`` accepts none from its responses.
+    public var mainDocumentURL: URL?
     /// The body to send, from any source.
     var content: RequestBody?
 

@@ -149,10 +149,11 @@ public final class URLSession: Sendable {
         await pool.drop()
     }
 
-    /// Drops connections, TLS sessions and the credentials of this session.
+    /// Drops connections, TLS sessions, the credentials of this session, and the cookies of the configuration's storage.
     public func reset() async {
         logins.removeAll()
         credentials.removeAll()
+        await settings.cookieStorage?.removeAll()
         await pool.drop()
     }
 

@@ -88,6 +88,30 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.credentialStorage] = newValue }
     }
 
+    // MARK: Cookies
+
+    /// The storage of the session's cookies. `nil`, the default, means that the session has no cookies.
+    ///
+    /// Apple's sessions use ``HTTPCookieStorage/shared`` by default. Set it to get the same behavior. See
+    /// <doc:UseCookies>.
+    public var httpCookieStorage: HTTPCookieStorage? {
+        get { self[\.cookieStorage] }
+        set { self[\.cookieStorage] = newValue }
+    }
+
+    /// Whether requests carry the cookies of the storage. The default is `true`. Responses set cookies either way.
+    public var httpShouldSetCookies: Bool {
+        get { self[\.sendsCookies] }
+        set { self[\.sendsCookies] = newValue }
+    }
+
+    /// The rule for accepting the cookies of responses. The default is
+    /// ``HTTPCookie/AcceptPolicy/onlyFromMainDocumentDomain``. The storage's own rule must accept them too.
+    public var httpCookieAcceptPolicy: HTTPCookie.AcceptPolicy {
+        get { self[\.cookieAcceptPolicy] }
+        set { self[\.cookieAcceptPolicy] = newValue }
+    }
+
     // MARK: Connections
 
     /// The number of seconds without progress after which a request fails with `URLError.timedOut`. The default is 60.
@@ -173,6 +197,9 @@ struct SessionSettings: Sendable {
     var reportSink: (any PinReportSink)?
     var minimumTLS = tls_protocol_version_t.TLSv12
     var credentialStorage: URLCredentialStorage? = .shared
+    var cookieStorage: HTTPCookieStorage?
+    var sendsCookies = true
+    var cookieAcceptPolicy = HTTPCookie.AcceptPolicy.onlyFromMainDocumentDomain
     var requestTimeout: TimeInterval = 60
     var resourceTimeout: TimeInterval = 7 * 24 * 60 * 60
     var connectionsPerHost = 6

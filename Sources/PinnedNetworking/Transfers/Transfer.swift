@@ -178,7 +178,7 @@ final class Transfer: TaskTransfer {
         let body: TransferRequest.Body
         /// The login of the connection that the request was sent with, if any.
         let login: (any ConnectionLogin)?
-        /// Whether a login message was computed, which can take long.
+        /// Whether a login message was computed or cookies were read, which can take long.
         let hasWaited: Bool
     }
 
@@ -206,7 +206,9 @@ final class Transfer: TaskTransfer {
                 continue
             }
             do {
-                return (try await send(request, body, on: connection.connection), request)
+                let head = try await send(request, body, on: connection.connection)
+                await storeCookies(of: head, from: connection)
+                return (head, request)
             } catch  where state.requestBodyError != nil {
                 throw state.requestBodyError ?? error
             } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
@@ -283,11 +285,13 @@ final class Transfer: TaskTransfer {
         case .noMessage: hasWaited = true
         case .failed: return nil
         }
+        let cookies = await cookieField(on: connection)
+        if let field = cookies.field { credentials.append(field) }
         let form = current.form(of: body, canDefer: login?.defersLongBody == true)
         let head =
             credentials.isEmpty && form != .deferred
             ? plain : try current.head(form, isForwarded: isForwarded, credentials: credentials)
-        return SentRequest(head: head, body: form, login: login, hasWaited: hasWaited)
+        return SentRequest(head: head, body: form, login: login, hasWaited: hasWaited || cookies.hasWaited)
     }
 
     /// Reads the next bytes from the connection.

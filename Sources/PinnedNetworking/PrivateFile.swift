@@ -1,32 +1,48 @@
 import Basics
 import CertificateTrust
 
-/// A file of credentials and its contents when it was last read. Other processes may change the file at any time.
-struct CredentialFile: Sendable {
+/// The contents of a ``PrivateFile``.
+protocol PrivateFileContents: Equatable, Sendable {
+    /// The name of the file, which messages use too, such as `credentials`.
+    static var name: String { get }
+    /// The largest file, in bytes.
+    static var sizeLimit: Int { get }
+
+    /// Creates empty contents.
+    init()
+    /// Parses a file.
+    init(_ file: SecretBytes) throws(CredentialStorageError.Reason)
+    /// Returns the file's bytes.
+    func file() throws(CredentialStorageError.Reason) -> SecretBytes
+}
+
+/// The file of a credential storage.
+typealias CredentialFile = PrivateFile<SavedCredentials>
+
+/// A file of secrets and its contents when it was last read. Other processes may change the file at any time.
+struct PrivateFile<Contents: PrivateFileContents>: Sendable {
     /// The directory of the file, or nil if there is none.
     let folder: String?
     /// The contents of the file, empty while it can't be used.
-    private(set) var saved = SavedCredentials()
+    private(set) var saved = Contents()
     /// The reason why the last attempt to read or write the file failed, if it did.
     private(set) var error: CredentialStorageError?
     private var version: PrivateFolder.Version?
 
-    static let name = "credentials"
-
     /// Creates a reference to the file in a directory. Reads nothing.
     init(in folder: String?) { self.folder = folder }
 
-    private var path: String? { folder.map { $0 + "/" + Self.name } }
+    private var path: String? { folder.map { $0 + "/" + Contents.name } }
 
     /// Reads the file if it has changed. A missing file counts as empty and isn't an error.
     mutating func refresh() {
         guard let folder else { return }
         do throws(PrivateFolderError) {
             let opened = try PrivateFolder(path: folder, creates: false)
-            let now = opened.version(of: Self.name)
+            let now = opened.version(of: Contents.name)
             if now != version || now == nil || error != nil { try read(opened) }
         } catch {
-            saved = SavedCredentials()
+            saved = Contents()
             version = nil
             if case .failed("open", 2) = error.reason, error.path == folder {
                 // ENOENT: no credential has been stored yet.
@@ -40,7 +56,7 @@ struct CredentialFile: Sendable {
     /// Changes the contents of the file. If it can't be written, returns false and sets ``error``. Waits until the
     /// deadline for another process that is changing the file.
     mutating func change(
-        until deadline: ContinuousClock.Instant, _ body: (inout SavedCredentials) -> Void
+        until deadline: ContinuousClock.Instant, _ body: (inout Contents) -> Void
     ) -> Bool {
         guard let folder else {
             note(.homeless)
@@ -59,7 +75,7 @@ struct CredentialFile: Sendable {
                     let file = try changed.file()
                     try file.withBytes { bytes throws(CredentialStorageError.Reason) in
                         do throws(PrivateFolderError) {
-                            try opened.replace(Self.name, with: bytes)
+                            try opened.replace(Contents.name, with: bytes)
                         } catch {
                             throw .folder(error)
                         }
@@ -69,7 +85,7 @@ struct CredentialFile: Sendable {
                     return false
                 }
                 saved = changed
-                version = opened.version(of: Self.name)
+                version = opened.version(of: Contents.name)
                 return true
             }
         } catch {
@@ -80,9 +96,9 @@ struct CredentialFile: Sendable {
 
     private mutating func read(_ opened: PrivateFolder) throws(PrivateFolderError) {
         guard
-            case (var bytes, let version)? = try opened.contents(of: Self.name, limit: SavedCredentials.sizeLimit)
+            case (var bytes, let version)? = try opened.contents(of: Contents.name, limit: Contents.sizeLimit)
         else {
-            saved = SavedCredentials()
+            saved = Contents()
             self.version = nil
             error = nil
             return
@@ -90,21 +106,21 @@ struct CredentialFile: Sendable {
         let file = SecretBytes(taking: &bytes)
         self.version = version
         do throws(CredentialStorageError.Reason) {
-            saved = try SavedCredentials(file)
+            saved = try Contents(file)
             error = nil
         } catch {
-            saved = SavedCredentials()
+            saved = Contents()
             note(error)
         }
     }
 
     private mutating func note(_ reason: CredentialStorageError.Reason) {
         let new = CredentialStorageError(reason: reason, path: path)
-        if new != error { NSLog("%@", "PinnedNetworking cannot store credentials: \(new)") }
+        if new != error { NSLog("%@", "PinnedNetworking cannot store \(Contents.name): \(new)") }
         error = new
     }
 
-    /// Returns the directory for a program's credentials according to the XDG Base Directory Specification. Returns nil
+    /// Returns the directory for a program's files according to the XDG Base Directory Specification. Returns nil
     /// without a home directory, or if the program's name can't be a directory.
     static func standardFolder(environment: [String: String], program: String) -> String? {
         guard !["", ".", ".."].contains(program), !program.contains("/") else { return nil }
