@@ -36,13 +36,20 @@ struct SetCookie: Sendable {
     /// name would be sent as a cookie of another name.
     init?(_ field: [UInt8]) {
         guard HTTPGrammar.isFieldContent(field) else { return nil }
-        let parts = field.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-        guard let pair = parts.first, let (name, value) = Self.pair(pair), let value, !name.isEmpty,
+        var rest = field[...]
+        guard let (name, value) = Self.pair(Self.nextPart(of: &rest)), let value, !name.isEmpty,
             name.count + value.count <= Self.pairLimit
         else { return nil }
         self.name = Array(name)
         self.value = Array(value)
-        for part in parts.dropFirst() { read(part) }
+        while !rest.isEmpty { read(Self.nextPart(of: &rest)) }
+    }
+
+    /// Takes everything up to the next semicolon, and the semicolon.
+    private static func nextPart(of rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let part = rest.prefix { $0 != UInt8(ascii: ";") }
+        rest = rest.dropFirst(part.count + 1)
+        return part
     }
 
     /// Returns the time when the cookie expires, or nil if it lasts for the session. `Max-Age` takes precedence.
