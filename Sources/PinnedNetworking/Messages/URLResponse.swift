@@ -47,6 +47,8 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     public let statusCode: Int
 
     private let fields: [HTTPField]
+    /// Whether the client decodes the body, which has another length than the server announces.
+    private let isDecoded: Bool
 
     /// Creates a response by hand, for use in tests. Never returns nil. `httpVersion` has no effect.
     public convenience init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
@@ -54,13 +56,14 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
         self.init(url: url, statusCode: statusCode, fields: fields)
     }
 
-    init(url: URL, statusCode: Int, fields: [HTTPField]) {
+    init(url: URL, statusCode: Int, fields: [HTTPField], isDecoded: Bool = false) {
         self.statusCode = statusCode
         self.fields = fields
+        self.isDecoded = isDecoded
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
-    /// All header fields, as a dictionary from `String` to `String`. A name is spelled as in its first occurrence.
+    /// All header fields as received, as a dictionary from `String` to `String`. A name is spelled as in its first occurrence.
     /// Values of repeated fields are joined by a comma and a space (RFC 9110, section 5.3).
     public var allHeaderFields: [AnyHashable: Any] {
         var names: [String: String] = [:]
@@ -88,9 +91,10 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
         return type == "" ? nil : type
     }
 
-    /// The value of Content-Length, or -1 (`NSURLResponseUnknownLength`).
+    /// The value of Content-Length, or -1 (`NSURLResponseUnknownLength`). Also -1 for a body that the client decodes,
+    /// since Content-Length is the number of encoded bytes.
     public override var expectedContentLength: Int64 {
-        fields.value(named: "Content-Length").flatMap { Int64($0) } ?? -1
+        isDecoded ? -1 : fields.value(named: "Content-Length").flatMap { Int64($0) } ?? -1
     }
 
     /// The `charset` of Content-Type in lower case, or nil.

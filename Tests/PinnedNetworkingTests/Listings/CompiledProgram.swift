@@ -7,7 +7,7 @@ import Testing
 struct CompiledProgram {
     private let folder: TestFolder
     private static let modules = [
-        "PinnedNetworking", "SystemGSSAPI", "TLSTransport", "HTTPMessages", "CertificatePinning", "CertificateTrust",
+        "PinnedNetworking", "SystemGSSAPI", "SystemZlib", "TLSTransport", "HTTPMessages", "CertificatePinning", "CertificateTrust",
         "OpenSSLBridge", "Basics", "LibC", "PlatformFoundation",
     ]
 
