@@ -112,7 +112,7 @@ extension BodyDecoder {
                 isComplete = false
                 let step = try stream.step(input, limit: BodyDecoder.stepLimit)
                 // zlib always makes progress with input. Without it, this would never end.
-                if !input.isEmpty, step.consumed == 0, step.output.isEmpty, !step.isEnd {
+                if !input.isEmpty, step.consumed == 0, step.output.isEmpty {
                     throw .malformed("no progress")
                 }
                 input = input.dropFirst(step.consumed)
