@@ -65,10 +65,12 @@ let package = Package(
             dependencies: ["Basics", "CertificateTrust", "HTTPMessages", "LibC", "OpenSSLBridge", "CLinux"],
             swiftSettings: modern),
         .target(name: "SystemGSSAPI", dependencies: ["LibC", "CLinux"], swiftSettings: modern),
+        .target(name: "SystemZlib", dependencies: ["LibC", "CLinux"], swiftSettings: modern),
         .target(
             name: "PinnedNetworking",
             dependencies: [
-                "Basics", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "TLSTransport",
+                "Basics", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "SystemZlib",
+                "TLSTransport",
             ],
             swiftSettings: strict),
         .target(
@@ -113,6 +115,7 @@ let package = Package(
             name: "PinnedNetworkingTests",
             dependencies: [
                 "Basics", "PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI",
+                "SystemZlib",
                 "TLSTransport",
                 "TestPKI",
             ],

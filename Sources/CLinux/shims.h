@@ -1,4 +1,4 @@
-// Linux calls that Swift's Glibc module leaves out, and the types of GSSAPI.
+// Linux calls that Swift's Glibc module leaves out, and the types of GSSAPI and zlib.
 #ifndef CLINUX_SHIMS_H
 #define CLINUX_SHIMS_H
 
@@ -8,5 +8,6 @@
 #endif
 
 #include "gssapi.h"
+#include "inflate.h"
 
 #endif

@@ -94,6 +94,7 @@ final class FTPTransfer: TaskTransfer {
             if let bytes = try await read(file) {
                 received += Int64(bytes.count)
                 task.noteReceived(bytes.count)
+                task.noteDecoded(bytes.count)
                 guard received <= size ?? .max else { throw FTPError.truncated("more bytes than the file's size") }
                 return bytes[...]
             }

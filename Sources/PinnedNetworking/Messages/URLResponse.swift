@@ -77,6 +77,8 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     public let statusCode: Int
 
     private let fields: [HTTPField]
+    /// Whether the client decodes the body, which has another length than the server announces.
+    private let isDecoded: Bool
 
     /// Creates a response by hand, for use in tests. Never returns nil. `httpVersion` has no effect.
     public convenience init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
@@ -84,9 +86,10 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
         self.init(url: url, statusCode: statusCode, fields: fields)
     }
 
-    init(url: URL, statusCode: Int, fields: [HTTPField]) {
+    init(url: URL, statusCode: Int, fields: [HTTPField], isDecoded: Bool = false) {
         self.statusCode = statusCode
         self.fields = fields
+        self.isDecoded = isDecoded
         super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
@@ -122,10 +125,12 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
         return type == "" ? nil : type
     }
 
-    /// The value of Content-Length, or -1 (`NSURLResponseUnknownLength`).
+    /// The value of Content-Length, or -1 (`NSURLResponseUnknownLength`). Also -1 for a body that the client decodes,
+    /// since Content-Length is the number of encoded bytes.
     public override var expectedContentLength: Int64 {
+        guard !isDecoded else { return -1 }
         // Repeated values agree: HTTPBodyFraming rejects others.
-        fields.value(named: "Content-Length")?.split(separator: ",").first.flatMap { Int64($0) } ?? -1
+        return fields.value(named: "Content-Length")?.split(separator: ",").first.flatMap { Int64($0) } ?? -1
     }
 
     /// The `charset` of Content-Type in lower case, or nil.

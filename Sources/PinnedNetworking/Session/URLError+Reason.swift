@@ -43,6 +43,7 @@ extension URLError.Code {
         case let reason as ServerTrustRefusal: self.init(reason)
         case let reason as RedirectionError: self = reason.code
         case let reason as HTTPResponseError: self.init(reason)
+        case let reason as ContentCodingError: self = reason.code
         case let reason as ProxyRefusal:
             self = reason.statusCode == 407 ? .userAuthenticationRequired : .cannotConnectToHost
         case let reason as IdentityRefused:

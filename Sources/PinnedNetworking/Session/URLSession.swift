@@ -169,8 +169,8 @@ public final class URLSession: Sendable {
     /// Sends a request, and returns the body, at most 1 GiB, and the response. The response is an ``HTTPURLResponse``,
     /// except for FTP.
     ///
-    /// A response can have any status, including 404 and 500, and also 401 if there was no credential. The body is
-    /// returned as the server sent it, without decompression.
+    /// A response can have any status, including 404 and 500, and also 401 if there was no credential. A body that the
+    /// server compressed with gzip or deflate is decompressed.
     ///
     /// Throws `URLError`. If the pins don't match, its code is `.serverCertificateUntrusted` and its text has the
     /// served keys and the pins. Its ``Foundation/URLError/pinningError`` has the same data as values.

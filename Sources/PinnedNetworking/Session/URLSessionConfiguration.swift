@@ -1,6 +1,7 @@
 import Basics
 import CertificateTrust
 import HTTPMessages
+import SystemZlib
 import TLSTransport
 
 /// The configuration of a session. A session copies it on creation, so later changes don't affect the session.
@@ -173,6 +174,12 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.route] = newValue.map { Route(host: $0.host, port: $0.port) } }
     }
 
+    /// The library that decodes bodies, for tests. `nil` as on a machine without it.
+    var zlib: ZlibLibrary? {
+        get { self[\.zlib] }
+        set { self[\.zlib] = newValue }
+    }
+
     var snapshot: SessionSettings { settings.withLock { $0 } }
 
     subscript<Value: Sendable>(setting: any WritableKeyPath<SessionSettings, Value> & Sendable) -> Value {
@@ -213,6 +220,8 @@ struct SessionSettings: Sendable {
     var isDiscretionary = false
     var usesExtendedIdleMode = false
     var waitsForConnectivity = false
+    /// The library that decodes bodies, or `nil` without one.
+    var zlib = ZlibLibrary.system
 }
 
 /// The settings for evaluating servers. A session's settings can be replaced. A request uses those that are current.

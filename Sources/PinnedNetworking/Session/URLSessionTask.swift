@@ -84,7 +84,9 @@ public class URLSessionTask: @unchecked Sendable {
     public var state: State { status.withLock { $0.state } }
     /// The number of bytes of the request's body that were sent.
     public var countOfBytesSent: Int64 { status.withLock { $0.bytesSent } }
-    /// The number of bytes of the response's body that were received.
+    /// The number of bytes of the response's body that were received, after decoding. It is the number of bytes that
+    /// the program got. ``URLSessionTaskTransactionMetrics/countOfResponseBodyBytesReceived`` counts them before
+    /// decoding.
     public var countOfBytesReceived: Int64 { status.withLock { $0.bytesReceived } }
     /// The size of the request's body in bytes.
     ///
@@ -95,7 +97,8 @@ public class URLSessionTask: @unchecked Sendable {
                 ?? Int64($0.currentRequest.content?.isStream == true ? -1 : $0.currentRequest.httpBody?.count ?? 0)
         }
     }
-    /// The size of the response's body in bytes according to the server, or -1 if it doesn't send it.
+    /// The size of the response's body in bytes according to the server, or -1 if it doesn't send it or if the body has
+    /// to be decoded.
     public var countOfBytesExpectedToReceive: Int64 { response?.expectedContentLength ?? -1 }
     /// A description of the task for the program's own use.
     public var taskDescription: String? {
@@ -216,11 +219,15 @@ public class URLSessionTask: @unchecked Sendable {
         }
     }
 
-    func noteReceived(_ count: Int) {
+    /// Records the number of body bytes that were received, before decoding.
+    func noteReceived(_ count: Int) { note { $0.bodyBytesReceived += Int64(count) } }
+
+    /// Records the number of body bytes for the program, after decoding.
+    func noteDecoded(_ count: Int) {
         status.withLock { status in
             status.bytesReceived += Int64(count)
             if !status.transactions.isEmpty {
-                status.transactions[status.transactions.count - 1].bodyBytesReceived += Int64(count)
+                status.transactions[status.transactions.count - 1].bodyBytesDecoded += Int64(count)
             }
             status.showProgress()
         }

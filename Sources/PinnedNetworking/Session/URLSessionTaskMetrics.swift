@@ -66,8 +66,10 @@ public final class URLSessionTaskTransactionMetrics: Sendable {
     public var countOfRequestHeaderBytesSent: Int64 { record.headerBytesSent }
     /// The number of bytes of the request's body on the wire, including the framing of chunks.
     public var countOfRequestBodyBytesSent: Int64 { record.bodyBytesSent }
-    /// The number of bytes of the response's body.
+    /// The number of bytes of the response's body as received, before decoding.
     public var countOfResponseBodyBytesReceived: Int64 { record.bodyBytesReceived }
+    /// The number of bytes of the response's body after decoding.
+    public var countOfResponseBodyBytesAfterDecoding: Int64 { record.bodyBytesDecoded }
     /// The IP address of the server, or of the proxy if there is one, without the port.
     public var remoteAddress: String? { record.remote.map { String($0.address) } }
     /// The port of ``remoteAddress``.
@@ -140,6 +142,7 @@ struct TransactionRecord: Sendable {
     var headerBytesSent: Int64 = 0
     var bodyBytesSent: Int64 = 0
     var bodyBytesReceived: Int64 = 0
+    var bodyBytesDecoded: Int64 = 0
     var remote: (address: Substring, port: Int)?
     var version: tls_protocol_version_t?
     var cipherSuite: String?

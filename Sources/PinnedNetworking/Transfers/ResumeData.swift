@@ -17,10 +17,11 @@ struct ResumeData: Equatable, Sendable {
     static let sizeLimit = 64 * 1024
 
     /// Creates the data after a response. Returns `nil` if the server sent nothing that identifies the version, or
-    /// doesn't support ranges.
+    /// doesn't support ranges. Also if the body was encoded: ranges count encoded bytes (RFC 9110, section 14.1), and
+    /// the file has decoded ones.
     init?(_ request: URLRequest, _ response: HTTPURLResponse, _ file: DownloadFile) {
         guard request.httpMethod == "GET", request.content == nil, let url = request.url?.absoluteURL.withoutUser,
-            [200, 206].contains(response.statusCode), file.count > 0,
+            [200, 206].contains(response.statusCode), file.count > 0, ContentCoding.applied(to: response).isEmpty,
             response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none",
             let validator = Self.validator(of: response)
         else { return nil }
@@ -74,6 +75,8 @@ struct ResumeData: Equatable, Sendable {
     /// Whether a response contains the rest. False if it contains the whole resource. Throws if it contains neither.
     func continues(with response: HTTPURLResponse) throws(DownloadError) -> Bool {
         guard response.statusCode == 206 else { return false }
+        // The bytes before it aren't encoded.
+        guard ContentCoding.applied(to: response).isEmpty else { throw .otherPart }
         let range = response.value(forHTTPHeaderField: "Content-Range")?.split(separator: " ") ?? []
         guard range.count == 2, range[0].lowercased() == "bytes" else { throw .otherPart }
         let parts = range[1].split(separator: "/", omittingEmptySubsequences: false)

@@ -6,8 +6,8 @@ import TLSTransport
 /// The HTTP transfer of one task, from its request to the last byte of its response. It includes connections, logins
 /// and redirects, and runs on the event loop.
 ///
-/// ``TransferState``, ``TransferRequest``, `HTTPExchange`, ``AuthenticationExchange`` and ``Redirection`` decide. This
-/// class executes what they return.
+/// ``TransferState``, ``TransferRequest``, `HTTPExchange`, ``AuthenticationExchange``, ``Redirection`` and
+/// ``BodyDecoder`` decide. This class executes what they return.
 @TransportActor
 final class Transfer: TaskTransfer {
     /// A connection that counts in the pool until it is returned or closed.
@@ -27,6 +27,8 @@ final class Transfer: TaskTransfer {
     /// The pending delegate calls about the sent body.
     var progressReports: Task<Void, Never>?
     var proofs = BodyProofs()
+    /// The decoder of the final response's body, or `nil` if the body is passed on as received.
+    private var decoder: BodyDecoder?
     var logins = TransferLogins()
     /// The connections that the task's delegates were asked about, when they were opened or before they were reused.
     var askedConnections: [PooledConnection] = []
@@ -40,7 +42,8 @@ final class Transfer: TaskTransfer {
         self.session = session
         self.task = task
         let request = task.status.withLock { $0.currentRequest }.adding(session.settings.additionalFields)
-        current = TransferRequest(request, to: try RequestTarget(request, isProxied: true))
+        current = TransferRequest(
+            request, to: try RequestTarget(request, isProxied: true), decodesBodies: session.settings.zlib != nil)
         session.logIgnoredFields(of: request)
     }
 
@@ -60,8 +63,10 @@ final class Transfer: TaskTransfer {
         do {
             while true {
                 let (head, sent) = try await send()
+                let decoder = session.settings.zlib.flatMap { BodyDecoder(head, $0) }
                 let response = HTTPURLResponse(
-                    url: target.url.withoutUser ?? target.url, statusCode: head.statusCode, fields: head.fields)
+                    url: target.url.withoutUser ?? target.url, statusCode: head.statusCode, fields: head.fields,
+                    isDecoded: decoder != nil)
                 if current.withdrawsExpectation(after: head.statusCode, to: sent.body) {
                     try await discardResponse()
                     continue
@@ -76,6 +81,7 @@ final class Transfer: TaskTransfer {
                     try await follow(next)
                     continue
                 }
+                self.decoder = decoder
                 task.status.withLock { $0.response = response }
                 task.note { $0.response = response }
                 return response
@@ -86,8 +92,41 @@ final class Transfer: TaskTransfer {
         }
     }
 
-    /// Returns the next part of the body, at least one byte, or `nil` at its end.
+    /// Returns the next part of the body, decoded, at least one byte, or `nil` at its end.
     func nextPart() async throws -> ArraySlice<UInt8>? {
+        let part = decoder == nil ? try await receivedPart() : try await decodedPart()
+        if let part { task.noteDecoded(part.count) }
+        return part
+    }
+
+    private func decodedPart() async throws -> ArraySlice<UInt8>? {
+        do {
+            while true {
+                let event = try decoder?.next()
+                // One received part can become thousands of steps. Others have their turn after each.
+                if decoder?.hasWork == true {
+                    await Task.yield()
+                    try Task.checkCancellation()
+                }
+                switch event {
+                case .bytes(let part): return part
+                case .working: continue
+                case .starved, nil:
+                    guard let part = try await receivedPart() else {
+                        try decoder?.end()
+                        return nil
+                    }
+                    try decoder?.receive(part)
+                }
+            }
+        } catch {
+            await fail()
+            throw error
+        }
+    }
+
+    /// Returns the next part of the body as received, at least one byte, or `nil` at its end.
+    private func receivedPart() async throws -> ArraySlice<UInt8>? {
         while true {
             switch state.nextPart() {
             case .bytes(let part):

@@ -15,15 +15,18 @@ struct TransferRequest: Sendable {
     private(set) var request: URLRequest
     private(set) var target: RequestTarget
     private(set) var redirectCount = 0
+    private let decodesBodies: Bool
     private var mayExpectContinue = true
     private var mayDeferBody = true
 
     /// The size in bytes from which a body waits for the server's approval (RFC 9110, section 10.1.1).
     static let expectationSize = 1024 * 1024
 
-    init(_ request: URLRequest, to target: RequestTarget) {
+    /// Creates a request. `decodesBodies` says whether the client can decode content codings.
+    init(_ request: URLRequest, to target: RequestTarget, decodesBodies: Bool) {
         self.request = request
         self.target = target
+        self.decodesBodies = decodesBodies
     }
 
     /// Returns the form for sending a body, which is `nil` without one. A long body can be deferred during a login.
@@ -47,7 +50,8 @@ struct TransferRequest: Sendable {
             }
         return try HTTPRequestHead(
             method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
-            origin: target.origin, body: framing, expectsContinue: expectsContinue, fields: request.fields,
+            origin: target.origin, body: framing, expectsContinue: expectsContinue,
+            fields: ContentCoding.fields(of: request, decodesBodies: decodesBodies),
             credentials: credentials)
     }
 

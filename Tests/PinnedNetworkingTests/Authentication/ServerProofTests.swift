@@ -30,11 +30,15 @@ struct ServerProofTests {
 
     /// The field that answers a request's credential.
     private static func proof(_ name: String, to credential: String, _ row: Row, body: String) throws -> String {
+        try proof(name, to: credential, row, bytes: Array(body.utf8))
+    }
+
+    private static func proof(_ name: String, to credential: String, _ row: Row, bytes: [UInt8]) throws -> String {
         let given = try #require(HTTPChallenge.parse([credential]).first).parameters
         let hash = try #require(DigestAlgorithm("SHA-256"))
         let secret = try #require(hash.hex("u", "r", row.password))
         let uri = try #require(given["uri"])
-        let message = try row.quality == "auth" ? [uri] : [uri, #require(hash.hex(body))]
+        let message = try row.quality == "auth" ? [uri] : [uri, #require(hash.hex(bytes))]
         let digest = try #require(hash.hex((([""] + message).joined(separator: ":")).utf8))
         let (count, clientNonce) = (try #require(given["nc"]), try #require(given["cnonce"]))
         let proof = try #require(hash.hex(secret, "n", count, clientNonce, row.quality, digest))
@@ -84,6 +88,25 @@ struct ServerProofTests {
         try await LoopbackServer(chain: site.chain, .answer { Self.answer($0, row, isProxy: false) }).run { server in
             try await expect(
                 session(site, server), "https://pinned.test/", from: "pinned.test", isValid: row.isValid)
+        }
+    }
+
+    @Test("A proof covers the body as received, before it is decoded", arguments: [true, false])
+    func encoded(isValid: Bool) async throws {
+        let site = try TestSite.shared.get()
+        let gzip = try TestCompression.gzip(Array("hello".utf8))
+        let row = Row(quality: "auth-int")
+        let script = LoopbackServer.Script.answer { request in
+            guard let credential = request.values(of: "Authorization").first else {
+                return Self.answer(request, row, isProxy: false)
+            }
+            let covered = isValid ? gzip : Array("hello".utf8)
+            let field = try? Self.proof("Authentication-Info", to: credential, row, bytes: covered)
+            let fields = ["Content-Encoding: gzip", "Content-Length: \(gzip.count)", field ?? "X-Failed: yes"]
+            return .raw(LoopbackServer.Response.head("200 OK", fields) + gzip, closes: false)
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            try await expect(session(site, server), "https://pinned.test/", from: "pinned.test", isValid: isValid)
         }
     }
 

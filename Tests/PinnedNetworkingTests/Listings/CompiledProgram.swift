@@ -7,8 +7,8 @@ import Testing
 struct CompiledProgram {
     private let folder: TestFolder
     private static let modules = [
-        "PinnedNetworking", "SystemGSSAPI", "TLSTransport", "HTTPMessages", "CertificatePinning", "CertificateTrust",
-        "OpenSSLBridge", "Basics", "LibC", "PlatformFoundation",
+        "PinnedNetworking", "SystemGSSAPI", "SystemZlib", "TLSTransport", "HTTPMessages", "CertificatePinning",
+        "CertificateTrust", "OpenSSLBridge", "Basics", "LibC", "PlatformFoundation",
     ]
 
     /// Compiles the files of `Programs/NAME` and the shared one, with their listings inserted.

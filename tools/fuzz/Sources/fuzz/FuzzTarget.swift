@@ -6,6 +6,7 @@ struct FuzzTarget: Sendable {
     /// All of them. Each has a folder of its name in `seeds`.
     static let all: [FuzzTarget] =
         dialects + [
-            http, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range, credentials, cookies, cookieFile,
+            http, codings, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range, credentials, cookies,
+            cookieFile,
         ]
 }
