@@ -132,6 +132,22 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.proxies] = newValue }
     }
 
+    /// The subclasses of ``URLProtocol`` that handle requests in place of the network, for tests. The first one that
+    /// accepts a request handles it. The default is an empty array. Other classes are ignored.
+    ///
+    /// A request that a class handles isn't sent, so ``pinning`` isn't checked for it. Classes that are registered with
+    /// ``URLProtocol/registerClass(_:)`` aren't included. See <doc:StubTheNetwork>.
+    public var protocolClasses: [AnyClass]? {
+        get { self[\.protocolClasses] }
+        set { self[\.protocolClasses] = newValue?.compactMap { $0 as? URLProtocol.Type } }
+    }
+
+    /// Whether the registered protocol classes follow those of the configuration.
+    var usesRegisteredProtocolClasses: Bool {
+        get { self[\.usesRegisteredProtocolClasses] }
+        set { self[\.usesRegisteredProtocolClasses] = newValue }
+    }
+
     /// The address to connect to in place of a URL's host, for tests. The name that is verified and sent is still the
     /// URL's.
     package var route: (host: ServerName, port: UInt16)? {
@@ -168,6 +184,8 @@ struct SessionSettings: Sendable {
     var connectionsPerHost = 6
     var additionalFields: [HTTPField]?
     var proxies: [ProxyConfiguration] = []
+    var protocolClasses: [URLProtocol.Type]? = []
+    var usesRegisteredProtocolClasses = false
     var route: Route?
 }
 
