@@ -27,6 +27,7 @@ final class ConnectionLoad<Delegate: Sendable>: Sendable {
         self.request = request
         // A copy, so that later changes by the caller don't affect it, and its own changes don't affect the caller.
         self.configuration = URLSessionConfiguration(settings: configuration.snapshot)
+        self.configuration.usesRegisteredProtocolClasses = true
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
         state = Locked(State(delegate: delegate, queue: queue))

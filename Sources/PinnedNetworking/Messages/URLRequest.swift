@@ -17,7 +17,9 @@ public struct URLRequest: Sendable, Hashable {
     /// ``HTTPCookie/AcceptPolicy/onlyFromMainDocumentDomain`` accepts none from its responses.
     public var mainDocumentURL: URL?
     /// The body to send, from any source.
-    var content: RequestBody?
+    var content: RequestBody? { didSet { properties.bodyStream = nil } }
+    /// The values that protocol classes attach.
+    var properties = RequestProperties()
 
     private var method = "GET"
     private(set) var fields: [HTTPField] = []
@@ -95,7 +97,7 @@ public struct URLRequest: Sendable, Hashable {
     /// another attempt the delegate is asked for a new one
     /// (``URLSessionTaskDelegate/urlSession(_:needNewBodyStreamForTask:)``).
     public var httpBodyStream: InputStream? {
-        get { if case .stream(let body?) = content { body.stream } else { nil } }
+        get { if case .stream(let body?) = content { body.stream } else { properties.bodyStream?.stream } }
         set { content = newValue.map { .stream(BodyStream($0)) } }
     }
 
@@ -144,6 +146,25 @@ public struct URLRequest: Sendable, Hashable {
     func with(body: RequestBody?) -> URLRequest {
         var request = self
         request.content = body
+        return request
+    }
+
+    /// The request for a protocol class, which can read a body in memory or in a file also as a stream. Each call
+    /// creates a new stream.
+    var withBodyStream: URLRequest {
+        var request = self
+        switch content {
+        case .data(let data): request.properties.bodyStream = BodyStream(InputStream(data: data))
+        case .file(let url): request.properties.bodyStream = InputStream(url: url).map { BodyStream($0) }
+        case .stream, nil: break
+        }
+        return request
+    }
+
+    /// A request that fails when it is sent.
+    static var withoutURL: URLRequest {
+        var request = URLRequest(url: URL(filePath: "/"))
+        request.url = nil
         return request
     }
 

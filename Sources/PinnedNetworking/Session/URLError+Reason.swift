@@ -53,6 +53,7 @@ extension URLError.Code {
         case let reason as RequestBodyError: self = reason.code
         case let reason as DownloadError: self = reason.code
         case is NothingCachedError: self = .resourceUnavailable
+        case let reason as ProtocolLoadError: self = reason.code
         case is TrustStoreError: self = .secureConnectionFailed
         case is CancelledChallenge, is CancellationError, is InvalidSessionError: self = .cancelled
         default: self = .unknown

@@ -126,7 +126,7 @@ extension URLSession {
     }
 
     /// Reports the end of a task to the delegates, and removes the task.
-    func tellEnd(of task: URLSessionTask, _ failure: URLError?) async {
+    func tellEnd(of task: URLSessionTask, _ failure: (any Error)?) async {
         await tellMetrics(of: task)
         await tell(.end, about: task, Self.asTaskDelegate) { delegate in
             delegate.urlSession(self, task: task, didCompleteWithError: failure)

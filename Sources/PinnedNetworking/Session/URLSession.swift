@@ -11,7 +11,11 @@ import TLSTransport
 /// configuration. This also applies to connections that earlier requests left open.
 public final class URLSession: Sendable {
     /// The shared session with ``URLSessionConfiguration/default``. It has no pins.
-    public static let shared = URLSession(configuration: .default)
+    public static let shared = {
+        let configuration = URLSessionConfiguration.default
+        configuration.usesRegisteredProtocolClasses = true
+        return URLSession(configuration: configuration)
+    }()
 
     /// The answer of a delegate to a challenge.
     public enum AuthChallengeDisposition: Int, Sendable {
@@ -76,6 +80,8 @@ public final class URLSession: Sendable {
     /// The names of the header fields that requests had and that were logged as ignored, in lower case.
     private let ignoredNames = Locked<Set<String>>([])
     let registry = Locked(SessionTasks())
+    /// Whether it was logged that protocol classes handle requests that are pinned otherwise.
+    let hasLoggedProtocolClasses = Atomic(false)
     let sessionDelegate: Locked<(any URLSessionDelegate)?>
 
     /// Creates a session without a delegate.
@@ -172,7 +178,7 @@ public final class URLSession: Sendable {
     /// A response can have any status, including 404 and 500, and also 401 if there was no credential. A body that the
     /// server compressed with gzip or deflate is decompressed.
     ///
-    /// Throws `URLError`. If the pins don't match, its code is `.serverCertificateUntrusted` and its text has the
+    /// Throws `URLError`, or the error of a ``URLProtocol``. If the pins don't match, its code is `.serverCertificateUntrusted` and its text has the
     /// served keys and the pins. Its ``Foundation/URLError/pinningError`` has the same data as values.
     public func data(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
@@ -257,7 +263,7 @@ public final class URLSession: Sendable {
     /// Sends the request, and returns when the header of the response has arrived. The caller must end the task.
     func begin(_ task: URLSessionTask) async throws -> (any TaskTransfer, URLResponse) {
         if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
-        let transfer = try makeTransfer(task)
+        let transfer = try await makeTransfer(task)
         let response = try await task.limit.run { try await transfer.begin() }
         task.limit.progress(to: .reader)
         return (transfer, response)
@@ -274,10 +280,10 @@ public final class URLSession: Sendable {
     }
 
     func collect(_ task: URLSessionTask) async throws -> (Data, URLResponse) {
-        let result: Result<(Data, URLResponse), URLError>
+        let result: Result<(Data, URLResponse), any Error>
         do {
             if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
-            let transfer = try makeTransfer(task)
+            let transfer = try await makeTransfer(task)
             let (data, response) = try await task.limit.run {
                 let response = try await transfer.begin()
                 try await task.whileSuspended()
@@ -308,7 +314,7 @@ public final class URLSession: Sendable {
     /// Runs a task whose response is passed to the delegates.
     func deliver(_ task: URLSessionTask) {
         Task {
-            var failure: URLError?
+            var failure: (any Error)?
             do {
                 let (transfer, response) = try await begin(task)
                 if try await deliver(response, of: transfer, task) == .becomeDownload {
@@ -357,10 +363,11 @@ public final class URLSession: Sendable {
         }
     }
 
-    /// Ends a task and returns its error.
-    func fail(_ task: URLSessionTask, _ reason: any Error) -> URLError {
+    /// Ends a task and returns its error: a `URLError`, or the error of the protocol class that handled the request.
+    func fail(_ task: URLSessionTask, _ reason: any Error) -> any Error {
         let request = task.currentRequest ?? task.originalRequest
-        let error = reason as? URLError ?? URLError(reason, url: request?.url)
+        let error: any Error =
+            (reason as? ProtocolClassFailure)?.error ?? (reason as? URLError) ?? URLError(reason, url: request?.url)
         task.complete(with: error)
         return error
     }

@@ -138,6 +138,12 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.cachePolicy] = newValue }
     }
 
+    /// A cache, which is always empty. The default is `nil`. See ``URLCache``.
+    public var urlCache: URLCache? {
+        get { self[\.cache] }
+        set { self[\.cache] = newValue }
+    }
+
     /// The maximum number of simultaneous connections to one host. The default is 6. Further requests wait.
     public var httpMaximumConnectionsPerHost: Int {
         get { self[\.connectionsPerHost] }
@@ -165,6 +171,22 @@ public final class URLSessionConfiguration: Sendable {
             self[\.proxies] = newValue
             self[\.proxyDictionary] = nil
         }
+    }
+
+    /// The subclasses of ``URLProtocol`` that handle requests in place of the network, for tests. The first one that
+    /// accepts a request handles it. The default is an empty array. Other classes are ignored.
+    ///
+    /// A request that a class handles isn't sent, so ``pinning`` isn't checked for it. Classes that are registered with
+    /// ``URLProtocol/registerClass(_:)`` aren't included. See <doc:StubTheNetwork>.
+    public var protocolClasses: [AnyClass]? {
+        get { self[\.protocolClasses] }
+        set { self[\.protocolClasses] = newValue?.compactMap { $0 as? URLProtocol.Type } }
+    }
+
+    /// Whether the registered protocol classes follow those of the configuration.
+    var usesRegisteredProtocolClasses: Bool {
+        get { self[\.usesRegisteredProtocolClasses] }
+        set { self[\.usesRegisteredProtocolClasses] = newValue }
     }
 
     /// The address to connect to in place of a URL's host, for tests. The name that is verified and sent is still the
@@ -214,8 +236,11 @@ struct SessionSettings: Sendable {
     var proxies: [ProxyConfiguration] = []
     /// The dictionary that the proxies are from, if any.
     var proxyDictionary: ProxyDictionary?
+    var protocolClasses: [URLProtocol.Type]? = []
+    var usesRegisteredProtocolClasses = false
     var route: Route?
     var cachePolicy = URLRequest.CachePolicy.useProtocolCachePolicy
+    var cache: URLCache?
     var unused = UnusedSettings()
     var isDiscretionary = false
     var usesExtendedIdleMode = false

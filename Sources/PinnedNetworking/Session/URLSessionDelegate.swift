@@ -94,6 +94,11 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask)
 
+    /// Never called: no responses are cached.
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
+        completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void)
+
     /// Receives the next part of the body. The part after it isn't read before the method returns.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
 }
@@ -273,6 +278,14 @@ extension URLSessionDataDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask
     ) {
         DelegateCall.reachedDefault(of: .download, on: self)
+    }
+
+    /// Continues with the response by default.
+    public func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse,
+        completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        completionHandler(proposedResponse)
     }
 
     /// Lets the next delegate receive the call by default.

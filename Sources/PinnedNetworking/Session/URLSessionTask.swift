@@ -28,7 +28,7 @@ public class URLSessionTask: @unchecked Sendable {
         var state = State.suspended
         var currentRequest: URLRequest
         var response: URLResponse?
-        var error: URLError?
+        var error: (any Error)?
         var description: String?
         /// The reason why the task can't start, if any.
         var refusal: URLError?
@@ -183,7 +183,7 @@ public class URLSessionTask: @unchecked Sendable {
 
     /// Records the end of the task. Returns false if it had already ended.
     @discardableResult
-    func complete(with error: URLError?) -> Bool {
+    func complete(with error: (any Error)?) -> Bool {
         limit.finish()
         return status.withLock { status in
             guard status.state != .completed else { return false }

@@ -135,7 +135,7 @@ struct TransactionRecord: Sendable {
     var requestEnd: Date?
     var responseStart: Date?
     var responseEnd: Date?
-    var protocolName = "http/1.1"
+    var protocolName: String? = "http/1.1"
     var isProxied = false
     var isReused = false
     var isResumed = false

@@ -1,7 +1,8 @@
 import HTTPMessages
 import TLSTransport
 
-/// The transfer of one task, from its request to the last byte of its response, over HTTP or FTP, or from a `data` URL.
+/// The transfer of one task, from its request to the last byte of its response: over HTTP or FTP, from a `data` URL, or
+/// by a protocol class.
 @TransportActor
 protocol TaskTransfer: AnyObject, Sendable {
     nonisolated var session: URLSession { get }
@@ -14,17 +15,25 @@ protocol TaskTransfer: AnyObject, Sendable {
 }
 
 extension URLSession {
+    /// Creates the transfer of a task's current request, by a protocol class or over the network.
+    func makeTransfer(_ task: URLSessionTask) async throws -> any TaskTransfer {
+        let classes = protocolClasses
+        guard !classes.isEmpty else { return try makeNetworkTransfer(task) }
+        try Transport.shared.start()
+        return try await task.limit.run { try await self.makeTransfer(task, asking: classes) }
+    }
+
     /// Creates the transfer that a task's URL and the proxies require. Throws if an entry of a proxy's domains isn't
     /// valid, because the request could take an unintended route.
-    func makeTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
-        if let url = task.originalRequest?.url, let contents = try DataURL(url) {
+    func makeNetworkTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
+        if let url = task.currentRequest?.url, let contents = try DataURL(url) {
             return DataURLTransfer(contents, at: url, task, of: self)
         }
-        var cachePolicy = task.originalRequest?.cachePolicy ?? .useProtocolCachePolicy
+        var cachePolicy = task.currentRequest?.cachePolicy ?? .useProtocolCachePolicy
         if cachePolicy == .useProtocolCachePolicy { cachePolicy = settings.cachePolicy }
         guard cachePolicy != .returnCacheDataDontLoad else { throw NothingCachedError() }
         if let proxyError { throw proxyError }
-        guard let request = task.originalRequest, let target = try FTPTarget(request) else {
+        guard let request = task.currentRequest, let target = try FTPTarget(request) else {
             return try Transfer(task, of: self)
         }
         switch settings.proxies.first(where: { $0.reaches(target.name, .ftp) }) {

@@ -80,9 +80,7 @@ extension URLSession {
             task.download.withLock { $0.resumption = resumption }
             return task
         } catch {
-            var request = URLRequest(url: URL(filePath: "/"))
-            request.url = nil
-            let task = makeTask(URLSessionDownloadTask.self, request, delegate: delegate, start: start)
+            let task = makeTask(URLSessionDownloadTask.self, .withoutURL, delegate: delegate, start: start)
             task.status.withLock { $0.refusal = URLError(error, url: nil) }
             return task
         }
@@ -124,7 +122,7 @@ extension URLSession {
     private func deliverFile(_ task: URLSessionTask) {
         guard let task = task as? URLSessionDownloadTask else { return }
         Task {
-            var failure: URLError?
+            var failure: (any Error)?
             do {
                 let (file, _) = try await load(task)
                 // The file is removed after this call.
@@ -153,7 +151,7 @@ extension URLSession {
         }
         dataTask.complete(with: nil)
         forget(dataTask)
-        var failure: URLError?
+        var failure: (any Error)?
         do {
             if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
             let file = try DownloadFile()
@@ -204,6 +202,9 @@ extension URLSession {
             try await write(transfer, to: loaded, task, response)
             task.end(with: nil)
             return (loaded, response)
+        } catch let failure as ProtocolClassFailure {
+            task.end(with: nil)
+            throw failure
         } catch {
             var resumeData: Data?
             if let file, let request = task.originalRequest {

@@ -16,6 +16,7 @@ final class WorkLimit: Sendable {
         case sending = "the server to take the request"
         case response = "the response"
         case reader = "the body to be read"
+        case protocolClass = "a protocol class"
 
         /// Whether the request timeout applies to the wait. It doesn't apply to people who enter passwords or to
         /// programs that read slowly.

@@ -108,6 +108,24 @@ struct ListingTests {
         try await manualTrust(program)
     }
 
+    @Test("Protocol classes as test suites have them compile without warnings and stub the network", arguments: [5, 6])
+    func stubs(languageMode: Int) async throws {
+        let program = try await CompiledProgram("Stubs", languageMode: languageMode)
+        try await LoopbackServer(plain: .respond(LoopbackServer.Response(body: "hello"))).run { server in
+            let url = "http://127.0.0.1:\(server.port)/"
+            let offline = ["202 no body", "202 body", "offline", "error -1", "error -1", "200 hello"]
+            #expect(try await program.output(["mock", url], roots: []) == offline)
+            #expect(server.records.count == 1)
+            let marks = ["text/plain created marked task", "200 hello"]
+            #expect(try await program.output(["marks", url], roots: []) == marks)
+            let pinned = try await CompiledProgram.run([program.path, "pinned", url])
+            #expect(String(decoding: pinned.output, as: UTF8.self) == String(repeating: "error -1\n", count: 4))
+            let log = String(decoding: pinned.errors, as: UTF8.self).split(separator: "\n")
+            #expect(log.count { $0.contains("pins don't apply to requests that MockURLProtocol handles") } == 2)
+            #expect(log.count == 2)
+        }
+    }
+
     /// Delegates that are objects, actors, bound to the main actor or forward to an actor, with completion handler and
     /// async.
     private func delegates(_ program: CompiledProgram) async throws {
