@@ -91,7 +91,7 @@ final class DataURLTransfer: TaskTransfer {
     func nextPart() async throws -> ArraySlice<UInt8>? {
         guard !bytes.isEmpty else { return nil }
         defer { bytes = [] }
-        task.noteReceived(bytes.count)
+        task.noteDecoded(bytes.count)
         return bytes[...]
     }
 

@@ -56,6 +56,7 @@ final class ProtocolTransfer: TaskTransfer {
                 switch try await nextEvent() {
                 case .data(let data) where !data.isEmpty:
                     task.noteReceived(data.count)
+                    task.noteDecoded(data.count)
                     return Array(data)[...]
                 case .end: end()
                 default: continue

@@ -233,7 +233,7 @@ extension URLSession {
     ) async throws {
         let total = response.expectedContentLength < 0 ? -1 : response.expectedContentLength + file.count
         while let part = try await nextPart(of: transfer, task) {
-            if isTakenOver { task.noteReceived(part.count) }
+            if isTakenOver { task.noteDecoded(part.count) }
             try file.append(part)
             let written = file.count
             await tell(.wroteData, about: task, Self.asDownloadDelegate) { delegate in

@@ -21,7 +21,8 @@ struct RequestObjectTests {
         }
         let object = NSURLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: 3)
         #expect(object.cachePolicy == .reloadIgnoringLocalCacheData)
-        #expect(value(object) == URLRequest(url: url, timeoutInterval: 3))
+        #expect(
+            value(object) == URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: 3))
     }
 
     @Test("Every change of an object is in the request that it becomes, and in copies, which don't change")
@@ -36,7 +37,15 @@ struct RequestObjectTests {
         object.setValue("3", forHTTPHeaderField: "X-B")
         let other = try #require(URL(string: "https://other.test/"))
         object.url = other
-        var expected = URLRequest(url: other, timeoutInterval: 7)
+        object.mainDocumentURL = other
+        object.httpShouldHandleCookies = false
+        object.networkServiceType = .video
+        object.allowsCellularAccess = false
+        var expected = URLRequest(url: other, cachePolicy: .returnCacheDataDontLoad, timeoutInterval: 7)
+        expected.mainDocumentURL = other
+        expected.httpShouldHandleCookies = false
+        expected.networkServiceType = .video
+        expected.allowsCellularAccess = false
         expected.httpMethod = "POST"
         expected.httpBody = Data([1, 2])
         expected.allHTTPHeaderFields = ["X-A": "1"]
