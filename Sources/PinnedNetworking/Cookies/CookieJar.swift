@@ -21,6 +21,9 @@ struct CookieJar: Sendable {
 
     /// The most cookies of one domain (RFC 6265bis, section 6.1, asks for at least 50).
     static let domainLimit = 50
+    /// The most cookies of one site, which is a public suffix with one more label, when servers set them. Chromium has
+    /// the same limit. Otherwise the subdomains of one site could displace the cookies of all others.
+    static let siteLimit = 180
     /// The most cookies (RFC 6265bis, section 6.1, asks for at least 3000).
     static let limit = 3000
     /// The most cookies in one request. curl has the same limit.
@@ -41,9 +44,12 @@ struct CookieJar: Sendable {
     /// Stores a cookie of the program and replaces one with the same name, host and path. One that has expired only
     /// removes the other one. Returns whether anything changed.
     @discardableResult
-    mutating func store(_ cookie: HTTPCookie, at now: Date) -> Bool { store(cookie, at: now, isSaved: false) }
+    mutating func store(_ cookie: HTTPCookie, at now: Date) -> Bool {
+        defer { if count > Self.limit { evict(at: now) } }
+        return insert(cookie, at: now, isSaved: false)
+    }
 
-    private mutating func store(_ cookie: HTTPCookie, at now: Date, isSaved: Bool) -> Bool {
+    private mutating func insert(_ cookie: HTTPCookie, at now: Date, isSaved: Bool) -> Bool {
         let host = cookie.content.host
         var entries = hosts.removeValue(forKey: host) ?? []
         let count = entries.count
@@ -60,7 +66,6 @@ struct CookieJar: Sendable {
         }
         if !entries.isEmpty { hosts[host] = entries }
         self.count += entries.count - count
-        if self.count > Self.limit { evict(at: now) }
         return isKept || old != nil
     }
 
@@ -75,7 +80,19 @@ struct CookieJar: Sendable {
             return false
         }
         guard request.isSecure || !isProtected(cookie) else { return false }
+        defer { limitSite(of: cookie.content.host, suffixes) }
         return store(cookie, at: now)
+    }
+
+    /// Removes the cookies of a site that were used least recently, if it has too many.
+    private mutating func limitSite(of host: ServerName, _ suffixes: PublicSuffixes) {
+        // Without a list of public suffixes, the last two labels stand for the site.
+        let site = suffixes.isKnown ? suffixes.site(of: host) : host.lastTwoLabels
+        var uses = hosts.filter { $0.key.matches(domain: site) }.values.joined().map(\.use)
+        guard uses.count > Self.siteLimit else { return }
+        uses.sort()
+        let oldest = Set(uses.prefix(uses.count - Self.siteLimit))
+        _ = remove { oldest.contains($0.use) }
     }
 
     private func isProtected(_ new: HTTPCookie) -> Bool {
@@ -107,9 +124,9 @@ struct CookieJar: Sendable {
     /// No domain has more than its own limit, which would come first.
     private mutating func evict(at now: Date) {
         removeExpired(at: now)
-        while count > Self.limit, let oldest = hosts.values.joined().map(\.use).min() {
-            _ = remove { $0.use == oldest }
-        }
+        guard count > Self.limit else { return }
+        let oldest = Set(hosts.values.joined().map(\.use).sorted().prefix(count - Self.limit))
+        _ = remove { oldest.contains($0.use) }
     }
 
     /// Returns the cookie of a full domain to remove: one that isn't secure if there is one, of these the one that was
@@ -197,9 +214,10 @@ struct CookieJar: Sendable {
         _ = remove { $0.isSaved }
         let own = persistent
         for saved in saved where !own.contains(where: { $0.cookie.hasSameIdentity(as: saved.cookie) }) {
-            _ = store(saved.cookie, at: saved.stored, isSaved: true)
+            _ = insert(saved.cookie, at: saved.stored, isSaved: true)
         }
         removeExpired(at: now)
+        if count > Self.limit { evict(at: now) }
     }
 }
 

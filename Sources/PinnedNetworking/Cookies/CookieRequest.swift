@@ -83,6 +83,12 @@ enum CookiePath {
 }
 
 extension ServerName {
+    /// The last two labels of a DNS name. An address, and a name with fewer labels, unchanged.
+    var lastTwoLabels: ServerName {
+        guard labels.count > 2 else { return self }
+        return (try? ServerName(labels.suffix(2).joined(separator: "."))) ?? self
+    }
+
     /// Whether the name is `domain` or a subdomain of it (RFC 6265bis, section 5.1.3).
     func matches(domain: ServerName) -> Bool { self == domain || isSubdomain(of: domain) }
 }

@@ -204,6 +204,8 @@ extension HTTPCookieStorage {
 
     private func found(for request: CookieRequest) -> [HTTPCookie] {
         let now = clock()
+        // Reads the list before the lock is taken.
+        if request.hasDocument { _ = suffixes.isKnown }
         return state.withLock { $0.jar.cookies(for: request, suffixes, at: now) }
     }
 
@@ -238,12 +240,14 @@ extension HTTPCookieStorage {
             let before = state.withLock { $0 }
             guard var file = before.file else { return }
             file.refresh()
+            var jar = before.jar
+            // On a copy, since the event loop waits for the lock. Only the order of use since then is lost.
             let isNew = file.saved != before.file?.saved
-            let now = clock()
-            let isCurrent = state.withLock { state in
+            if isNew { jar.replaceSaved(with: file.saved.cookies, at: clock()) }
+            let isCurrent = state.withLock { [jar, file] state in
                 // A read from before a change in this process is out of date.
                 guard state.changeCount == before.changeCount else { return false }
-                if isNew { state.jar.replaceSaved(with: file.saved.cookies, at: now) }
+                if isNew { state.jar = jar }
                 state.file = file
                 return true
             }

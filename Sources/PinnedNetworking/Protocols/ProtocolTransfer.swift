@@ -153,7 +153,12 @@ final class ProtocolTransfer: TaskTransfer {
             }
             request = next
         }
-        let count = task.status.withLock { status in
+        let count = try task.status.withLock { status in
+            let origins = try? (RequestTarget(status.currentRequest).origin, RequestTarget(request).origin)
+            if origins?.0.scheme == .https, origins?.1.scheme == .http {
+                throw RedirectionError.downgrade(HTTPExcerpt(request.url?.withoutSecrets ?? ""))
+            }
+            if origins.map({ $0.0 != $0.1 }) ?? true { status.hasLeftOrigin = true }
             status.redirectCount += 1
             status.currentRequest = request
             return status.redirectCount

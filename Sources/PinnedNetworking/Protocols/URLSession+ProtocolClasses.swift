@@ -24,14 +24,15 @@ extension URLSession {
     /// network.
     func makeTransfer(_ task: URLSessionTask, asking classes: [URLProtocol.Type]) async throws -> any TaskTransfer {
         guard let request = task.currentRequest, !classes.isEmpty else { return try makeNetworkTransfer(task) }
-        let shown = request.adding(settings.additionalFields).withBodyStream
+        let shown = task.request(adding: settings.additionalFields).withBodyStream
         task.status.withLock { $0.currentRequest = shown }
         task.limit.progress(to: .protocolClass)
         let choice = await BlockingWork.run(on: Self.choosing) { () -> (URLProtocol.Type, URLRequest)? in
             classes.first { $0.canInit(with: task) }.map { ($0, $0.canonicalRequest(for: shown)) }
         }
         guard let choice else { throw CancellationError() }
-        guard let (type, canonical) = choice else {
+        // Pins may have been set in the meantime, and registered classes don't apply beside them.
+        guard let (type, canonical) = choice, protocolClasses.contains(where: { $0 == type }) else {
             task.status.withLock { $0.currentRequest = request }
             return try makeNetworkTransfer(task)
         }

@@ -163,6 +163,22 @@ public final class URLSession: Sendable {
         await pool.drop()
     }
 
+    /// Does what the `async` ``flush()`` does, and then calls the handler on the delegates' queue.
+    public func flush(completionHandler: @escaping @Sendable () -> Void) {
+        Task {
+            await flush()
+            delegateQueue.addOperation(completionHandler)
+        }
+    }
+
+    /// Does what the `async` ``reset()`` does, and then calls the handler on the delegates' queue.
+    public func reset(completionHandler: @escaping @Sendable () -> Void) {
+        Task {
+            await reset()
+            delegateQueue.addOperation(completionHandler)
+        }
+    }
+
     // MARK: async
 
     /// Fetches a URL. See ``data(for:delegate:)``.
@@ -242,19 +258,25 @@ public final class URLSession: Sendable {
     static let collectedBodyLimit = 1 << 30
 
     /// Creates a task. A collected task must be passed to ``collect(_:)`` at once, which runs it to its end.
+    ///
+    /// A task that continues another one has its limit, and is created even if the session is invalidated.
     func makeTask<Made: URLSessionTask>(
         _ type: Made.Type, _ request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil,
-        isCollected: Bool = false, start: (@Sendable (URLSessionTask) -> Void)? = nil
+        isCollected: Bool = false, continuing other: URLSessionTask? = nil,
+        start: (@Sendable (URLSessionTask) -> Void)? = nil
     ) -> Made {
-        let limit = WorkLimit(
-            requestTimeout: request.ownTimeoutInterval ?? settings.requestTimeout,
-            resourceTimeout: settings.resourceTimeout)
+        let limit =
+            other?.limit
+            ?? WorkLimit(
+                requestTimeout: request.ownTimeoutInterval ?? settings.requestTimeout,
+                resourceTimeout: settings.resourceTimeout)
         let task = Made(
             taskIdentifier: taskCount.add(1, ordering: .relaxed).newValue, originalRequest: request,
             delegate: delegate, isMeasured: delegate != nil || self.delegate != nil, limit: limit, start: start)
         let isInvalid = registry.withLock { tasks in
-            if !tasks.isInvalid { tasks.add(task, isHeld: isCollected) }
-            return tasks.isInvalid
+            let isRefused = tasks.isInvalid && other == nil
+            if !isRefused { tasks.add(task, isHeld: isCollected || other != nil) }
+            return isRefused
         }
         if isInvalid { task.status.withLock { $0.refusal = URLError(InvalidSessionError(), url: request.url) } }
         return task

@@ -1,6 +1,7 @@
 import Basics
 import CertificateTrust
 import Foundation
+import HTTPMessages
 
 /// The size of a body that isn't known.
 // swift-format-ignore: AlwaysUseLowerCamelCase
@@ -37,6 +38,9 @@ public class URLSessionTask: @unchecked Sendable {
         var progress: Progress?
         var transactions: [TransactionRecord] = []
         var redirectCount = 0
+        /// Whether a protocol class has redirected the task to another origin. The session's additional header fields
+        /// may have credentials, which stay with the first one.
+        var hasLeftOrigin = false
         var begin: Date?
         var priority = URLSessionTask.defaultPriority
         /// 1 while a started task is suspended, otherwise 0.
@@ -170,6 +174,11 @@ public class URLSessionTask: @unchecked Sendable {
         }
     }
 
+    /// Returns the current request with the session's additional header fields, unless they are for another origin.
+    func request(adding fields: [HTTPField]?) -> URLRequest {
+        status.withLock { $0.hasLeftOrigin ? $0.currentRequest : $0.currentRequest.adding(fields) }
+    }
+
     /// Whether the task waits for its first ``resume()``.
     var hasNotBegun: Bool { status.withLock { $0.start != nil } }
 
@@ -252,7 +261,8 @@ extension URLSessionTask.Status {
         let sent = bytesExpectedToSend ?? Int64(currentRequest.httpBody?.count ?? 0)
         let done = bytesSent + bytesReceived
         let expected = response?.expectedContentLength ?? -1
-        progress.totalUnitCount = state == .completed && error == nil ? done : expected < 0 ? -1 : sent + expected
+        let (sum, overflows) = sent.addingReportingOverflow(expected)
+        progress.totalUnitCount = state == .completed && error == nil ? done : expected < 0 || overflows ? -1 : sum
         progress.completedUnitCount = done
     }
 }

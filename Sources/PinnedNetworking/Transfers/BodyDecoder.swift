@@ -20,11 +20,18 @@ struct BodyDecoder {
     static let codingLimit = 5
     /// The most output of one step in bytes, as much as is read from a connection at a time.
     static let stepLimit = 64 * 1024
+    /// The most input of one step in bytes. Blocks without output take zlib longest, a quarter of a millisecond for
+    /// 1 KiB.
+    static let stepInputLimit = 1024
     /// The number of bytes that any body may expand to, 32 MiB as in aiohttp (`DEFAULT_MAX_DECOMPRESS_SIZE`).
     static let allowance = 32 << 20
     /// The most bytes that a larger body may expand to for each received byte. Apache allows the same ratio
     /// (`DeflateInflateRatioLimit`). Deflate reaches 1,032, and text seldom more than 20.
     static let ratio = 200
+    /// The number of bytes that an inner layer of codings may have, and the most for each received byte. Compressed data
+    /// hardly shrinks when it is compressed again, so more than this was made to keep the client busy.
+    static let innerAllowance = 64 * 1024
+    static let innerRatio = 20
 
     private let library: ZlibLibrary
     /// The layers, in the order in which they are removed.
@@ -58,16 +65,17 @@ struct BodyDecoder {
     }
 
     /// Does the next step: one call of zlib, in the last layer that has work, so that no layer collects more than the
-    /// output of one step.
-    mutating func next() throws(ContentCodingError) -> Event {
+    /// output of one step. Returns at most `limit` bytes.
+    mutating func next(limit: Int = stepLimit) throws(ContentCodingError) -> Event {
         guard let index = layers.lastIndex(where: \.hasWork) else { return .starved }
-        let output = try layers[index].step(library)
-        let (limit, overflows) = received.multipliedReportingOverflow(by: Self.ratio)
-        guard layers[index].count <= max(Self.allowance, overflows ? .max : limit) else {
-            throw .expansion(limit: Self.ratio)
-        }
+        let isInner = index < layers.count - 1
+        let output = try layers[index].step(library, limit: isInner ? Self.stepLimit : limit)
+        let ratio = isInner ? Self.innerRatio : Self.ratio
+        let (product, overflows) = received.multipliedReportingOverflow(by: ratio)
+        let most = max(isInner ? Self.innerAllowance : Self.allowance, overflows ? .max : product)
+        guard layers[index].count <= most else { throw .expansion(limit: ratio) }
         if output.isEmpty { return .working }
-        guard index < layers.count - 1 else { return .bytes(output[...]) }
+        guard isInner else { return .bytes(output[...]) }
         layers[index + 1].receive(output[...])
         return .working
     }
@@ -102,7 +110,7 @@ extension BodyDecoder {
             input = input.isEmpty ? part : input + part
         }
 
-        mutating func step(_ library: ZlibLibrary) throws(ContentCodingError) -> [UInt8] {
+        mutating func step(_ library: ZlibLibrary, limit: Int) throws(ContentCodingError) -> [UInt8] {
             // A gzip file is a series of members (RFC 1952, section 2.2), each with its own checksum.
             if isComplete, coding != .gzip || input.first != Self.gzipStart { throw .trailingBytes(coding) }
             do throws(ZlibError) {
@@ -110,13 +118,13 @@ extension BodyDecoder {
                 self.stream = stream
                 if isComplete { try stream.reset() }
                 isComplete = false
-                let step = try stream.step(input, limit: BodyDecoder.stepLimit)
+                let step = try stream.step(input.prefix(BodyDecoder.stepInputLimit), limit: limit)
                 // zlib always makes progress with input. Without it, this would never end.
                 if !input.isEmpty, step.consumed == 0, step.output.isEmpty {
                     throw .malformed("no progress")
                 }
                 input = input.dropFirst(step.consumed)
-                hasOutput = step.output.count == BodyDecoder.stepLimit && !step.isEnd
+                hasOutput = step.output.count == limit && !step.isEnd
                 isComplete = step.isEnd
                 count += step.output.count
                 return step.output

@@ -41,7 +41,7 @@ final class Transfer: TaskTransfer {
         try Transport.shared.start()
         self.session = session
         self.task = task
-        let request = task.status.withLock { $0.currentRequest }.adding(session.settings.additionalFields)
+        let request = task.request(adding: session.settings.additionalFields)
         current = TransferRequest(
             request, to: try RequestTarget(request, isProxied: true), decodesBodies: session.settings.zlib != nil)
         session.logIgnoredFields(of: request)
@@ -99,26 +99,33 @@ final class Transfer: TaskTransfer {
         return part
     }
 
+    /// The duration of decoding after which other work on the event loop has its turn.
+    private static let decodingTurn = Duration.microseconds(300)
+
     private func decodedPart() async throws -> ArraySlice<UInt8>? {
+        // The output of several steps, so that a part isn't smaller than what was read from the connection.
+        var decoded: [UInt8] = []
         do {
-            while true {
-                let event = try decoder?.next()
-                // One received part can become thousands of steps. Others have their turn after each.
-                if decoder?.hasWork == true {
-                    await Task.yield()
-                    try Task.checkCancellation()
-                }
-                switch event {
-                case .bytes(let part): return part
-                case .working: continue
+            var turn = ContinuousClock.now
+            while decoded.count < BodyDecoder.stepLimit {
+                switch try decoder?.next(limit: BodyDecoder.stepLimit - decoded.count) {
+                case .bytes(let part): decoded += part
+                case .working: break
                 case .starved, nil:
+                    if !decoded.isEmpty { return decoded[...] }
                     guard let part = try await receivedPart() else {
                         try decoder?.end()
                         return nil
                     }
                     try decoder?.receive(part)
                 }
+                // One received part can become thousands of steps.
+                guard .now - turn > Self.decodingTurn else { continue }
+                await Task.yield()
+                try Task.checkCancellation()
+                turn = .now
             }
+            return decoded[...]
         } catch {
             await fail()
             throw error

@@ -140,7 +140,8 @@ extension URLSession {
     /// Continues a data task whose response has arrived as a download, and reports its end.
     func deliverFile(of transfer: any TaskTransfer, _ response: URLResponse, insteadOf dataTask: URLSessionTask) async {
         guard let dataTask = dataTask as? URLSessionDataTask, let request = dataTask.originalRequest else { return }
-        let task = makeTask(URLSessionDownloadTask.self, request, delegate: dataTask.delegate)
+        let task = makeTask(
+            URLSessionDownloadTask.self, request, delegate: dataTask.delegate, continuing: dataTask)
         let past = dataTask.status.withLock { $0 }
         task.status.withLock { status in
             (status.currentRequest, status.response) = (past.currentRequest, response)
@@ -149,11 +150,10 @@ extension URLSession {
         await tell(.download, about: dataTask, Self.asDataDelegate) { delegate in
             delegate.urlSession(self, dataTask: dataTask, didBecome: task)
         }
-        dataTask.complete(with: nil)
+        dataTask.status.withLock { $0.state = .completed }
         forget(dataTask)
         var failure: (any Error)?
         do {
-            if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
             let file = try DownloadFile()
             try await write(transfer, to: file, task, response, isTakenOver: true)
             await tell(.file, about: task, Self.asDownloadDelegate) { delegate in
@@ -190,7 +190,7 @@ extension URLSession {
             let loaded = try file ?? DownloadFile()
             (file, answer) = (loaded, response)
             if let resumption, let answer = response as? HTTPURLResponse, try resumption.continues(with: answer) {
-                let total = response.expectedContentLength < 0 ? -1 : response.expectedContentLength + loaded.count
+                let total = response.expectedLength(after: loaded.count)
                 await tell(.resumption, about: task, Self.asDownloadDelegate) { delegate in
                     delegate.urlSession(
                         self, downloadTask: task, didResumeAtOffset: resumption.count, expectedTotalBytes: total)
@@ -203,6 +203,8 @@ extension URLSession {
             task.end(with: nil)
             return (loaded, response)
         } catch let failure as ProtocolClassFailure {
+            // The error is passed on unchanged. The resume data that the program has stays valid.
+            if answer == nil, task.download.withLock({ $0.resumption }) != nil { file?.keep() }
             task.end(with: nil)
             throw failure
         } catch {
@@ -231,7 +233,7 @@ extension URLSession {
         _ transfer: any TaskTransfer, to file: DownloadFile, _ task: URLSessionDownloadTask, _ response: URLResponse,
         isTakenOver: Bool = false
     ) async throws {
-        let total = response.expectedContentLength < 0 ? -1 : response.expectedContentLength + file.count
+        let total = response.expectedLength(after: file.count)
         while let part = try await nextPart(of: transfer, task) {
             if isTakenOver { task.noteDecoded(part.count) }
             try file.append(part)
@@ -242,6 +244,14 @@ extension URLSession {
                     totalBytesExpectedToWrite: total)
             }
         }
+    }
+}
+
+extension URLResponse {
+    /// The length of the body together with this many bytes before it, or -1 if it isn't known.
+    fileprivate func expectedLength(after count: Int64) -> Int64 {
+        let (sum, overflows) = expectedContentLength.addingReportingOverflow(count)
+        return expectedContentLength < 0 || overflows ? -1 : sum
     }
 }
 

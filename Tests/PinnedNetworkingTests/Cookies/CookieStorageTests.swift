@@ -142,7 +142,7 @@ struct CookieStorageTests {
             bytes + Array("; max-age=100".utf8),
         ]
         .compactMap(SetCookie.init).compactMap { HTTPCookie($0, from: request, CookieScene().suffixes, at: Date()) }
-        storage.setCookies(received, for: url, mainDocumentURL: nil)
+        for cookie in received { storage.setCookie(cookie) }
         storage.setCookie(
             try #require(
                 HTTPCookie(properties: [

@@ -145,6 +145,28 @@ struct ProtocolAttackTests {
         }
     }
 
+    @Test("P6: The session's own fields don't follow a class's redirect to another origin, and come back with none")
+    func additionalFields() async throws {
+        let host = "forwarding.test"
+        _ = StubProtocol.handle(host) { $0.redirect(to: $0.request.url?.fragment ?? "") }
+        let script = LoopbackServer.Script.answer { request in
+            request.target == "/back" ? .init("302 Found", fields: ["Location: /a"]) : .init(body: "hello")
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server) {
+                $0.protocolClasses = [StubProtocol.self]
+                $0.httpAdditionalHeaders = ["Authorization": "Bearer secret", "X-Own": "1"]
+            }
+            #expect(try await session.get("https://\(Self.host)/").body == "hello")
+            for path in ["", "back"] {
+                #expect(try await session.get("https://\(host)/#https://\(Self.host)/\(path)").body == "hello")
+            }
+            let sent = server.records.flatMap(\.requests)
+            #expect(sent.map { $0.values(of: "Authorization") } == [["Bearer secret"], [], [], []])
+            #expect(sent.map { $0.values(of: "X-Own") } == [["1"], [], [], []])
+        }
+    }
+
     @Test("P6: A stub gets no stored credential, neither in its request nor for its challenge")
     func storedCredentials() async throws {
         let host = "stored.test"

@@ -43,6 +43,28 @@ struct PortedCodeTests {
         #expect(configuration.timeoutIntervalForRequest == 7)
     }
 
+    @Test("flush and reset call their handlers on the delegates' queue when they are done")
+    func handlers() async throws {
+        try await LoopbackServer(chain: site.chain, .respond(.init(body: "ok"))).run { server in
+            let session = try site.session(server)
+            for (isReset, count) in [(false, 2), (true, 3)] {
+                _ = try await session.data(from: url)
+                let queue = await withCheckedContinuation { (done: CheckedContinuation<OperationQueue?, Never>) in
+                    let handler: @Sendable () -> Void = { done.resume(returning: OperationQueue.current) }
+                    if isReset {
+                        session.reset(completionHandler: handler)
+                    } else {
+                        session.flush(completionHandler: handler)
+                    }
+                }
+                #expect(queue == session.delegateQueue)
+                // The connection was dropped.
+                _ = try await session.data(from: url)
+                #expect(server.records.count == count)
+            }
+        }
+    }
+
     @Test("Settings without effect keep their values and have Apple's defaults")
     func unused() throws {
         let configuration = URLSessionConfiguration.default
@@ -132,6 +154,34 @@ struct PortedCodeTests {
 
         func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
             events.append("end of \(task.taskIdentifier) \((error as? URLError)?.code.rawValue ?? 0)")
+        }
+    }
+
+    @Test("A download that was a data task outlives the invalidation of its session, and has the request's timeout")
+    func becomesDownloadLate() async throws {
+        let delegate = Turning(cancels: false)
+        try await LoopbackServer(chain: site.chain, .respond(.init(body: "hello"))).run { server in
+            let session = try site.session(server, delegate: delegate)
+            session.dataTask(with: url).resume()
+            session.finishTasksAndInvalidate()
+            while !delegate.events.values.contains(where: { $0.hasPrefix("end") }) {
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            #expect(delegate.events.values == ["became 2", "file hello", "end of 2 0"])
+        }
+        let stalled = Turning(cancels: false)
+        let script = LoopbackServer.Script.handle {
+            _ = try $0.readRequest()
+            try $0.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel".utf8))
+            while try $0.read() != nil {}
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server, delegate: stalled) { $0.timeoutIntervalForRequest = 0.3 }
+            session.dataTask(with: url).resume()
+            while !stalled.events.values.contains(where: { $0.hasPrefix("end") }) {
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            #expect(stalled.events.values == ["became 2", "end of 2 \(URLError.Code.timedOut.rawValue)"])
         }
     }
 

@@ -264,6 +264,30 @@ struct BodyDecoderTests {
         #expect(excess == .expansion(limit: 200))
     }
 
+    @Test("Blocks without content are decoded in steps of 1 KiB, and aren't multiplied by other codings")
+    func emptyBlocks() throws {
+        // Four blocks with fixed codes and nothing but their ends (RFC 1951, section 3.2.6), in 40 bits.
+        let blocks: [UInt8] = [0x02, 0x08, 0x20, 0x80, 0x00]
+        var plain = try #require(try decoder("deflate"))
+        try plain.receive(blocks.repeated(64 * 1024 / 5)[...])
+        var count = 0
+        while case .working = try plain.next() { count += 1 }
+        #expect(count == 64)
+        #expect(throws: ContentCodingError.truncated(.deflate)) { try plain.end() }
+        let inner = try TestCompression.gzip(blocks.repeated(200_000))
+        for (encoding, body) in [("deflate, gzip", inner), ("deflate, gzip, gzip", try TestCompression.gzip(inner))] {
+            let (bytes, error) = decode(try #require(try decoder(encoding)), [body])
+            #expect(error == .expansion(limit: 20), "\(encoding)")
+            #expect(bytes == [])
+        }
+        // What is hardly larger than what was received may have several codings.
+        let noise = (0..<300_000).map { _ in UInt8.random(in: .min ... .max) }
+        let twice = try TestCompression.gzip(try TestCompression.gzip(noise))
+        let (bytes, error) = decode(try #require(try decoder("gzip, gzip")), [twice])
+        #expect(error == nil)
+        #expect(bytes == noise)
+    }
+
     @Test("Members without content are steps without bytes")
     func emptyMembers() throws {
         let member = try TestCompression.gzip([])
