@@ -29,6 +29,8 @@ final class Transfer: TaskTransfer {
     var proofs = BodyProofs()
     /// The decoder of the final response's body, or `nil` if the body is passed on as received.
     private var decoder: BodyDecoder?
+    /// The time since which the decoder has worked without a pause, at the latest.
+    private var turn = ContinuousClock.now
     var logins = TransferLogins()
     /// The connections that the task's delegates were asked about, when they were opened or before they were reused.
     var askedConnections: [PooledConnection] = []
@@ -106,7 +108,6 @@ final class Transfer: TaskTransfer {
         // The output of several steps, so that a part isn't smaller than what was read from the connection.
         var decoded: [UInt8] = []
         do {
-            var turn = ContinuousClock.now
             while decoded.count < BodyDecoder.stepLimit {
                 switch try decoder?.next(limit: BodyDecoder.stepLimit - decoded.count) {
                 case .bytes(let part): decoded += part
@@ -119,7 +120,7 @@ final class Transfer: TaskTransfer {
                     }
                     try decoder?.receive(part)
                 }
-                // One received part can become thousands of steps.
+                // One received part can become thousands of steps, and the program may take them without a pause.
                 guard .now - turn > Self.decodingTurn else { continue }
                 await Task.yield()
                 try Task.checkCancellation()
