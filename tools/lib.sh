@@ -115,7 +115,8 @@ peers() {
     command -v fish >/dev/null || packages+=("fish tests run completions in it")
     command -v groff >/dev/null || packages+=("groff tests render the man pages with it")
     command -v mandoc >/dev/null || packages+=("mandoc tests check the man pages with it")
-    python3 -c "import ensurepip" 2>/dev/null || packages+=("python3-venv the programs of Python's package index are installed with it")
+    python3 -c "import ensurepip" 2>/dev/null ||
+        packages+=("python3-venv the programs of Python's package index are installed with it")
     if [[ $1 == no ]]; then
         ((${#packages[@]} == 0)) || say "not installed, so that tests are skipped: ${packages[*]%% *}"
         return

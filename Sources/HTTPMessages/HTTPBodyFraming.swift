@@ -24,10 +24,7 @@ package enum HTTPBodyFraming: Sendable, Hashable {
         var lengths: [String] = []
         var codings: [String] = []
         for field in fields {
-            if field.isNamed("Content-Length") {
-                let values = field.value.split(separator: ",", omittingEmptySubsequences: false)
-                lengths += values.map { String(decoding: HTTPGrammar.trimmed(Array($0.utf8)[...]), as: UTF8.self) }
-            }
+            if field.isNamed("Content-Length") { lengths += field.members }
             if field.isNamed("Transfer-Encoding") { codings.append(field.value) }
         }
         guard lengths.isEmpty || codings.isEmpty else { throw .lengthAndTransferEncoding }

@@ -36,10 +36,10 @@ package struct HTTPField: Sendable, Hashable {
         HTTPGrammar.isEqual(self.name, name)
     }
 
-    /// The members of a list value (RFC 9110, section 5.6.1), without blanks around them.
+    /// The members of a list value (RFC 9110, section 5.6.1), without blanks around them. Empty ones are included.
     var members: [String] {
         guard value.utf8.contains(UInt8(ascii: ",")) else { return [value] }
-        return value.utf8.split(separator: UInt8(ascii: ",")).map { member in
+        return value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { member in
             String(decoding: HTTPGrammar.trimmed(Array(member)[...]), as: UTF8.self)
         }
     }

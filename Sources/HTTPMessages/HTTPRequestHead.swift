@@ -29,8 +29,8 @@ package struct HTTPRequestHead: Sendable, Hashable {
     package let expectsContinue: Bool
 
     /// Creates a head. `fields` come from the caller. Those that the client writes itself are left out
-    /// (``ignores(_:)``), and a Host other than the origin's is an error. `credentials` are the client's own Authorization and Proxy-Authorization, which replace the caller's field of
-    /// the same name.
+    /// (``ignores(_:)``), and a Host other than the origin's is an error. `credentials` are the client's own
+    /// Authorization and Proxy-Authorization, which replace the caller's field of the same name.
     ///
     /// `expectsContinue` has no effect without a body.
     package init(

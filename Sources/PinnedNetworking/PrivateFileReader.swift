@@ -1,7 +1,7 @@
 import Basics
 
-/// A reader of the fields in a ``PrivateFile``. A field is its length in bytes and its value, as in `5:value,`, or `-,` for
-/// none.
+/// A reader of the fields in a ``PrivateFile``. A field is its length in bytes and its value, as in `5:value,`, or `-,`
+/// for none.
 struct PrivateFileReader {
     var rest: ArraySlice<UInt8>
     var line = 1
@@ -52,8 +52,8 @@ struct PrivateFileReader {
 }
 
 extension [UInt8] {
-    /// Appends a field as ``PrivateFileReader`` reads it. Growing the array would leave copies of its contents behind, so
-    /// reserve the capacity first.
+    /// Appends a field as ``PrivateFileReader`` reads it. Growing the array would leave copies of its contents behind,
+    /// so reserve the capacity first.
     mutating func appendField(_ value: some Collection<UInt8>) {
         self += "\(value.count):".utf8
         self += value

@@ -1,7 +1,7 @@
 import Basics
 
-/// The date in an `Expires` attribute, parsed as RFC 6265bis requires (section 5.1.1): tokens in any order, of which the
-/// first time, day, month and year count.
+/// The date in an `Expires` attribute, parsed as RFC 6265bis requires (section 5.1.1): tokens in any order, of which
+/// the first time, day, month and year count.
 struct CookieDate {
     private var time: (hour: Int, minute: Int, second: Int)?
     private var day: Int?

@@ -177,10 +177,7 @@ struct CookieJar: Sendable {
 
     /// The host and the domains above it, from the longest one.
     private static func domains(of host: ServerName) -> [(ServerName, isExact: Bool)] {
-        let parents = host.labels.indices.dropFirst().compactMap { start in
-            try? ServerName(host.labels[start...].joined(separator: "."))
-        }
-        return [(host, true)] + parents.map { ($0, false) }
+        [(host, true)] + host.parents.map { ($0, false) }
     }
 
     /// Returns the cookies that fit into a request.

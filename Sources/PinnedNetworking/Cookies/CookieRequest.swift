@@ -83,11 +83,13 @@ enum CookiePath {
 }
 
 extension ServerName {
-    /// The last two labels of a DNS name. An address, and a name with fewer labels, unchanged.
-    var lastTwoLabels: ServerName {
-        guard labels.count > 2 else { return self }
-        return (try? ServerName(labels.suffix(2).joined(separator: "."))) ?? self
+    /// The domains above a DNS name, from the longest one. An address has none.
+    var parents: [ServerName] {
+        labels.indices.dropFirst().compactMap { try? ServerName(labels[$0...].joined(separator: ".")) }
     }
+
+    /// The last two labels of a DNS name. An address, and a name with fewer labels, unchanged.
+    var lastTwoLabels: ServerName { parents.dropLast().last ?? self }
 
     /// Whether the name is `domain` or a subdomain of it (RFC 6265bis, section 5.1.3).
     func matches(domain: ServerName) -> Bool { self == domain || isSubdomain(of: domain) }
@@ -99,10 +101,8 @@ extension PublicSuffixes {
     func site(of name: ServerName) -> ServerName {
         guard isKnown, !contains(name) else { return name }
         var site = name
-        for start in name.labels.indices.dropFirst() {
-            guard let parent = try? ServerName(name.labels[start...].joined(separator: ".")), !contains(parent) else {
-                break
-            }
+        for parent in name.parents {
+            if contains(parent) { break }
             site = parent
         }
         return site

@@ -27,8 +27,8 @@ extension HTTPCookie {
         }
     }
 
-    /// Returns the `Cookie` field for a request that carries these cookies (RFC 6265bis, section 5.8.3). Names and values
-    /// are the bytes that were received.
+    /// Returns the `Cookie` field for a request that carries these cookies (RFC 6265bis, section 5.8.3). Names and
+    /// values are the bytes that were received.
     static func field(with cookies: [HTTPCookie]) -> HTTPField {
         let pairs = cookies.map { $0.content.name + [UInt8(ascii: "=")] + $0.content.value }
         return HTTPField(name: "Cookie", bytes: Array(pairs.joined(separator: Array("; ".utf8)))[...])

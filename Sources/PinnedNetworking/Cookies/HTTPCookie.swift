@@ -158,7 +158,7 @@ extension HTTPCookie {
     /// Returns the host that a cookie with this `Domain` is for, and whether it is for that host alone. Returns nil if
     /// `request` may not set it.
     ///
-    /// Without a list of public suffixes, nobody knows whether a domain has one owner, so every cookie is for its host
+    /// Without a list of public suffixes it is unknown whether a domain has one owner, so every cookie is for its host
     /// alone.
     private static func scope(
         of domain: ArraySlice<UInt8>?, from host: ServerName, _ suffixes: PublicSuffixes

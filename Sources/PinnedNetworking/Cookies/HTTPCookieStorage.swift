@@ -146,8 +146,8 @@ public final class HTTPCookieStorage: Sendable {
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
 extension NSNotification.Name {
-    /// A notification that the cookies of an ``HTTPCookieStorage``, its object, have changed. It is posted on the thread
-    /// that made the change.
+    /// A notification that the cookies of an ``HTTPCookieStorage``, its object, have changed. It is posted on the
+    /// thread that made the change.
     public static let NSHTTPCookieManagerCookiesChanged = NSNotification.Name(
         "NSHTTPCookieManagerCookiesChangedNotification")
 
@@ -173,7 +173,8 @@ extension HTTPCookieStorage {
     /// Returns the cookies for a request. Another process may have changed the file, which is read on another thread,
     /// and `hasWaited` is true if that happened.
     func cookiesToSend(with request: CookieRequest) async -> (cookies: [HTTPCookie], hasWaited: Bool) {
-        // The list of public suffixes, which tells whether the document is of the same site, may not have been read yet.
+        // The list of public suffixes, which tells whether the document is of the same site, may not have been read
+        // yet.
         guard state.withLock({ $0.file != nil }) || request.hasDocument else {
             return (found(for: request), false)
         }

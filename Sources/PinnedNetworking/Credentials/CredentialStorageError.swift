@@ -3,8 +3,8 @@ import CertificateTrust
 
 /// An error in reading credentials, cookies or reports from a file or storing them in it.
 ///
-/// Credentials and cookies that can't be stored are kept in memory as long as the storage exists. A file that another user could
-/// have read or written isn't used.
+/// Credentials and cookies that can't be stored are kept in memory as long as the storage exists. A file that another
+/// user could have read or written isn't used.
 public struct CredentialStorageError: Error, Hashable, Sendable {
     enum Reason: Error, Hashable, Sendable {
         /// The environment sets neither a data directory nor a home directory.

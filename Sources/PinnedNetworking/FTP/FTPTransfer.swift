@@ -115,21 +115,7 @@ final class FTPTransfer: TaskTransfer {
         }
     }
 
-    /// Returns the rest of the file.
-    func collectBody(limit: Int) async throws -> Data {
-        var limit = HTTPBodyLimit(limit)
-        var body = Data()
-        do {
-            while let part = try await nextPart() {
-                try limit.add(part)
-                body.append(contentsOf: part)
-            }
-        } catch {
-            await close()
-            throw error
-        }
-        return body
-    }
+    func abandon() async { await close() }
 
     private func read(_ file: any RequestConnection) async throws -> [UInt8]? {
         do throws(TransportError) {

@@ -94,11 +94,4 @@ final class DataURLTransfer: TaskTransfer {
         task.noteDecoded(bytes.count)
         return bytes[...]
     }
-
-    func collectBody(limit: Int) async throws -> Data {
-        var limit = HTTPBodyLimit(limit)
-        guard let part = try await nextPart() else { return Data() }
-        try limit.add(part)
-        return Data(part)
-    }
 }

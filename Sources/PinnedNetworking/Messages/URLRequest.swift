@@ -4,7 +4,8 @@ import HTTPMessages
 
 /// A request for a URL.
 ///
-/// A request is checked when it is sent. If it can't be sent, the task fails with a `URLError` that says what to change.
+/// A request is checked when it is sent. If it can't be sent, the task fails with a `URLError` that says what to
+/// change.
 public struct URLRequest: Sendable, Hashable {
     /// The URL to request, over `https` or `http`, or over FTP (`ftp`, `ftps`, `ftpes`).
     public var url: URL?

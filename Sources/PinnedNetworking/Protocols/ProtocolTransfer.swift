@@ -69,17 +69,6 @@ final class ProtocolTransfer: TaskTransfer {
         }
     }
 
-    /// Returns the rest of the body.
-    func collectBody(limit: Int) async throws -> Data {
-        var limit = HTTPBodyLimit(limit)
-        var body = Data()
-        while let part = try await nextPart() {
-            try limit.add(part)
-            body.append(contentsOf: part)
-        }
-        return body
-    }
-
     private func begin(_ response: URLResponse) -> URLResponse {
         task.status.withLock { $0.response = response }
         task.note { record in

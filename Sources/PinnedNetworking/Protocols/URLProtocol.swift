@@ -100,8 +100,8 @@ open class URLProtocol: NSObject {
     /// registered last is asked first. Returns false if it isn't a subclass of ``URLProtocol``.
     ///
     /// Registered classes aren't asked about a request to which pins apply: while the session has a
-    /// ``URLSession/pinning``, it uses only its own ``URLSessionConfiguration/protocolClasses``. Any code in the process
-    /// can register a class, so this could otherwise disable the pins.
+    /// ``URLSession/pinning``, it uses only its own ``URLSessionConfiguration/protocolClasses``. Any code in the
+    /// process can register a class, so this could otherwise disable the pins.
     @discardableResult
     open class func registerClass(_ protocolClass: AnyClass) -> Bool {
         guard let added = protocolClass as? URLProtocol.Type else { return false }

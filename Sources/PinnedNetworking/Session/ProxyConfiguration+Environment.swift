@@ -68,16 +68,15 @@ private struct ProxyEnvironment {
         case "socks4a": proxy = ProxyConfiguration(socksv4aProxy: server, port: port)
         default: throw .unsupportedScheme(scheme, variable: name)
         }
-        if url.user() != nil {
-            guard let user = try? RequestTarget.loginText(url.user(), url.user(percentEncoded: false)) else {
-                throw .malformed(variable: name)
+        guard url.user() != nil else { return proxy }
+        do throws(RequestTargetError) {
+            guard let user = try RequestTarget.loginText(url.user(), url.user(percentEncoded: false)) else {
+                throw .malformedLogin
             }
-            do {
-                let password = try RequestTarget.loginText(url.password(), url.password(percentEncoded: false))
-                proxy.applyCredential(username: user, password: password ?? "")
-            } catch {
-                throw .malformed(variable: name)
-            }
+            let password = try RequestTarget.loginText(url.password(), url.password(percentEncoded: false))
+            proxy.applyCredential(username: user, password: password ?? "")
+        } catch {
+            throw .malformed(variable: name)
         }
         return proxy
     }
@@ -92,8 +91,8 @@ enum ProxyVariableError: Error, Hashable, CustomStringConvertible {
     var description: String {
         switch self {
         case .malformed(let variable):
-            "the environment variable \(variable) is not a proxy: write http://host:port, with percent-encoded user and "
-                + "password if it has them"
+            "the environment variable \(variable) is not a proxy: write http://host:port, with percent-encoded user "
+                + "and password if it has them"
         case .unsupportedScheme(let scheme, let variable):
             "the environment variable \(variable) has the unsupported scheme \(HTTPExcerpt(scheme)): use http, https, "
                 + "socks5h or socks4a"

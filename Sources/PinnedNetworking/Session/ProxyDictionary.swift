@@ -104,8 +104,8 @@ enum ProxyDictionaryError: Error, Hashable, CustomStringConvertible {
         case .unknownKey(let key):
             "connectionProxyDictionary has the unsupported key \(HTTPExcerpt(key)): use proxyConfigurations"
         case .malformedValue(let key):
-            "connectionProxyDictionary has no valid value for \(HTTPExcerpt(key)): set HTTPEnable, HTTPProxy and HTTPPort, "
-                + "or the keys that begin with HTTPS or SOCKS, or use proxyConfigurations"
+            "connectionProxyDictionary has no valid value for \(HTTPExcerpt(key)): set HTTPEnable, HTTPProxy and "
+                + "HTTPPort, or the keys that begin with HTTPS or SOCKS, or use proxyConfigurations"
         }
     }
 }

@@ -4,8 +4,8 @@ import SystemZlib
 /// The decoding of a response's body (RFC 9110, section 8.4). A state machine over zlib: it has no socket, and each
 /// step has bounded output.
 ///
-/// Pass parts of the body to ``receive(_:)`` and call ``next()`` until it returns `starved`. At the end of the body call
-/// ``end()``. Bytes from the last step before an error are never returned.
+/// Pass parts of the body to ``receive(_:)`` and call ``next()`` until it returns `starved`. At the end of the body
+/// call ``end()``. Bytes from the last step before an error are never returned.
 struct BodyDecoder {
     enum Event {
         /// Decoded bytes, at least one.
@@ -28,8 +28,8 @@ struct BodyDecoder {
     /// The most bytes that a larger body may expand to for each received byte. Apache allows the same ratio
     /// (`DeflateInflateRatioLimit`). Deflate reaches 1,032, and text seldom more than 20.
     static let ratio = 200
-    /// The number of bytes that an inner layer of codings may have, and the most for each received byte. Compressed data
-    /// hardly shrinks when it is compressed again, so more than this was made to keep the client busy.
+    /// The number of bytes that an inner layer of codings may have, and the most for each received byte. Compressed
+    /// data hardly shrinks when it is compressed again, so more than this was made to keep the client busy.
     static let innerAllowance = 64 * 1024
     static let innerRatio = 20
 
@@ -146,9 +146,9 @@ extension BodyDecoder {
 
         /// The format of the stream that starts with the input.
         ///
-        /// `deflate` is zlib's format (RFC 9110, section 8.4.1.2), but some servers send raw deflate, which browsers and
-        /// curl accept too. A header of zlib (RFC 1950, section 2.2) can't be mistaken: as raw deflate it would be a
-        /// stored block with padding that encoders leave at zero.
+        /// `deflate` is zlib's format (RFC 9110, section 8.4.1.2), but some servers send raw deflate, which browsers
+        /// and curl accept too. A header of zlib (RFC 1950, section 2.2) can't be mistaken: as raw deflate it would be
+        /// a stored block with padding that encoders leave at zero.
         private var format: InflateStream.Format {
             guard coding == .deflate else { return .gzip }
             let header = input.prefix(Self.headerSize)

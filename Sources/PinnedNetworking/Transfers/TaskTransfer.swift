@@ -10,8 +10,33 @@ protocol TaskTransfer: AnyObject, Sendable {
     func begin() async throws -> URLResponse
     /// Returns the next part of the body, at least one byte, or `nil` at its end.
     func nextPart() async throws -> ArraySlice<UInt8>?
-    /// Returns the rest of the body.
-    func collectBody(limit: Int) async throws -> Data
+    /// The header of an HTTP response that is being received, or `nil`.
+    var head: HTTPResponseHead? { get }
+    /// Closes what is open, after an error outside of the transfer.
+    func abandon() async
+}
+
+extension TaskTransfer {
+    var head: HTTPResponseHead? { nil }
+
+    func abandon() async {}
+
+    /// Returns the rest of the body. Throws if it is larger than the limit, if possible before it is received.
+    func collectBody(limit: Int) async throws -> Data {
+        var limit = HTTPBodyLimit(limit)
+        var body = Data()
+        do {
+            if let head { try limit.check(head) }
+            while let part = try await nextPart() {
+                try limit.add(part)
+                body.append(contentsOf: part)
+            }
+        } catch {
+            await abandon()
+            throw error
+        }
+        return body
+    }
 }
 
 extension URLSession {

@@ -41,6 +41,6 @@ extension Transfer {
 
 extension PooledConnection {
     /// Whether the connection takes part in cookies. It doesn't if a delegate accepted the server's untrusted chain:
-    /// nobody proved that this is the server that set the cookies, or the one that will get them back.
+    /// its certificate doesn't prove that it is the server that set the cookies, or that will get them back.
     fileprivate var carriesCookies: Bool { origin.map { $0.path != nil } ?? true }
 }

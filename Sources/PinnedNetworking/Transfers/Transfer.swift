@@ -162,22 +162,9 @@ final class Transfer: TaskTransfer {
         }
     }
 
-    /// Returns the rest of the body.
-    func collectBody(limit: Int) async throws -> Data {
-        var limit = HTTPBodyLimit(limit)
-        var body = Data()
-        do {
-            if let head = state.head { try limit.check(head) }
-            while let part = try await nextPart() {
-                try limit.add(part)
-                body.append(contentsOf: part)
-            }
-        } catch {
-            await fail()
-            throw error
-        }
-        return body
-    }
+    var head: HTTPResponseHead? { state.head }
+
+    func abandon() async { await fail() }
 
     /// Closes the connection, which can't be reused, and ends the transfer.
     private func fail() async {

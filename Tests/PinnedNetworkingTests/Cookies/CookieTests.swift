@@ -97,7 +97,7 @@ import Testing
     // The rows of TestHTTPCookie in swift-corelibs-foundation. Where its client takes a cookie that the server can't
     // set, or its path isn't the default path, this one follows RFC 6265bis.
     @Test(
-        "Cookies of a joined field are told apart by a comma, a name and =",
+        "Cookies of a joined field are separated by a comma before a name and =",
         arguments: [
             ("fr=anjd&232; Max-Age=7776000; path=/; domain=.example.com; secure; httponly", ["fr=anjd&232"]),
             ("fr=a&2@#; path=/; domain=.example.com; secure, xd=plm!@#;path=/;domain=.example2.com", ["fr=a&2@#"]),

@@ -3,7 +3,8 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// What code that was written for URLSession relies on beside requests: equality, copies, settings without effect.
+/// The parts of URLSession's interface, beside requests, that ported code relies on: equality, copies, settings without
+/// effect.
 @Suite(.timeLimit(.minutes(2)))
 struct PortedCodeTests {
     private let site: TestSite

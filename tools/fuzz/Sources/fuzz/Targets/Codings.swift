@@ -15,7 +15,7 @@ extension FuzzTarget {
     }
 }
 
-/// What a decoder makes of a body. The bytes themselves would take too much memory.
+/// The outcome of decoding a body. The bytes themselves would take too much memory.
 private struct DecodingOutcome {
     private var count = 0
     private var hash: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -18,7 +18,7 @@ extension FuzzTarget {
             guard let set = SetCookie(Array(line)) else { continue }
             precondition(!set.name.isEmpty && set.name.count + set.value.count <= SetCookie.pairLimit)
             guard let cookie = HTTPCookie(set, from: request, suffixes, at: now) else { continue }
-            precondition(cookie.canBeSet(by: request, suffixes), "set for somebody else")
+            precondition(cookie.canBeSet(by: request, suffixes), "set for another host")
             precondition(request.host.matches(domain: cookie.content.host), "set for another host")
             precondition(cookie.content.isHostOnly || !suffixes.contains(cookie.content.host), "set for everybody")
             precondition(request.isSecure || !cookie.isSecure, "set without TLS")
