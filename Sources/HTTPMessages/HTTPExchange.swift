@@ -30,7 +30,7 @@ package struct HTTPExchange: Sendable {
 
     /// Creates the exchange for a request with this head.
     package init(_ request: HTTPRequestHead) {
-        parser = HTTPResponseParser(requestMethod: request.method)
+        parser = HTTPResponseParser(requestMethod: request.method, allowsUpgrade: request.requestsUpgrade)
         requestBody = request.body == .none ? .sent : request.expectsContinue ? .waiting : .sending
     }
 
@@ -50,6 +50,9 @@ package struct HTTPExchange: Sendable {
     package mutating func requestBodyWasSent() {
         if requestBody == .sending { requestBody = .sent }
     }
+
+    /// Takes the bytes after a 101 response, which belong to the other protocol.
+    package mutating func takeRest() -> [UInt8] { parser.takeRest() }
 
     /// Adds bytes received on the connection. Nil means that it ended cleanly.
     package mutating func receive(_ bytes: [UInt8]?) {

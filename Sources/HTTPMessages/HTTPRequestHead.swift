@@ -27,15 +27,18 @@ package struct HTTPRequestHead: Sendable, Hashable {
     package let body: Body
     /// Whether the body waits for the server's 100 response (RFC 9110, section 10.1.1).
     package let expectsContinue: Bool
+    /// Whether the request asks to switch to a WebSocket, so that the server may answer with 101.
+    package let requestsUpgrade: Bool
 
     /// Creates a head. `fields` come from the caller. Those that the client writes itself are left out
     /// (``ignores(_:)``), and a Host other than the origin's is an error. `credentials` are the client's own
     /// Authorization and Proxy-Authorization, which replace the caller's field of the same name.
     ///
-    /// `expectsContinue` has no effect without a body.
+    /// `expectsContinue` has no effect without a body. With `webSocket`, the request opens a WebSocket.
     package init(
         method: String, target: Target, origin: HTTPOrigin, body: Body = .none, expectsContinue: Bool = false,
-        closes: Bool = false, fields: [HTTPField] = [], credentials: [HTTPField] = []
+        closes: Bool = false, webSocket: WebSocketHandshake? = nil, fields: [HTTPField] = [],
+        credentials: [HTTPField] = []
     ) throws(HTTPRequestError) {
         // Hops would disagree about a CONNECT that opens no tunnel, or a tunnel opened by another method.
         guard HTTPGrammar.isToken(method.utf8), (method == "CONNECT") == (target == .authority) else {
@@ -53,6 +56,7 @@ package struct HTTPRequestHead: Sendable, Hashable {
         self.method = method
         self.body = body
         self.expectsContinue = expectsContinue && body != .none && body != .length(0)
+        requestsUpgrade = webSocket != nil
 
         var text = HTTPHeadText()
         text.write(method, " ")
@@ -69,6 +73,10 @@ package struct HTTPRequestHead: Sendable, Hashable {
         text.write(" HTTP/1.1\r\n")
         text.write("Host: ", target == .authority ? origin.authorityWithPort : origin.authority, "\r\n")
         if closes { text.write("Connection: close\r\n") }
+        if let webSocket {
+            text.write("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n")
+            text.write("Sec-WebSocket-Key: ", webSocket.key, "\r\n")
+        }
         switch body {
         case .none where Self.methodsWithBody.contains(method): text.write("Content-Length: 0\r\n")
         case .none: break
@@ -96,7 +104,8 @@ package struct HTTPRequestHead: Sendable, Hashable {
     /// Fields that describe the message and the connection rather than the resource. The client derives them from the
     /// request. A field from the caller would repeat or contradict it, or name another host than the verified one.
     private static let reservedNames = [
-        "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "TE",
+        "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection",
+        "Sec-WebSocket-Accept", "Sec-WebSocket-Extensions", "Sec-WebSocket-Key", "Sec-WebSocket-Version", "TE",
         "Trailer", "Transfer-Encoding", "Upgrade",
     ]
 

@@ -2,7 +2,7 @@
 package struct HTTPResponseHead: Sendable, Hashable {
     /// The minor version after `HTTP/1.`, 0 or 1.
     package let minorVersion: Int
-    /// The status code: three digits, 200 or more.
+    /// The status code: three digits, 200 or more, or 101 after a request to switch to a WebSocket.
     package let statusCode: Int
     /// The header fields in the order received.
     package let fields: [HTTPField]

@@ -36,10 +36,13 @@ package struct HTTPResponseParser: Sendable {
         case trailers
         case ending
         case complete
+        /// The server has switched to another protocol, which the rest of the input belongs to.
+        case switched
         case failed(HTTPResponseError)
     }
 
     private let requestMethod: String
+    private let allowsUpgrade: Bool
     private var state = State.statusLine
     /// The received bytes that weren't parsed yet.
     private var input: ArraySlice<UInt8> = []
@@ -55,9 +58,17 @@ package struct HTTPResponseParser: Sendable {
     private var chunkExtensionCount = 0
 
     /// Creates a parser for the response to a request with this method. The response to HEAD has no body, and neither
-    /// has a successful response to CONNECT.
-    package init(requestMethod: String) {
+    /// has a successful response to CONNECT. If the request allows an upgrade, 101 is a final response.
+    package init(requestMethod: String, allowsUpgrade: Bool = false) {
         self.requestMethod = requestMethod
+        self.allowsUpgrade = allowsUpgrade
+    }
+
+    /// Takes the bytes after a 101 response, which belong to the other protocol.
+    package mutating func takeRest() -> [UInt8] {
+        guard case .switched = state else { return [] }
+        defer { input = [] }
+        return Array(input)
     }
 
     /// Adds the next bytes of the stream. Nil means a clean end, such as a TLS close_notify. A connection that just
@@ -74,6 +85,7 @@ package struct HTTPResponseParser: Sendable {
     package mutating func next() throws(HTTPResponseError) -> Event? {
         do throws(HTTPResponseError) {
             while true {
+                if case .switched = state { return nil }
                 if case .ending = state {
                     guard input.isEmpty else { throw .bytesAfterResponse }
                     state = .complete
@@ -135,7 +147,7 @@ package struct HTTPResponseParser: Sendable {
             guard let line = try takeHeadLine() else { return nil }
             try takeFieldLine(line)
             if line.isEmpty { state = .ending }
-        case .ending, .complete:
+        case .ending, .complete, .switched:
             throw .bytesAfterResponse
         case .failed(let error):
             throw error
@@ -144,7 +156,12 @@ package struct HTTPResponseParser: Sendable {
     }
 
     private mutating func endOfHead(minorVersion: Int, statusCode: Int) throws(HTTPResponseError) -> Event {
-        guard statusCode != 101 else { throw .switchedProtocols }
+        if statusCode == 101 {
+            guard allowsUpgrade else { throw .switchedProtocols }
+            state = .switched
+            return .head(
+                HTTPResponseHead(minorVersion: minorVersion, statusCode: 101, fields: fields, framing: .none))
+        }
         guard statusCode >= 200 else {
             interimCount += 1
             guard interimCount <= Self.interimLimit else { throw .tooManyInterimResponses(limit: Self.interimLimit) }

@@ -30,7 +30,7 @@ enum Redirection {
         }
 
         next.url = URL(string: location, relativeTo: target.url)?.absoluteURL
-        let origin = try origin(of: next, location: location)
+        let origin = try origin(of: next, location: location, isWebSocket: target.isWebSocket)
         guard origin.scheme == .https || target.origin.scheme == .http else { throw .downgrade(HTTPExcerpt(location)) }
         let staysWithin = origin == target.origin
         if !staysWithin {
@@ -76,9 +76,11 @@ enum Redirection {
         return location.isEmpty ? nil : location
     }
 
-    private static func origin(of request: URLRequest, location: String) throws(RedirectionError) -> HTTPOrigin {
+    private static func origin(
+        of request: URLRequest, location: String, isWebSocket: Bool
+    ) throws(RedirectionError) -> HTTPOrigin {
         do throws(RequestTargetError) {
-            return try RequestTarget(request).origin
+            return try RequestTarget(request, isWebSocket: isWebSocket).origin
         } catch .unsupportedScheme(let scheme) {
             throw .unsupportedScheme(HTTPExcerpt(scheme))
         } catch {

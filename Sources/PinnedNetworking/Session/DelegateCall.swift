@@ -5,6 +5,7 @@ import CertificateTrust
 enum DelegateMethod: Sendable {
     case sessionChallenge, taskChallenge, redirection, newBodyStream, response
     case sentBody, metrics, end, data, download, wroteData, resumption, file
+    case webSocketOpening, webSocketClosing
 }
 
 /// A call of a delegate's method by a session.

@@ -35,6 +35,10 @@ extension URLError.Code {
     fileprivate init(_ reason: any Error) {
         switch reason {
         case let reason as RequestTargetError: self.init(reason)
+        case let reason as WebSocketHandshakeError: self.init(reason)
+        case let reason as WebSocketError:
+            if case .messageTooBig = reason { self = .dataLengthExceedsMaximum } else { self = .cannotParseResponse }
+        case is WebSocketEndError: self = .networkConnectionLost
         case is HTTPRequestError, is ProxyDomainError, is ProxyDictionaryError, is ProxyVariableError, is DataURLError:
             self = .badURL
         case let reason as FTPError: self.init(reason)
@@ -67,6 +71,14 @@ extension URLError.Code {
             self = .badURL
         case .unsupportedScheme: self = .unsupportedURL
         case .pinnedCleartext: self = .appTransportSecurityRequiresSecureConnection
+        }
+    }
+
+    private init(_ reason: WebSocketHandshakeError) {
+        switch reason {
+        case .malformedProtocol, .repeatedProtocol: self = .badURL
+        case .refused, .otherUpgrade, .wrongAccept, .unrequestedExtension, .unrequestedProtocol:
+            self = .badServerResponse
         }
     }
 

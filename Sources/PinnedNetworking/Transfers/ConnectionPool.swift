@@ -9,6 +9,8 @@ final class ConnectionPool {
     struct Key: Hashable, Sendable {
         let origin: HTTPOrigin
         let proxy: ProxyConfiguration?
+        /// Whether the proxy opens a tunnel to the origin. Otherwise it forwards requests, or there is none.
+        var isTunneled = false
     }
 
     /// The permission for a request.

@@ -13,13 +13,17 @@ struct RequestTarget: Sendable {
     let user: String?
     /// The password in the URL, percent-decoded.
     let password: String?
+    /// Whether the request opens a WebSocket.
+    let isWebSocket: Bool
 
     /// Creates the target of a request. If `isProxied` is true, a proxy fetches the resource, so `ftp` is also allowed.
-    init(_ request: URLRequest, isProxied: Bool = false) throws(RequestTargetError) {
+    /// If `isWebSocket` is true, so are `ws` and `wss`, which stand for `http` and `https` (RFC 6455, section 3).
+    init(_ request: URLRequest, isProxied: Bool = false, isWebSocket: Bool = false) throws(RequestTargetError) {
         guard let url = request.url?.absoluteURL else { throw .noURL }
         try Self.checkAuthority(of: request)
-        guard let scheme = HTTPScheme(rawValue: url.scheme?.lowercased() ?? ""), isProxied || scheme != .ftp
-        else {
+        var schemeName = url.scheme?.lowercased() ?? ""
+        if isWebSocket { schemeName = ["ws": "http", "wss": "https"][schemeName] ?? schemeName }
+        guard let scheme = HTTPScheme(rawValue: schemeName), isProxied && !isWebSocket || scheme != .ftp else {
             throw .unsupportedScheme(url.scheme ?? "")
         }
         // Percent-decoded and in A-labels, unlike the result of `host()`.
@@ -38,11 +42,15 @@ struct RequestTarget: Sendable {
         let query = url.query().map { "?" + $0 } ?? ""
         self.path = (path.isEmpty ? "/" : path) + query
         self.url = url
+        self.isWebSocket = isWebSocket
         method = request.httpMethod ?? "GET"
     }
 
     /// Whether repeating the request has no further effect (RFC 9110, section 9.2.2).
     var isIdempotent: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
+
+    /// Whether an HTTP proxy has to open a tunnel for the request (RFC 6455, section 4.1).
+    var needsTunnel: Bool { origin.scheme == .https || isWebSocket }
 
     var name: ServerName { origin.name }
     var port: UInt16 { origin.port }

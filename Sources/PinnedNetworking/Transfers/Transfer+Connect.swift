@@ -11,7 +11,7 @@ extension Transfer {
     }
 
     var poolKey: ConnectionPool.Key {
-        ConnectionPool.Key(origin: target.origin, proxy: proxy)
+        ConnectionPool.Key(origin: target.origin, proxy: proxy, isTunneled: proxy?.isHTTP == true && target.needsTunnel)
     }
 
     /// Returns a connection whose approval is valid for this request: one from an earlier request, or a new one.
@@ -116,9 +116,9 @@ extension Transfer {
         switch (key.proxy, evaluators.origin) {
         case (let proxy?, _) where !proxy.isHTTP:
             bare = try await relay(through: proxy, evaluators, options)
-        case (let proxy?, nil):
+        case (let proxy?, _) where !key.isTunneled:
             bare = try await reach(proxy, evaluators, options, &proxyServer)
-        case (let proxy?, _?):
+        case (let proxy?, _):
             bare = try await tunnel(through: proxy, evaluators, options, &proxyServer)
         case (nil, _):
             let route = session.settings.route
@@ -127,7 +127,8 @@ extension Transfer {
         }
         guard let evaluator = evaluators.origin else {
             return PooledConnection(
-                bare.cleartext(), origin: nil, proxy: proxyServer, proxyCredential: nil, isProxied: key.proxy != nil,
+                bare.cleartext(), origin: nil, proxy: proxyServer,
+                proxyCredential: key.isTunneled ? logins.proxy?.accepted : nil, isProxied: key.proxy != nil,
                 taskIdentifier: task.taskIdentifier, generation: generation)
         }
         task.note { $0.secureStart = Date() }
@@ -137,7 +138,7 @@ extension Transfer {
         let connection = try await evaluator.accept(pending, as: &origin)
         return PooledConnection(
             connection, origin: origin, proxy: proxyServer,
-            proxyCredential: key.proxy == nil ? nil : logins.proxy?.accepted, isProxied: key.proxy != nil,
+            proxyCredential: key.isTunneled ? logins.proxy?.accepted : nil, isProxied: key.proxy != nil,
             taskIdentifier: task.taskIdentifier, generation: generation)
     }
 

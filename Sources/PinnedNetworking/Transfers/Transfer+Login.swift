@@ -170,7 +170,7 @@ extension Transfer {
 
     /// The credential that a new tunnel would be requested with, or `nil`.
     var knownTunnelCredential: URLCredential? {
-        guard target.origin.scheme == .https, let request = proxyRequest(isTunnel: true) else { return nil }
+        guard target.needsTunnel, let request = proxyRequest(isTunnel: true) else { return nil }
         return session.logins.authentication(ahead: request)?.credential
     }
 
@@ -210,5 +210,5 @@ extension Transfer {
     }
 
     /// Whether the request itself is sent to a proxy, which forwards it.
-    var isForwarded: Bool { proxy?.isHTTP == true && target.origin.scheme != .https }
+    var isForwarded: Bool { proxy?.isHTTP == true && !target.needsTunnel }
 }

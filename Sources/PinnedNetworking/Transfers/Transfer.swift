@@ -45,7 +45,8 @@ final class Transfer: TaskTransfer {
         self.task = task
         let request = task.request(adding: session.settings.additionalFields)
         current = TransferRequest(
-            request, to: try RequestTarget(request, isProxied: true), decodesBodies: session.settings.zlib != nil)
+            request, to: try RequestTarget(request, isProxied: true, isWebSocket: task is URLSessionWebSocketTask),
+            decodesBodies: session.settings.zlib != nil)
         session.logIgnoredFields(of: request)
     }
 
@@ -176,6 +177,21 @@ final class Transfer: TaskTransfer {
         if let lease { await session.pool.close(lease.connection, for: lease.key) }
     }
 
+    /// Returns the connection of a WebSocket that the server opened, with the bytes that have already arrived and the
+    /// subprotocol. The connection doesn't count in the pool any more, since it stays open for long.
+    func takeWebSocket() async throws -> (connection: PooledConnection, rest: [UInt8], subprotocol: String?) {
+        do {
+            guard let head = state.head, let handshake = current.webSocket else { throw CancellationError() }
+            let subprotocol = try handshake.check(head)
+            guard let (lease, rest) = state.takeUpgraded() else { throw CancellationError() }
+            await session.pool.close(nil, for: lease.key)
+            return (lease.connection, rest, subprotocol)
+        } catch {
+            await fail()
+            throw error
+        }
+    }
+
     // MARK: Redirects
 
     /// Returns the next request if the response is a redirect that no delegate stopped.
@@ -220,6 +236,7 @@ final class Transfer: TaskTransfer {
     private func send() async throws -> (HTTPResponseHead, SentRequest) {
         while true {
             let key = poolKey
+            try current.beginAttempt()
             task.beginTransaction(current.request)
             let body = try await nextBody()
             // A request that can't be sent fails here, before it takes a connection.

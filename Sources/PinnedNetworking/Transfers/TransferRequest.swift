@@ -14,6 +14,8 @@ struct TransferRequest: Sendable {
 
     private(set) var request: URLRequest
     private(set) var target: RequestTarget
+    /// The handshake of the WebSocket that the request opens, if it opens one. Each attempt to send it has its own.
+    private(set) var webSocket: WebSocketHandshake?
     private(set) var redirectCount = 0
     private let decodesBodies: Bool
     private var mayExpectContinue = true
@@ -27,6 +29,11 @@ struct TransferRequest: Sendable {
         self.request = request
         self.target = target
         self.decodesBodies = decodesBodies
+    }
+
+    /// Starts another attempt to send the request.
+    mutating func beginAttempt() throws(WebSocketHandshakeError) {
+        if target.isWebSocket { webSocket = try WebSocketHandshake(request.fields) }
     }
 
     /// Returns the form for sending a body, which is `nil` without one. A long body can be deferred during a login.
@@ -50,7 +57,7 @@ struct TransferRequest: Sendable {
             }
         return try HTTPRequestHead(
             method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
-            origin: target.origin, body: framing, expectsContinue: expectsContinue,
+            origin: target.origin, body: framing, expectsContinue: expectsContinue, webSocket: webSocket,
             fields: ContentCoding.fields(of: request, decodesBodies: decodesBodies),
             credentials: credentials)
     }
@@ -73,7 +80,7 @@ struct TransferRequest: Sendable {
 
     /// Changes to the request that a redirect leads to. Returns whether it has another origin.
     mutating func follow(_ next: URLRequest) throws(RequestTargetError) -> Bool {
-        let target = try RequestTarget(next)
+        let target = try RequestTarget(next, isWebSocket: target.isWebSocket)
         defer { (request, self.target) = (next, target) }
         redirectCount += 1
         return target.origin != self.target.origin

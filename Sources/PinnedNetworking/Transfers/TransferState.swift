@@ -12,6 +12,7 @@ import HTTPMessages
 /// | `readingHead` | the header of the final response, in ``next()`` |
 /// | `readingBody` | the end of the response, in ``next()`` |
 /// | `ended` | ``discardResponse()``, before another request |
+/// | `readingBody` after 101 | ``takeUpgraded()``, which ends the transfer |
 /// | `failed` | nothing |
 ///
 /// While the response is read, ``HTTPExchange`` decides about the request's body. At most one connection is open at any
@@ -104,6 +105,14 @@ struct TransferState<Lease: Sendable>: Sendable {
             state = .waiting(held: held)
             return nil
         }
+    }
+
+    /// Takes the connection of a request that the server answered with 101, and the bytes of the other protocol that
+    /// have arrived. The transfer ends.
+    mutating func takeUpgraded() -> (Lease, rest: [UInt8])? {
+        guard case .readingBody(var exchange, let response) = state, response.head.statusCode == 101 else { return nil }
+        state = .failed
+        return (exchange.lease, exchange.messages.takeRest())
     }
 
     /// Ends the transfer. Returns the connection to close, if any.

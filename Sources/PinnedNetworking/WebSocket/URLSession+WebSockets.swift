@@ -1,0 +1,69 @@
+import Basics
+public import Foundation
+import HTTPMessages
+
+extension URLSession {
+    /// Creates a task for a WebSocket, `wss` or `ws`. It opens with ``URLSessionTask/resume()``.
+    public func webSocketTask(with url: URL) -> URLSessionWebSocketTask {
+        webSocketTask(with: URLRequest(url: url))
+    }
+
+    /// Creates a task for a WebSocket that offers subprotocols, in order of preference.
+    public func webSocketTask(with url: URL, protocols: [String]) -> URLSessionWebSocketTask {
+        var request = URLRequest(url: url)
+        if !protocols.isEmpty {
+            request.setValue(protocols.joined(separator: ", "), forHTTPHeaderField: "Sec-WebSocket-Protocol")
+        }
+        return webSocketTask(with: request)
+    }
+
+    /// Creates a task for a WebSocket. The request can have header fields of the program's own, among them
+    /// `Sec-WebSocket-Protocol` with subprotocols. It is sent as a GET without a body, and is never handled by a
+    /// ``URLProtocol``.
+    public func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
+        var request = request.with(body: nil)
+        request.httpMethod = "GET"
+        let task = makeTask(URLSessionWebSocketTask.self, request) { self.converse($0) }
+        task.mailbox.setQueue(delegateQueue)
+        return task
+    }
+
+    private static let asWebSocketDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionWebSocketDelegate)? = {
+        $0 as? any URLSessionWebSocketDelegate
+    }
+
+    /// Runs a WebSocket task from its handshake to its end.
+    private func converse(_ task: URLSessionTask) {
+        guard let task = task as? URLSessionWebSocketTask else { return }
+        Task {
+            var failure: (any Error)?
+            do {
+                let conversation = try await open(task)
+                await tell(.webSocketOpening, about: task, Self.asWebSocketDelegate) { delegate in
+                    delegate.urlSession(self, webSocketTask: task, didOpenWithProtocol: conversation.subprotocol)
+                }
+                let closing = try await task.limit.run { try await conversation.run() }
+                task.complete(with: nil)
+                let (code, reason) = WebSocketMailbox.values(of: closing)
+                task.mailbox.end(WebSocketEndError.closed(code: code, reason: reason))
+                await tell(.webSocketClosing, about: task, Self.asWebSocketDelegate) { delegate in
+                    delegate.urlSession(
+                        self, webSocketTask: task, didCloseWith: .init(rawValue: code) ?? .invalid, reason: reason)
+                }
+            } catch {
+                failure = fail(task, task.mailbox.end(error))
+            }
+            await tellEnd(of: task, failure)
+        }
+    }
+
+    /// Performs the opening handshake.
+    private func open(_ task: URLSessionWebSocketTask) async throws -> WebSocketConversation {
+        if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
+        guard let transfer = try makeNetworkTransfer(task) as? Transfer else { throw CancellationError() }
+        return try await task.limit.run {
+            _ = try await transfer.begin()
+            return try await WebSocketConversation(transfer, task)
+        }
+    }
+}
