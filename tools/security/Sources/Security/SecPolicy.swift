@@ -26,8 +26,8 @@ public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPoli
 
 /// Returns a policy that checks revocation, or `nil` if `revocationFlags` has an unknown flag or no method.
 ///
-/// Nothing is fetched. The evidence is that of the challenge: the lists in the session's `revocationEvidence` and the
-/// OCSP response that the server stapled. All of it can reject a certificate, whatever the methods. With
+/// Nothing is fetched. The evidence is the session's `revocationEvidence`: lists, and an OCSP response if the program has
+/// one, because the client requests none. All of it can reject a certificate, whatever the methods. With
 /// ``kSecRevocationRequirePositiveResponse``, every certificate below the anchor needs evidence that it is good, from one
 /// of the methods.
 public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPolicy? {
@@ -38,9 +38,9 @@ public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPo
     return SecPolicy(kind: .revocation(flags: revocationFlags))
 }
 
-/// The OCSP response that the server stapled.
+/// The OCSP response in the session's evidence.
 public let kSecRevocationOCSPMethod: CFOptionFlags = 1 << 0
-/// The session's revocation lists.
+/// The revocation lists in the session's evidence.
 public let kSecRevocationCRLMethod: CFOptionFlags = 1 << 1
 /// Lists before responses. It has no effect, because all evidence counts.
 public let kSecRevocationPreferCRL: CFOptionFlags = 1 << 2
