@@ -1,9 +1,10 @@
-import CertificateTrust
+@_spi(Attachments) import CertificateTrust
 import Foundation
 import PinnedNetworking
 import Synchronization
 
-/// The settings of a trust that a program can change on Apple's platforms. Here a trust never changes.
+/// The settings of a trust that a program can change on Apple's platforms. They are attached to the trust, which doesn't
+/// use them itself.
 struct TrustSettings: Sendable {
     /// The anchors that a program set.
     enum Anchors: Sendable {
@@ -84,48 +85,19 @@ extension TrustSettings {
 }
 
 extension TrustSettings {
-    private struct Entry: Sendable {
-        weak var trust: ServerTrust?
-        var settings: TrustSettings
-    }
-
-    private struct Table: Sendable {
-        var entries: [ObjectIdentifier: Entry] = [:]
-        /// The number of entries at which those of trusts that are gone are removed.
-        var limit = Self.smallest
-
-        static let smallest = 16
-    }
-
-    private static let table = Mutex(Table())
-
     /// Returns the settings of a trust.
     init(of trust: ServerTrust) {
-        self = Self.table.withLock { table in
-            // Another trust may have had the same address.
-            guard let entry = table.entries[ObjectIdentifier(trust)], entry.trust === trust else {
-                return TrustSettings()
-            }
-            return entry.settings
-        }
+        self = trust.withAttachment { $0 as? TrustSettings } ?? TrustSettings()
     }
 
-    /// Changes the settings of a trust. They are kept as long as the trust, or until enough later ones were changed.
+    /// Changes the settings of a trust.
     static func change(_ trust: ServerTrust, _ body: (inout TrustSettings) -> Void) {
-        table.withLock { table in
-            if table.entries.count >= table.limit {
-                table.entries = table.entries.filter { $0.value.trust != nil }
-                table.limit = max(Table.smallest, 2 * table.entries.count)
-            }
-            let key = ObjectIdentifier(trust)
-            var settings = table.entries[key].flatMap { $0.trust === trust ? $0.settings : nil } ?? TrustSettings()
+        trust.withAttachment { attached in
+            var settings = attached as? TrustSettings ?? TrustSettings()
             body(&settings)
-            table.entries[key] = Entry(trust: trust, settings: settings)
+            attached = settings
         }
     }
-
-    /// The number of trusts whose settings are kept, including some that are gone.
-    static var keptCount: Int { table.withLock { $0.entries.count } }
 }
 
 /// The operating system's trust store, read once. After a failure, the next call tries again.

@@ -247,22 +247,76 @@ struct TrustTests {
         #expect(try trust([below] + site.chain).certificates == [try below.parsed])
     }
 
-    @Test("The settings of trusts that are gone are removed")
+    @Test("The settings of a trust are released with it")
     func memory() throws {
-        let certificate = try site.leaf.parsed
-        var kept = try (0..<40).map { _ in try trust() }
-        for trust in kept { SecTrustSetPolicies(trust, SecPolicyCreateBasicX509()) }
-        for _ in 0..<10_000 {
-            var trust: SecTrust?
-            SecTrustCreateWithCertificates(certificate, nil, &trust)
+        weak var anchors: TrustStore?
+        do {
+            let own = TrustStore(certificates: [try site.root.parsed])
+            anchors = own
+            let trust = try trust()
+            TrustSettings.change(trust) { $0.anchors = .set(own) }
+            #expect(code(trust) == errSecSuccess)
         }
-        // Other tests run at the same time.
-        #expect(TrustSettings.keptCount < 1_000)
-        for trust in kept {
-            let policies = try #require(TrustSettings(of: trust).policies)
-            #expect(try policies.get() == [SecPolicyCreateBasicX509()])
+        #expect(anchors == nil)
+    }
+
+    @Test("Anchors that are set take the place of the session's")
+    func anchors() throws {
+        let other = try TestSite("localhost", authority: "Other", isValidNow: true)
+        let trust = try trust()
+        SecTrustSetAnchorCertificates(trust, [try other.root.parsed] as CFArray)
+        #expect(code(trust) == errSecCreateChainFailed)
+        SecTrustSetAnchorCertificatesOnly(trust, false)
+        #expect(code(trust) == errSecSuccess)
+        SecTrustSetAnchorCertificates(trust, [try other.root.parsed] as CFArray)
+        #expect(code(trust) == errSecCreateChainFailed)
+    }
+
+    @Test("The path of several policies satisfies each of them")
+    func commonPath() throws {
+        // The same CA below two roots, and a list from only one of them.
+        let roots = try ["A", "B"].map { try TestCertificate.root($0) { $0.makeValidNow() } }
+        let first = try roots[0].intermediate("CA") { $0.makeValidNow() }
+        let second = try roots[1].crossSign(first)
+        let leaf = try first.leaf("localhost") { $0.makeValidNow() }
+        let store = TrustStore(certificates: try roots.map { try $0.parsed })
+        for (listed, cas) in [
+            (0, [second, first]), (0, [first, second]), (1, [second, first]), (1, [first, second]),
+        ] {
+            let lists = try [roots[listed], first].map { issuer in
+                try CertificateRevocationList(
+                    derBytes: try issuer.revocationList {
+                        ($0.thisUpdate, $0.nextUpdate) = (leaf.settings.notBefore, leaf.settings.notAfter)
+                    })
+            }
+            let chain = try PresentedChain(derCertificates: ([leaf] + cas).map(\.derBytes))
+            let trust = ServerTrust(
+                presented: chain, name: try ServerName("localhost"), store: store,
+                revocation: RevocationEvidence(lists: lists))
+            let revocation = SecPolicyCreateRevocation(
+                kSecRevocationCRLMethod | kSecRevocationRequirePositiveResponse)
+            SecTrustSetPolicies(trust, [SecPolicyCreateSSL(true, "localhost"), try #require(revocation)])
+            #expect(trust.certificates.last == (try roots[listed].parsed))
         }
-        kept = []
+    }
+
+    @Test("A trust that was created has the operating system's anchors")
+    func systemAnchors() throws {
+        let roots = try CertificateFile.read("/etc/ssl/certs/ca-certificates.crt")
+        // Some are expired, or signed with SHA-1, which counts for a certificate that is also the leaf.
+        var policy = TrustPolicy.default
+        policy.purpose = .any
+        let root = try #require(
+            roots.first {
+                let trust = ChainTrust(
+                    presented: PresentedChain(leaf: $0), store: TrustStore(certificates: [$0]), policy: policy)
+                return (try? trust.evaluate(at: Date())) != nil
+            })
+        var trust: SecTrust?
+        SecTrustCreateWithCertificates(root, SecPolicyCreateBasicX509(), &trust)
+        #expect(SecTrustEvaluateWithError(try #require(trust), nil))
+        SecTrustSetAnchorCertificates(try #require(trust), [try site.root.parsed] as CFArray)
+        #expect(!SecTrustEvaluateWithError(try #require(trust), nil))
     }
 
     @Test("Trusts can be changed and evaluated on several threads")
