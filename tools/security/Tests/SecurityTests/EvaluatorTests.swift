@@ -246,16 +246,17 @@ struct EvaluatorTests {
         let scene = try Scene.shared.get()
         try await LoopbackServer(chain: scene.site.chain).run { server in
             let configuration = URLSessionConfiguration.default
-            configuration.trustStore = TrustStore(certificates: [])
+            configuration.trustStore = TrustStore(certificates: [try scene.root])
             let session = URLSession(configuration: configuration)
             let url = try #require(URL(string: "https://localhost:\(server.port)/"))
             let anchored = EvaluatingDelegate(.anchors([try scene.root], only: true))
-            _ = try await session.data(from: url, delegate: anchored)
-            let delegate = EvaluatingDelegate(.system())
-            await #expect(throws: URLError.self) { try await session.data(from: url, delegate: delegate) }
-            #expect((delegate.error as? NSError)?.code == Int(errSecCreateChainFailed))
+            // Refused without anchors of its own.
+            let unanchored = EvaluatingDelegate(.ownAnchorsOnly)
+            for _ in 1...2 { _ = try await session.data(from: url, delegate: anchored) }
+            await #expect(throws: URLError.self) { try await session.data(from: url, delegate: unanchored) }
+            #expect((unanchored.error as? NSError)?.code == Int(errSecParam))
             session.invalidateAndCancel()
-            _ = await server.ended()
+            #expect(await server.ended().map(\.requests.count) == [2])
         }
     }
 }

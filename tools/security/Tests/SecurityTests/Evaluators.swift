@@ -46,6 +46,12 @@ struct Evaluator: Sendable {
         }
     }
 
+    /// Only the anchors that the trust has already.
+    static let ownAnchorsOnly = Evaluator { trust, _ in
+        try OSError.check(SecTrustSetAnchorCertificatesOnly(trust, true))
+        try trust.check(nil)
+    }
+
     /// A revocation check after the system's verdict.
     static func revocation(_ flags: CFOptionFlags) -> Evaluator {
         Evaluator { trust, host in
