@@ -223,12 +223,15 @@ progress() {
     done
 }
 
-# build_nested CONFIGURATION PACKAGE PRODUCT [ARGUMENT…]: builds a product of a nested package. SwiftPM notices new and
-# deleted files in this package, but not in the project that it depends on, so its plan is deleted.
+# forget_plan CONFIGURATION PACKAGE: deletes SwiftPM's plan for a nested package. SwiftPM notices new and deleted files in
+# this package, but not in the project that it depends on.
+forget_plan() { rm -f "$2"/.build/"$1".yaml "$2"/.build/*/"$1".yaml; }
+
+# build_nested CONFIGURATION PACKAGE PRODUCT [ARGUMENT…]: builds a product of a nested package.
 build_nested() {
     local configuration=$1 package=$2 product=$3
     shift 3
-    rm -f "$package"/.build/"$configuration".yaml "$package"/.build/*/"$configuration".yaml
+    forget_plan "$configuration" "$package"
     with_progress swift build --configuration "$configuration" --package-path "$package" --product "$product" "$@"
 }
 
@@ -259,6 +262,13 @@ run_tests() {
             /^◇ /{ :start; / started\.$/d; N; b start }; /^↳ \/\//d
             /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }' |
         awk '{ print; fflush() } /Test run with 0 tests/ { none = 1 } END { exit none }'
+}
+
+# test_nested PACKAGE: builds and runs the tests of a nested package, as run_tests does.
+test_nested() {
+    forget_plan debug "$1"
+    with_progress swift build --package-path "$1" --build-tests
+    run_tests --package-path "$1" --skip-build
 }
 
 # step TITLE COMMAND ARGUMENT…: runs one check, and prints a line with the result, and the output if it failed. On a

@@ -1,3 +1,4 @@
+import Basics
 public import PlatformFoundation
 
 /// A claim to evaluate: a presented chain, the hostname it should prove, the anchors and the policy.
@@ -16,6 +17,8 @@ public final class ServerTrust: Sendable {
     /// The evidence about revocation, which is used if the policy checks revocation.
     public let revocation: RevocationEvidence
 
+    private let attached = Locked<(any Sendable)?>(nil)
+
     /// Creates a claim for a parsed chain.
     public init(
         presented: PresentedChain, name: ServerName, store: TrustStore, policy: TrustPolicy = .default,
@@ -26,6 +29,13 @@ public final class ServerTrust: Sendable {
         self.store = store
         self.policy = policy
         self.revocation = revocation
+    }
+
+    /// Calls `body` with a value that a layer above this library keeps for this claim, and that is released with it. No
+    /// evaluation reads the value.
+    @_spi(Attachments)
+    public func withAttachment<Result: Sendable>(_ body: (inout (any Sendable)?) -> Result) -> Result {
+        attached.withLock { value in body(&value) }
     }
 
     /// Returns the best valid path as of `time`. Throws the most useful finding if there is none.

@@ -77,13 +77,21 @@ struct ServerEvaluator: Sendable {
         if server.isAcceptedForSession {
             await observe(server)
         } else {
-            let evaluated = try await evaluate(server.trust, on: .reused)
+            // A trust of its own, as for a new connection: what one delegate has set for a trust, by identity, doesn't
+            // apply to the challenge of another.
+            let evaluated = try await evaluate(trust(over: server.trust.presented), on: .reused)
             guard evaluated.approval.acceptance == server.approval.acceptance else {
                 throw refusal(.rejected(name))
             }
         }
         guard let request = server.identityRequest else { return true }
         return try await identityQuestion.choose(request.issuers)?.digest == request.sent
+    }
+
+    /// Returns the claim of a server that presented this chain, for one challenge.
+    private func trust(over presented: PresentedChain) -> ServerTrust {
+        ServerTrust(
+            presented: presented, name: name, store: store, policy: trustPolicy, revocation: revocation.evidence)
     }
 
     /// Calls the observer for a server that the task's delegates were already asked about, or don't have to be. Runs
@@ -231,10 +239,8 @@ struct ServerEvaluator: Sendable {
     ) async throws -> Connection {
         var evaluated: EvaluatedServer
         do {
-            let trust = ServerTrust(
-                presented: pending.presented, name: name, store: store, policy: trustPolicy,
-                revocation: revocation.evidence)
-            evaluated = try await evaluate(trust, on: pending.isResumed ? .resumed : .new)
+            evaluated = try await evaluate(
+                trust(over: pending.presented), on: pending.isResumed ? .resumed : .new)
         } catch {
             await pending.refuse()
             throw error

@@ -235,6 +235,27 @@ struct ServerTrustChallengeTests {
         #expect(try trust.evaluate(at: Date()).certificates.count == 3)
     }
 
+    // What a delegate has set for a trust, such as its own anchors, would otherwise apply to the next task's delegate.
+    @Test("Each challenge has a server trust of its own, also on a reused connection")
+    func ownTrust() async throws {
+        let site = try TestSite.pinned()
+        let seen = Collected<SecTrust?>()
+        let delegate = TaskHandlerDelegate {
+            seen.append($0.protectionSpace.serverTrust)
+            return acceptServer($0)
+        }
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server, delegate: delegate) { $0.trustPolicy.revocation = .use }
+            for _ in 1...2 { #expect(try await session.get().body == "hello") }
+            await session.flush()
+            #expect(await server.ended(1).map(\.requests.count) == [2])
+        }
+        try #require(seen.values.count == 2)
+        let (first, second) = (try #require(seen.values[0]), try #require(seen.values[1]))
+        #expect(first !== second)
+        #expect(first.presented == second.presented && first.store === second.store && first.policy == second.policy)
+    }
+
     @Test("A late answer counts, and the first of two answers counts")
     func lateAndTwice() async throws {
         let site = try TestSite.pinned()
