@@ -6,7 +6,8 @@ struct FuzzTarget: Sendable {
     /// All of them. Each has a folder of its name in `seeds`.
     static let all: [FuzzTarget] =
         dialects + [
-            http, codings, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range, credentials, cookies,
+            http, webSocket, codings, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range, credentials,
+            cookies,
             cookieFile,
         ]
 }

@@ -1,0 +1,252 @@
+import Basics
+import CertificateTrust
+import TestPKI
+import Testing
+
+@testable import PinnedNetworking
+
+/// What requests are protected from, for the handshakes of WebSockets: WS1 to WS4, WS7 and WS9.
+@Suite(.timeLimit(.minutes(2)))
+struct WebSocketAttackTests {
+    private static let url = "wss://pinned.test/socket"
+
+    /// Sends a message over a new WebSocket and returns the first one from the server. Closes the WebSocket.
+    private func exchange(
+        _ session: URLSession, _ url: String = url, adjust: (inout URLRequest) -> Void = { _ in }
+    ) async throws -> String {
+        var request = URLRequest(url: try #require(URL(string: url)))
+        adjust(&request)
+        let task = session.webSocketTask(with: request)
+        task.resume()
+        defer { task.cancel(with: .normalClosure, reason: nil) }
+        try await task.send(.string("secret"))
+        return try await task.text()
+    }
+
+    private func failure(
+        _ session: URLSession, _ url: String = url, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> URLError {
+        let error = await #expect(throws: URLError.self, sourceLocation: sourceLocation) {
+            _ = try await exchange(session, url)
+        }
+        return try #require(error, sourceLocation: sourceLocation)
+    }
+
+    @Test("A server without the pinned key receives nothing, and one with it does (WS2)")
+    func pins() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain, .echo).run { server in
+            let pinned = try site.session(server, policy: .pinning(site.leaf.key.pin))
+            #expect(try await exchange(pinned) == "secret")
+            let other = try site.session(server, policy: .pinning(strangePin))
+            let error = try await failure(other)
+            #expect(error.code == .serverCertificateUntrusted)
+            #expect(error.pinningError != nil)
+            #expect(server.records.dropFirst().allSatisfy { $0.applicationBytes.isEmpty })
+        }
+    }
+
+    @Test("A connection that earlier pins approved isn't used after they changed (WS2)")
+    func changedPins() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(
+            chain: site.chain,
+            .handle { connection in
+                while let request = try connection.readRequest() {
+                    guard request.values(of: "Upgrade") == ["websocket"] else {
+                        try connection.write(LoopbackServer.Response(body: "hello"))
+                        continue
+                    }
+                    try connection.write(WebSocketPeer.answer(to: request) + WebSocketPeer.frame("opened"))
+                    _ = try connection.read()
+                    return
+                }
+            }
+        ).run { server in
+            let session = try site.session(server, policy: .pinning(site.leaf.key.pin))
+            #expect(try await session.get().body == "hello")
+            #expect(try await exchange(session) == "opened")
+            #expect(server.records.count == 1, "the WebSocket uses the idle connection")
+            #expect(try await session.get().body == "hello")
+            #expect(server.records.count == 2, "and takes it out of the pool")
+            session.pinning = try .pinning(strangePin)
+            #expect(try await failure(session).code == .serverCertificateUntrusted)
+            #expect(server.records.flatMap(\.requests).count == 3)
+        }
+    }
+
+    @Test("A WebSocket without TLS to a pinned host is refused before it connects (WS2)")
+    func cleartext() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(plain: .echo).run { server in
+            let session = try site.session(server, policy: .pinning(site.leaf.key.pin))
+            #expect(
+                try await failure(session, "ws://pinned.test/").code == .appTransportSecurityRequiresSecureConnection)
+            #expect(server.records.isEmpty)
+            #expect(try await exchange(site.session(server), "ws://pinned.test/") == "secret")
+        }
+    }
+
+    @Test("A redirect to another origin loses credentials and cookies, and one to cleartext is refused (WS3)")
+    func redirects() async throws {
+        let site = try TestSite.shared.get()
+        let location = Locked("https://start.test/there")
+        let script = LoopbackServer.Script.handle { connection in
+            guard let request = try connection.readRequest() else { return }
+            guard request.target == "/there" else {
+                return try connection.write(
+                    LoopbackServer.Response(
+                        "302 Found", fields: ["Location: \(location.withLock(\.self))"], closes: true))
+            }
+            try connection.write(WebSocketPeer.answer(to: request) + WebSocketPeer.frame("arrived"))
+            _ = try connection.read()
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            let secrets: (inout URLRequest) -> Void = { request in
+                for name in ["Authorization", "Cookie"] { request.setValue("secret", forHTTPHeaderField: name) }
+            }
+            for next in ["https://start.test/there", "wss://start.test/there"] {
+                location.withLock { $0 = next }
+                #expect(try await exchange(session, adjust: secrets) == "arrived")
+            }
+            location.withLock { $0 = "/there" }
+            #expect(try await exchange(session, adjust: secrets) == "arrived")
+            let requests = server.records.flatMap(\.requests).filter { $0.target == "/there" }
+            #expect(requests.map { $0.values(of: "Authorization") } == [[], [], ["secret"]])
+            #expect(requests.map { $0.values(of: "Cookie") } == [[], [], ["secret"]])
+            #expect(Set(server.records.flatMap(\.requests).flatMap { $0.values(of: "Sec-WebSocket-Key") }).count == 6)
+            for next in ["ws://pinned.test/there", "http://pinned.test/there"] {
+                location.withLock { $0 = next }
+                #expect(try await failure(session).code == .appTransportSecurityRequiresSecureConnection)
+            }
+            #expect(server.records.flatMap(\.requests).filter { $0.target == "/there" }.count == 3)
+        }
+    }
+
+    @Test("An HTTP proxy has to open a tunnel, also without TLS, and learns nothing but the host (WS4)")
+    func proxy() async throws {
+        let site = try TestSite.shared.get()
+        for (url, usesTLS) in [("wss://pinned.test/socket", true), ("ws://pinned.test/socket", false)] {
+            let server = try usesTLS ? LoopbackServer(chain: site.chain, .echo) : LoopbackServer(plain: .echo)
+            try await server.run { server in
+                let script = LoopbackServer.Script.proxy(to: ["pinned.test:\(usesTLS ? 443 : 80)": server.port]) {
+                    $0.values(of: "Proxy-Authorization").isEmpty
+                        ? .respond(
+                            .init(
+                                "407 Proxy Authentication Required",
+                                fields: ["Proxy-Authenticate: Basic realm=\"way out\""]))
+                        : .serve
+                }
+                try await LoopbackServer(plain: script).run { proxy in
+                    let session = try site.session(server) {
+                        var way = try? proxy.configuration()
+                        way?.applyCredential(username: "open", password: "sesame")
+                        $0.proxyConfigurations = [way].compactMap(\.self)
+                    }
+                    #expect(try await exchange(session, url) == "secret")
+                    let requests = proxy.records.flatMap(\.requests)
+                    #expect(requests.map(\.method).allSatisfy { $0 == "CONNECT" })
+                    #expect(!requests.isEmpty)
+                    #expect(server.records.flatMap(\.requests).map(\.line) == ["GET /socket HTTP/1.1"])
+                    #expect(server.records.flatMap(\.requests).flatMap { $0.values(of: "Proxy-Authorization") } == [])
+                }
+            }
+        }
+    }
+
+    @Test("A response other than the handshake's opens nothing, and the message isn't sent (WS1)")
+    func refused() async throws {
+        let site = try TestSite.shared.get()
+        let responses: [LoopbackServer.Response] = [
+            .init("404 Not Found", body: "no"), .init("200 OK", body: "hello"), .init("401 Unauthorized"),
+            .headOnly("101 Switching Protocols", fields: ["Upgrade: websocket", "Connection: Upgrade"]),
+            .headOnly("204 No Content"),
+        ]
+        for response in responses {
+            try await LoopbackServer(chain: site.chain, .respond(response)).run { server in
+                let session = try site.session(server)
+                let error = try await failure(session)
+                #expect(error.code == .badServerResponse)
+                await session.flush()
+                let bytes = await server.ended().flatMap(\.applicationBytes)
+                #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("\r\n\r\n"))
+            }
+        }
+    }
+
+    @Test("The handshake answers a login challenge, and carries the session's cookies (WS9)")
+    func loginAndCookies() async throws {
+        let site = try TestSite.shared.get()
+        let script = LoopbackServer.Script.handle { connection in
+            while let request = try connection.readRequest() {
+                guard request.values(of: "Authorization").isEmpty else {
+                    try connection.write(WebSocketPeer.answer(to: request) + WebSocketPeer.frame("welcome"))
+                    _ = try connection.read()
+                    return
+                }
+                try connection.write(
+                    LoopbackServer.Response(
+                        "401 Unauthorized",
+                        fields: ["WWW-Authenticate: Basic realm=\"r\"", "Set-Cookie: a=1; Secure; Path=/"]))
+            }
+        }
+        for isTrusted in [true, false] {
+            let storage = HTTPCookieStorage(file: nil, suffixes: CookieScene().suffixes)
+            try await LoopbackServer(chain: site.chain, script).run { server in
+                let delegate = TaskAsyncDelegate { challenge in
+                    challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
+                        ? acceptServer(challenge)
+                        : (.useCredential, URLCredential(user: "me", password: "secret", persistence: .none))
+                }
+                let session = try site.session(server, delegate: delegate) {
+                    $0.httpCookieStorage = storage
+                    if !isTrusted { $0.trustStore = TrustStore(certificates: []) }
+                }
+                #expect(try await exchange(session) == "welcome")
+                let requests = server.records.flatMap(\.requests)
+                #expect(requests.map { $0.values(of: "Cookie") } == (isTrusted ? [[], ["a=1"]] : [[], []]))
+                #expect(requests.map { $0.values(of: "Authorization").count } == [0, 1])
+            }
+        }
+    }
+
+    @Test("A 101 response to an ordinary request is an error")
+    func unrequested() async throws {
+        let site = try TestSite.shared.get()
+        let response = LoopbackServer.Response.headOnly("101 Switching Protocols", fields: ["Upgrade: websocket"])
+        try await LoopbackServer(chain: site.chain, .respond(response)).run { server in
+            #expect(try await site.session(server).failure().code == .cannotParseResponse)
+            var request = URLRequest(url: try #require(URL(string: "https://pinned.test/")))
+            for (name, value) in [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", "x")] {
+                request.setValue(value, forHTTPHeaderField: name)
+            }
+            let session = try site.session(server)
+            let sealed = request
+            let error = await #expect(throws: URLError.self) { try await session.data(for: sealed) }
+            #expect(error?.code == .cannotParseResponse)
+            await session.flush()
+            let sent = await server.ended(2).flatMap(\.requests).flatMap { $0.values(of: "Sec-WebSocket-Key") }
+            #expect(sent == [])
+        }
+    }
+
+    @Test("A flood of pings is answered with the last one, and stops no message (WS7)")
+    func pingFlood() async throws {
+        let site = try TestSite.shared.get()
+        let pongs = Collected<String>()
+        let script = LoopbackServer.Script.webSocket { peer in
+            let pings = (0..<20_000).flatMap { WebSocketPeer.frame(9, Array("\($0)".utf8)) }
+            try peer.write(pings + WebSocketPeer.frame("after"))
+            while let frame = try peer.next(), frame.opcode != 8 { if frame.opcode == 10 { pongs.append(frame.text) } }
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            #expect(try await exchange(session) == "after")
+            _ = await server.ended()
+            #expect(pongs.values.last == "19999")
+            let numbers = pongs.values.compactMap { Int($0) }
+            #expect(numbers == numbers.sorted())
+        }
+    }
+}
