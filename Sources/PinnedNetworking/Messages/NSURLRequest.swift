@@ -50,7 +50,7 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying {
     open var networkServiceType: NetworkServiceType { request.networkServiceType }
     /// Whether a cellular connection may be used, which has no effect.
     open var allowsCellularAccess: Bool { request.allowsCellularAccess }
-    /// All header fields, or `nil` if there are none.
+    /// All header fields, or `nil` if none were ever set.
     open var allHTTPHeaderFields: [String: String]? { request.allHTTPHeaderFields }
 
     /// Returns the value of a field, ignoring the case of its name, or `nil` if it isn't set.
@@ -143,7 +143,7 @@ open class NSMutableURLRequest: NSURLRequest {
         set { request.allowsCellularAccess = newValue }
     }
 
-    /// All header fields, or `nil` if there are none.
+    /// All header fields, or `nil` if none were ever set.
     open override var allHTTPHeaderFields: [String: String]? {
         get { request.allHTTPHeaderFields }
         set { request.allHTTPHeaderFields = newValue }

@@ -23,7 +23,8 @@ public struct URLRequest: Sendable, Hashable {
     var properties = RequestProperties()
 
     private var method = "GET"
-    private(set) var fields: [HTTPField] = []
+    /// The header fields, or nil if none were ever set.
+    private var ownFields: [HTTPField]?
     private(set) var ownTimeoutInterval: TimeInterval?
     var unused = UnusedSettings()
 
@@ -110,19 +111,25 @@ public struct URLRequest: Sendable, Hashable {
         set { ownTimeoutInterval = newValue }
     }
 
-    /// All header fields of the request, or nil if there are none.
+    /// All header fields of the request, or nil if none were ever set.
     ///
     /// The client itself writes `Host`, `Connection`, `Content-Length` and the other fields that follow from the
     /// request and the connection. If the request contains one of them, it is ignored and its name is logged. A `Host`
     /// other than the URL's is an error, because it would reach another virtual host under the pins of this one.
     public var allHTTPHeaderFields: [String: String]? {
-        get { fields.isEmpty ? nil : Dictionary(fields.map { ($0.name, $0.value) }) { $1 } }
+        get { ownFields.map { Dictionary($0.map { ($0.name, $0.value) }) { $1 } } }
         set {
-            fields = []
+            ownFields = newValue.map { _ in [] }
             for (name, value) in (newValue ?? [:]).sorted(by: { $0.key < $1.key }) {
                 setValue(value, forHTTPHeaderField: name)
             }
         }
+    }
+
+    /// The header fields in the order they are sent.
+    private(set) var fields: [HTTPField] {
+        get { ownFields ?? [] }
+        set { ownFields = newValue }
     }
 
     /// Returns the value of a field, ignoring the case of its name, or nil if it isn't set.

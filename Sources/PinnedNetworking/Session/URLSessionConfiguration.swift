@@ -16,9 +16,10 @@ public final class URLSessionConfiguration: Sendable {
     /// request times out after 60 seconds without progress.
     public static var `default`: URLSessionConfiguration { URLSessionConfiguration(settings: SessionSettings()) }
 
-    /// A new configuration like ``default``, but with its own credential storage.
+    /// A new configuration like ``default``, but with its own credential storage and its own cache.
     public static var ephemeral: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
+        configuration.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 0)
         configuration.urlCredentialStorage = URLCredentialStorage()
         return configuration
     }
@@ -138,7 +139,7 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.cachePolicy] = newValue }
     }
 
-    /// A cache, which is always empty. The default is `nil`. See ``URLCache``.
+    /// A cache, which is always empty. The default is ``URLCache/shared``. See ``URLCache``.
     public var urlCache: URLCache? {
         get { self[\.cache] }
         set { self[\.cache] = newValue }
@@ -240,7 +241,7 @@ struct SessionSettings: Sendable {
     var usesRegisteredProtocolClasses = false
     var route: Route?
     var cachePolicy = URLRequest.CachePolicy.useProtocolCachePolicy
-    var cache: URLCache?
+    var cache: URLCache? = .shared
     var unused = UnusedSettings()
     var isDiscretionary = false
     var usesExtendedIdleMode = false

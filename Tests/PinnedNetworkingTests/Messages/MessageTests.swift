@@ -19,6 +19,21 @@ import Testing
         #expect(request.allHTTPHeaderFields == ["y": "2"])
     }
 
+    @Test("Header fields that were set to an empty dictionary, or all removed, are an empty dictionary")
+    func emptyRequestFields() throws {
+        var request = URLRequest(url: try #require(URL(string: "https://a.test/")))
+        request.allHTTPHeaderFields = [:]
+        #expect(request.allHTTPHeaderFields == [:])
+        request.allHTTPHeaderFields = nil
+        #expect(request.allHTTPHeaderFields == nil)
+        request.setValue("1", forHTTPHeaderField: "X-A")
+        request.setValue(nil, forHTTPHeaderField: "X-A")
+        #expect(request.allHTTPHeaderFields == [:])
+        request.allHTTPHeaderFields = ["X-A": "1"]
+        request.allHTTPHeaderFields = nil
+        #expect(request.allHTTPHeaderFields == nil)
+    }
+
     @Test("A response created by a program derives media type and length from its fields")
     func response() throws {
         let url = try #require(URL(string: "https://a.test/"))

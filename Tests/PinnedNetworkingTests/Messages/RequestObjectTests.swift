@@ -150,6 +150,14 @@ struct RequestObjectTests {
         #expect(URLCache.shared.cachedResponse(for: request) == nil)
     }
 
+    @Test("The default configuration has the shared cache, and an ephemeral one has its own")
+    func defaultCaches() {
+        #expect(URLSessionConfiguration.default.urlCache === URLCache.shared)
+        let caches = [URLSessionConfiguration.ephemeral, .ephemeral].map(\.urlCache)
+        #expect(caches[0] != nil && caches[0] !== caches[1] && caches[0] !== URLCache.shared)
+        #expect(caches[0]?.diskCapacity == 0)
+    }
+
     @Test("A cached response has what it was created with")
     func cachedResponse() {
         let response = URLResponse(url: url, mimeType: nil, expectedContentLength: 1, textEncodingName: nil)
