@@ -30,7 +30,7 @@ package enum HTTPBodyFraming: Sendable, Hashable {
         guard lengths.isEmpty || codings.isEmpty else { throw .lengthAndTransferEncoding }
         // Values that agree digit by digit are one (RFC 9110, section 8.6). Of others, two parsers could pick different
         // ones, which makes response smuggling possible.
-        guard Set(lengths).count <= 1 else { throw .repeatedContentLength(lengths.count) }
+        guard lengths.allSatisfy({ $0 == lengths[0] }) else { throw .repeatedContentLength(lengths.count) }
         let stated: HTTPBodyFraming
         if let length = lengths.first {
             guard let count = HTTPGrammar.number(length.utf8, radix: 10), count <= Self.lengthLimit else {

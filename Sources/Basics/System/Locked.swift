@@ -6,7 +6,7 @@ import LibC
 /// The class is `@unchecked Sendable` because only ``withLock(_:)`` accesses the value.
 @safe package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var value: Value
+    @usableFromInline var value: Value
 
     package init(_ value: Value) {
         unsafe mutex = .allocate(capacity: 1)
@@ -20,13 +20,19 @@ import LibC
     }
 
     /// Calls `body` with the value, one caller at a time. `body` must not call this method again.
-    package func withLock<Result, Failure: Error>(
+    ///
+    /// It is inlinable because a generic call over the boundary of a module copies the value.
+    @inlinable package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
+        lock()
+        defer { unlock() }
         return try body(&value)
     }
+
+    @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
+
+    @usableFromInline func unlock() { unsafe pthread_mutex_unlock(mutex) }
 }
 
 extension Locked: CustomReflectable {

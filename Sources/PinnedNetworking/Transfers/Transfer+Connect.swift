@@ -7,7 +7,9 @@ import TLSTransport
 extension Transfer {
     /// The proxy for the target's host, or `nil`.
     var proxy: ProxyConfiguration? {
-        session.settings.proxies.first { $0.reaches(target.origin.name, target.origin.scheme) }
+        guard !session.settings.proxies.isEmpty else { return nil }
+        let origin = target.origin
+        return session.settings.proxies.first { $0.reaches(origin.name, origin.scheme) }
     }
 
     var poolKey: ConnectionPool.Key {

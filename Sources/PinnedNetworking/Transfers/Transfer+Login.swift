@@ -30,6 +30,8 @@ extension Transfer {
         {
             return true
         }
+        // For nearly every response there is nothing to do, and the request for a login would copy the body.
+        guard logins.origin != nil || head.statusCode == 401 else { return false }
         return try await proceed(.origin, originRequest, head, response, isForwarded ? nil : login)
     }
 

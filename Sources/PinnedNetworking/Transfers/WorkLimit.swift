@@ -99,13 +99,16 @@ final class WorkLimit: Sendable {
     func run<Value: Sendable>(
         _ work: @escaping @TransportActor @Sendable () async throws -> Value
     ) async throws -> Value {
-        let task = Task { @TransportActor in try await work() }
-        let (hasEnded, hasTimer) = state.withLock { state in
+        let task = Task { @TransportActor in
+            // On the event loop's own thread a timer doesn't have to wake it.
+            if state.withLock({ $0.timer == nil }) { watch() }
+            return try await work()
+        }
+        let hasEnded = state.withLock { state in
             state.cancelWork = { task.cancel() }
-            return (state.end != nil, state.timer != nil)
+            return state.end != nil
         }
         if hasEnded { task.cancel() }
-        if !hasTimer { watch() }
         defer { state.withLock { $0.cancelWork = nil } }
         return try await withTaskCancellationHandler {
             let result = await task.result

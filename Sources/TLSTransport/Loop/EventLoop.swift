@@ -128,7 +128,6 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     /// turn serves one socket if that takes long, and more if it takes little time.
     private func run(_ shared: SharedPoller) {
         thread.store(currentThread(), ordering: .relaxed)
-        var patience = Patience()
         var line = ReadyLine()
         var turn = Turn()
         while true {
@@ -143,7 +142,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
             guard work.isEmpty || turn.isLong(at: now) else { continue }
             turn.end(at: now)
             var events = shared.poller.wait(milliseconds: 0)
-            if work.isEmpty, line.isEmpty, events.isEmpty { events = idle(shared, &patience) }
+            if work.isEmpty, line.isEmpty, events.isEmpty { events = idle(shared) }
             let isAlone = line.isEmpty && events.count == 1
             for event in events where isAlone || !callIfBrief(event) { line.append(event.token, event.readiness) }
             // A long line moves on in any case, so that connections with constant work don't hold it up.
@@ -190,38 +189,14 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         return true
     }
 
-    /// Waits for events or work. If recent waits were short, it polls for a moment before it sleeps.
-    private func idle(_ shared: SharedPoller, _ patience: inout Patience) -> [Event] {
-        let start = ContinuousClock.now
-        var now = start
-        while patience.isPaying, now - start < Patience.limit {
-            let events = shared.poller.wait(milliseconds: 0)
-            if !events.isEmpty || state.withLock({ !$0.work.isEmpty }) {
-                patience.waited(now - start)
-                return events
-            }
-            yieldThread()
-            now = .now
-        }
+    /// Sleeps until there are events, work or a due timer.
+    ///
+    /// It doesn't poll before it sleeps. Polling would save a request that is answered at once a few microseconds, and
+    /// cost each request the processor time that it waits.
+    private func idle(_ shared: SharedPoller) -> [Event] {
         let events = shared.poller.wait(milliseconds: sleep())
         state.withLock { $0.isAsleep = false }
-        patience.waited(.now - start)
         return events
-    }
-
-    /// A heuristic for polling instead of sleeping. Going to sleep and being woken takes longer than a nearby
-    /// server, or a program that makes one request after another.
-    private struct Patience {
-        /// The longest time to poll.
-        static let limit = Duration.microseconds(100)
-        /// The credit from short waits in a row, which long waits reduce.
-        private var credit = 0
-
-        var isPaying: Bool { credit > 0 }
-
-        mutating func waited(_ duration: Duration) {
-            credit = duration < Self.limit ? min(credit + 1, 8) : max(credit - 4, 0)
-        }
     }
 
     private func takeWork(at now: ContinuousClock.Instant) -> [Work] {

@@ -13,8 +13,13 @@ struct TimerQueue {
 
     typealias Action = @Sendable () -> Void
 
+    private struct Entry {
+        let identifier: Identifier
+        let action: Action
+    }
+
     /// The entries, latest first, so that due entries are removed from the end.
-    private var entries: [(identifier: Identifier, action: Action)] = []
+    private var entries: [Entry] = []
     private var count: UInt64 = 0
 
     /// The next deadline, or nil if there is none.
@@ -23,7 +28,7 @@ struct TimerQueue {
     mutating func add(at deadline: ContinuousClock.Instant, _ action: @escaping Action) -> Identifier {
         count += 1
         let identifier = Identifier(deadline: deadline, number: count)
-        entries.insert((identifier, action), at: position(of: identifier))
+        entries.insert(Entry(identifier: identifier, action: action), at: position(of: identifier))
         return identifier
     }
 
@@ -37,10 +42,7 @@ struct TimerQueue {
     /// Removes and returns the due actions, earliest first.
     mutating func takeDue(at now: ContinuousClock.Instant) -> [Action] {
         var due: [Action] = []
-        while let last = entries.last, last.identifier.deadline <= now {
-            due.append(last.action)
-            entries.removeLast()
-        }
+        while let next, next <= now { due.append(entries.removeLast().action) }
         return due
     }
 

@@ -52,5 +52,3 @@ func currentThread() -> UInt {
     #endif
 }
 
-/// Lets another thread run first, if one is waiting for the processor (`sched_yield`).
-func yieldThread() { sched_yield() }

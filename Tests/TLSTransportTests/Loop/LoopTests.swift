@@ -82,7 +82,7 @@ extension ServerName {
             let called = Locked<[String]>([])
             let isHeld = Locked(true)
             // Every socket that is watched meanwhile becomes ready at the same time.
-            loop.execute { while isHeld.withLock({ $0 }) { yieldThread() } }
+            loop.execute { while isHeld.withLock({ $0 }) { sched_yield() } }
             func socket(_ name: String, isBrief: Bool) throws -> Socket {
                 let socket = try Socket(for: address)
                 try socket.startConnecting(to: address)
