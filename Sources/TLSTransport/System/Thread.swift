@@ -51,4 +51,3 @@ func currentThread() -> UInt {
     UInt(pthread_self())
     #endif
 }
-
