@@ -2,6 +2,7 @@ import Basics
 import CertificateTrust
 import Foundation
 import HTTPMessages
+import Synchronization
 
 /// The size of a body that isn't known.
 // swift-format-ignore: AlwaysUseLowerCamelCase
@@ -27,6 +28,7 @@ public class URLSessionTask: @unchecked Sendable {
 
     struct Status: Sendable {
         var state = State.suspended
+        var delegate: (any URLSessionTaskDelegate)?
         var currentRequest: URLRequest
         var response: URLResponse?
         var error: (any Error)?
@@ -55,14 +57,26 @@ public class URLSessionTask: @unchecked Sendable {
     public let taskIdentifier: Int
     /// The original request.
     public let originalRequest: URLRequest?
-    /// The delegate of this task alone.
-    public let delegate: (any URLSessionTaskDelegate)?
+    /// The delegate of this task alone. It can be set until the task starts; afterwards, setting it has no effect and is
+    /// logged.
+    public var delegate: (any URLSessionTaskDelegate)? {
+        get { status.withLock { $0.delegate } }
+        set {
+            let isSet = status.withLock { status in
+                guard status.start != nil else { return false }
+                status.delegate = newValue
+                return true
+            }
+            if !isSet { NSLog("%@", "PinnedNetworking ignores a delegate that is set on \(self): it has started") }
+            if isSet, newValue != nil { isMeasured.store(true, ordering: .relaxed) }
+        }
+    }
 
     let limit: WorkLimit
     let status: Locked<Status>
     /// Whether a delegate receives metrics. Collecting unused metrics would take a tenth of the time of a short
     /// request.
-    private let isMeasured: Bool
+    private let isMeasured: Atomic<Bool>
 
     required init(
         taskIdentifier: Int, originalRequest: URLRequest, delegate: (any URLSessionTaskDelegate)?, isMeasured: Bool,
@@ -70,10 +84,9 @@ public class URLSessionTask: @unchecked Sendable {
     ) {
         self.taskIdentifier = taskIdentifier
         self.originalRequest = originalRequest
-        self.delegate = delegate
-        self.isMeasured = isMeasured
+        self.isMeasured = Atomic(isMeasured)
         self.limit = limit
-        var status = Status(currentRequest: originalRequest, start: start)
+        var status = Status(delegate: delegate, currentRequest: originalRequest, start: start)
         if start == nil { (status.state, status.begin) = (.running, Date()) }
         self.status = Locked(status)
     }
@@ -215,13 +228,13 @@ public class URLSessionTask: @unchecked Sendable {
 
     /// Starts the record of another request.
     func beginTransaction(_ request: URLRequest) {
-        guard isMeasured else { return }
+        guard isMeasured.load(ordering: .relaxed) else { return }
         status.withLock { $0.transactions.append(TransactionRecord(request)) }
     }
 
     /// Adds to the record of the current request.
     func note(_ body: (inout TransactionRecord) -> Void) {
-        guard isMeasured else { return }
+        guard isMeasured.load(ordering: .relaxed) else { return }
         status.withLock { status in
             guard !status.transactions.isEmpty else { return }
             body(&status.transactions[status.transactions.count - 1])

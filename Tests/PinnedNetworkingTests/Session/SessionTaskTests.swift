@@ -26,6 +26,10 @@ private final class Recorder: URLSessionDataDelegate {
         body.withLock { $0 += data }
     }
 
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        if task.delegate != nil, !metrics.transactionMetrics.isEmpty { events.append("metrics") }
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         events.append("end")
         ends.append(error as? URLError)
@@ -103,6 +107,26 @@ struct SessionTaskTests {
             #expect(try await recorder.end() == nil)
             #expect(recorder.events.values == ["response 200", "data", "end"])
             #expect(recorder.received == Data(text.utf8))
+        }
+    }
+
+    @Test("A task's delegate can be set until the task starts")
+    func settableDelegate() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server)
+            let (first, second, late) = (Recorder(), Recorder(), Recorder())
+            let task = session.dataTask(with: try #require(Self.url))
+            task.delegate = first
+            task.delegate = second
+            task.resume()
+            task.delegate = late
+            #expect(task.delegate === second)
+            let error = try await second.end()
+            #expect(error == nil)
+            #expect(second.events.values == ["response 200", "data", "metrics", "end"])
+            #expect(first.events.values.isEmpty)
+            #expect(late.events.values.isEmpty)
         }
     }
 
