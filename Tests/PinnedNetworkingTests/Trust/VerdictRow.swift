@@ -40,14 +40,28 @@ struct VerdictRow: Sendable, CustomTestStringConvertible {
         var isSessions: Bool { [.nothing, .policy, .roots, .identity].contains(self) }
     }
 
+    /// The kind of the request, and of what it must not give away.
+    enum Kind: CaseIterable {
+        case data
+        /// With a cookie from the session's storage, which the response adds to.
+        case cookies
+        /// With a response that is decoded.
+        case coding
+        case download, upload
+        case webSocket
+        /// In a session with a protocol class that doesn't handle the request.
+        case protocolClass
+    }
+
     let version: LoopbackServer.TLSVersion
     let connection: Connection
     let way: Way
     let isRedirected: Bool
     let change: Change
+    let kind: Kind
 
     var testDescription: String {
-        "\(change): \(version), \(connection), \(way)\(isRedirected ? ", redirected" : "")"
+        "\(change): \(kind), \(version), \(connection), \(way)\(isRedirected ? ", redirected" : "")"
     }
 
     /// The error that the request ends with; nil if it succeeds.
@@ -63,13 +77,28 @@ struct VerdictRow: Sendable, CustomTestStringConvertible {
     /// Rows in which any two values of any two columns occur together.
     static let pairwise: [VerdictRow] = {
         let versions = [LoopbackServer.TLSVersion.tls12, .tls13]
-        let columns = [versions.count, Connection.allCases.count, Way.allCases.count, 2, Change.allCases.count]
         return PinnedNetworkingTests.pairwise(columns).map { row in
             VerdictRow(
                 version: versions[row[0]], connection: Connection.allCases[row[1]], way: Way.allCases[row[2]],
-                isRedirected: row[3] == 1, change: Change.allCases[row[4]])
+                isRedirected: row[3] == 1, change: Change.allCases[row[4]], kind: Kind.allCases[row[5]])
         }
     }()
+
+    /// Rows in which each kind of request meets each connection that another policy or other roots approved.
+    static let inherited: [VerdictRow] = Kind.allCases.flatMap { kind in
+        [Connection.reused, .resumed].flatMap { connection in
+            [Change.policy, .roots].map { change in
+                VerdictRow(
+                    version: .tls13, connection: connection, way: .direct, isRedirected: false, change: change,
+                    kind: kind)
+            }
+        }
+    }
+
+    /// The number of values of each column.
+    static let columns = [
+        2, Connection.allCases.count, Way.allCases.count, 2, Change.allCases.count, Kind.allCases.count,
+    ]
 }
 
 /// Rows of one value for each column, from 0 to below its entry in `columns`, until any two values of any two columns
@@ -78,7 +107,10 @@ func pairwise(_ columns: [Int]) -> [[Int]] {
     let all = columns.reduce([[]]) { rows, count in rows.flatMap { row in (0..<count).map { row + [$0] } } }
     let pairs = all.map { row in
         row.indices.flatMap { left in
-            row.indices.dropFirst(left + 1).map { [left, row[left], $0, row[$0]] }
+            // One number, since there are many of them to look up.
+            row.indices.dropFirst(left + 1).map { right in
+                ((left * columns.count + right) * 100 + row[left]) * 100 + row[right]
+            }
         }
     }
     var missing = Set(pairs.joined())
