@@ -25,7 +25,7 @@ final class WebSocketMailbox: Sendable {
     }
 
     private struct State {
-        var outgoing: ArraySlice<Outgoing> = []
+        var outgoing = ReleasingQueue<Outgoing>()
         /// The answer to the last ping. Earlier ones needn't be answered (RFC 6455, section 5.5.3).
         var pong: [UInt8]?
         var closing: WebSocketClosing?
@@ -33,14 +33,14 @@ final class WebSocketMailbox: Sendable {
         /// Ends the wait for a frame to be sent.
         var wake: OnceOnlyAnswer<Void>?
 
-        var received: ArraySlice<Received> = []
+        var received = ReleasingQueue<Received>()
         var receivedSize = 0
-        var receivers: ArraySlice<(identifier: Int, receiver: Receiver)> = []
+        var receivers = ReleasingQueue<(identifier: Int, receiver: Receiver)>()
         var receiverCount = 0
         /// Ends the wait for room.
         var room: OnceOnlyAnswer<Void>?
 
-        var pings: ArraySlice<(number: UInt64, completion: Completion)> = []
+        var pings = ReleasingQueue<(number: UInt64, completion: Completion)>()
         var pingCount: UInt64 = 0
 
         var messageLimit = 1_048_576
@@ -131,8 +131,7 @@ final class WebSocketMailbox: Sendable {
     /// Ends the wait of a receiver with `CancellationError`. Has no effect on one that has its answer.
     func cancelReceive(_ identifier: Int) {
         let receiver = state.withLock { state -> Receiver? in
-            guard let index = state.receivers.firstIndex(where: { $0.identifier == identifier }) else { return nil }
-            return state.receivers.remove(at: index).receiver
+            state.receivers.remove { $0.identifier == identifier }?.receiver
         }
         receiver?(.failure(CancellationError()))
     }
@@ -230,22 +229,23 @@ final class WebSocketMailbox: Sendable {
     func take(pong payload: [UInt8]) {
         guard payload.count == 8 else { return }
         let number = payload.reduce(0) { $0 << 8 | UInt64($1) }
-        let answered = state.withLock { state in
-            guard number <= state.pingCount else { return ArraySlice<(number: UInt64, completion: Completion)>() }
-            let answered = state.pings.prefix { $0.number <= number }
-            state.pings = state.pings.dropFirst(answered.count)
+        let answered = state.withLock { state -> [Completion] in
+            guard number <= state.pingCount else { return [] }
+            var answered: [Completion] = []
+            while let next = state.pings.first, next.number <= number, let ping = state.pings.popFirst() {
+                answered.append(ping.completion)
+            }
             return answered
         }
-        for ping in answered { ping.completion(nil) }
+        for completion in answered { completion(nil) }
     }
 
     /// Closes after a close frame of the server, or after an error in its frames. Messages that wait aren't sent.
     func close(_ closing: WebSocketClosing) {
         let dropped = state.withLock { state in
-            defer { state.outgoing = [] }
             if state.given == nil { state.firstClosing = closing }
             if state.closing == nil { state.closing = closing }
-            return state.outgoing
+            return state.outgoing.takeAll()
         }
         for case .message(_, _, let completion) in dropped { completion(WebSocketEndError.closing) }
         wakeWriter()
@@ -256,10 +256,9 @@ final class WebSocketMailbox: Sendable {
     @discardableResult
     func end(_ error: any Error) -> any Error {
         let (error, outgoing, receivers, pings) = state.withLock { state in
-            defer { (state.outgoing, state.receivers, state.pings) = ([], [], []) }
             let first = state.end ?? error
             state.end = first
-            return (first, state.outgoing, state.receivers, state.pings)
+            return (first, state.outgoing.takeAll(), state.receivers.takeAll(), state.pings.takeAll())
         }
         for case .message(_, _, let completion) in outgoing { completion(error) }
         for entry in receivers { entry.receiver(.failure(error)) }
