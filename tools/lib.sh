@@ -124,6 +124,8 @@ peers() {
     ((${#packages[@]} == 0)) || (require_packages yes "${packages[@]}") || say "their tests are skipped"
     in_environment "$1" mitmproxy bin/mitmdump "tests use it as an intercepting proxy"
     in_environment "$1" pyspnego bin/pyspnego-parse "tests log in to it with NTLM"
+    in_environment "$1" websockets bin/websockets "tests open WebSockets to it"
+    in_environment "$1" autobahn bin/wamp "tests open WebSockets to it"
     # It takes half a gigabyte and some minutes.
     local spark=no
     [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=yes

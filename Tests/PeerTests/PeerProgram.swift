@@ -20,14 +20,16 @@ enum PeerProgram: String {
     case pyftpdlib = "/usr/lib/python3/dist-packages/pyftpdlib/__init__.py"
     case mitmproxy = "mitmproxy/bin/mitmdump"
     case pyspnego = "pyspnego/bin/python"
+    case websockets = "websockets/bin/python"
+    case autobahn = "autobahn/bin/python"
 
-    /// The path of the program. `tools/test --peers` installs mitmproxy and pyspnego in separate environments.
+    /// The path of the program. `tools/test --peers` installs those of Python's index in separate environments.
     var path: String {
         switch self {
         case .postgresql:
             let versions = (try? FileManager.default.contentsOfDirectory(atPath: rawValue)) ?? []
             return "\(rawValue)/\(versions.max() ?? "none")/bin/postgres"
-        case .mitmproxy, .pyspnego:
+        case .mitmproxy, .pyspnego, .websockets, .autobahn:
             let environment = ProcessInfo.processInfo.environment
             let caches = environment["XDG_CACHE_HOME"] ?? NSHomeDirectory() + "/.cache"
             return caches + "/pinctl/" + rawValue
@@ -55,6 +57,8 @@ enum PeerProgram: String {
         case .vsftpd: "vsftpd is not installed (apt-get install vsftpd)"
         case .pyftpdlib: "pyftpdlib is not installed (apt-get install python3-pyftpdlib)"
         case .pyspnego: "pyspnego is not installed (tools/test --peers installs it where python3-venv is)"
+        case .websockets: "websockets is not installed (tools/test --peers installs it where python3-venv is)"
+        case .autobahn: "Autobahn is not installed (tools/test --peers installs it where python3-venv is)"
         case .mitmproxy: "mitmproxy is not installed (tools/test --peers installs it where python3-venv is)"
         }
     }
