@@ -74,6 +74,13 @@ private final class RefusingDelegate: NSURLDownloadDelegate {
 /// Cancels as soon as the file is created, and expects no more events.
 private final class CancellingDelegate: NSURLDownloadDelegate {
     let heard = Heard()
+    private let path: String
+
+    init(at path: String) { self.path = path }
+
+    func download(_ download: NSURLDownload, decideDestinationWithSuggestedFilename filename: String) {
+        download.setDestination(path, allowOverwrite: false)
+    }
 
     func download(_ download: NSURLDownload, didCreateDestination path: String) {
         heard.events.append("created")
@@ -179,9 +186,8 @@ struct ConnectionDownloadTests {
         var endless = LoopbackServer.Response.headOnly("200 OK", fields: ["Content-Length: 1000000000"])
         endless.endless = Array(repeating: 65, count: 1024)
         try await LoopbackServer(plain: .respond(endless)).run { server in
-            let delegate = CancellingDelegate()
-            let download = try download(from: server, delegate)
-            download.setDestination("\(folder.path)/file.txt", allowOverwrite: false)
+            let delegate = CancellingDelegate(at: "\(folder.path)/file.txt")
+            _ = try download(from: server, delegate)
             _ = await server.ended()
             for _ in 0..<1000 where try !names.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
             #expect(try names == [])
