@@ -16,7 +16,7 @@ package struct HTTPRequestHead: Sendable, Hashable {
     /// The way the server finds the end of the request body (RFC 9112, section 6).
     package enum Body: Sendable, Hashable {
         case none
-        /// A body of this many bytes.
+        /// A body of this many bytes. Without any, it is the same as ``none``.
         case length(Int)
         case chunked
     }
@@ -53,9 +53,10 @@ package struct HTTPRequestHead: Sendable, Hashable {
         for field in credentials { try Self.check(field) }
         let fields = fields.filter { !Self.ignores($0) }
 
+        let body = body == .length(0) ? .none : body
         self.method = method
         self.body = body
-        self.expectsContinue = expectsContinue && body != .none && body != .length(0)
+        self.expectsContinue = expectsContinue && body != .none
         requestsUpgrade = webSocket != nil
 
         var text = HTTPHeadText()
@@ -84,8 +85,7 @@ package struct HTTPRequestHead: Sendable, Hashable {
         case .chunked: text.write("Transfer-Encoding: chunked\r\n")
         }
         if self.expectsContinue { text.write("Expect: 100-continue\r\n") }
-        if method == "POST", body != .none, body != .length(0), !fields.contains(where: { $0.isNamed("Content-Type") })
-        {
+        if method == "POST", body != .none, !fields.contains(where: { $0.isNamed("Content-Type") }) {
             text.write(Self.form)
         }
         for preset in target == .authority ? Self.tunnelPresets : Self.presets

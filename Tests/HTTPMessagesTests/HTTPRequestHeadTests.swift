@@ -172,6 +172,8 @@ private let reservedNames = [
     static let bodyRows: [(String, HTTPRequestHead.Body, Bool, [String])] = [
         ("GET", .none, false, []),
         ("DELETE", .none, true, []),
+        ("GET", .length(0), true, []),
+        ("DELETE", .length(0), false, []),
         ("POST", .none, true, ["Content-Length: 0"]),
         ("PUT", .none, false, ["Content-Length: 0"]),
         ("PATCH", .none, false, ["Content-Length: 0"]),

@@ -51,9 +51,8 @@ struct TransferRequest: Sendable {
     ) throws(HTTPRequestError) -> HTTPRequestHead {
         let (framing, expectsContinue): (HTTPRequestHead.Body, Bool) =
             switch body {
-            case .none: (.none, false)
+            case .none, .deferred: (.none, false)
             case .sent(let length, let expectsContinue): (length.map { .length($0) } ?? .chunked, expectsContinue)
-            case .deferred: (.length(0), false)
             }
         return try HTTPRequestHead(
             method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),

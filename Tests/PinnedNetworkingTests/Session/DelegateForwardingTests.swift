@@ -26,8 +26,31 @@ private final class CircularDelegate: NSObject, URLSessionTaskDelegate {
     }
 }
 
+/// Accepts every server, in a method whose name is misspelled.
+private final class MisspelledDelegate: NSObject, URLSessionTaskDelegate {
+    let asked = Collected<String>()
+
+    func urlSession(_ session: URLSession, didRecieve challenge: URLAuthenticationChallenge) async -> Answer {
+        asked.append(challenge.protectionSpace.host)
+        return acceptServer(challenge)
+    }
+}
+
 @Suite(.timeLimit(.minutes(2)))
 struct DelegateForwardingTests {
+    @Test("A delegate method with a misspelled name is never called, and the configuration's pins apply")
+    func misspelled() async throws {
+        let site = try TestSite.pinned()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let delegate = MisspelledDelegate()
+            let matching = try PinningPolicy.pinning(site.leaf.key.pin)
+            #expect(try await site.session(server, policy: matching, delegate: delegate).get().body == "hello")
+            let error = try await site.session(server, policy: .pinning(strangePin), delegate: delegate).failure()
+            #expect(error.code == .serverCertificateUntrusted)
+            #expect(delegate.asked.values.isEmpty)
+        }
+    }
+
     @Test("A delegate that calls itself in a circle gets a rejection")
     func circle() async throws {
         let site = try TestSite.pinned()
