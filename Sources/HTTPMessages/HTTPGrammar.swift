@@ -52,7 +52,7 @@ package enum HTTPGrammar {
 
     /// Parses a number that consists only of decimal or hexadecimal digits. Returns nil for anything else, or on
     /// overflow.
-    static func number(_ digits: some Collection<UInt8>, radix: Int) -> Int? {
+    package static func number(_ digits: some Collection<UInt8>, radix: Int) -> Int? {
         // Int(_:radix:) accepts a sign, which HTTP's numbers don't have.
         guard let first = digits.first, first != UInt8(ascii: "+"), first != UInt8(ascii: "-") else { return nil }
         return Int(String(decoding: digits, as: UTF8.self), radix: radix)

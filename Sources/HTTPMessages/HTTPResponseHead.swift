@@ -7,12 +7,15 @@ package struct HTTPResponseHead: Sendable, Hashable {
     /// The header fields in the order received.
     package let fields: [HTTPField]
     package let framing: HTTPBodyFraming
+    /// The size in bytes of all heads so far, including those of interim responses.
+    package let size: Int
 
-    package init(minorVersion: Int, statusCode: Int, fields: [HTTPField], framing: HTTPBodyFraming) {
+    package init(minorVersion: Int, statusCode: Int, fields: [HTTPField], framing: HTTPBodyFraming, size: Int = 0) {
         self.minorVersion = minorVersion
         self.statusCode = statusCode
         self.fields = fields
         self.framing = framing
+        self.size = size
     }
 
     /// Whether the server intends to keep the connection open (RFC 9112, section 9.3).

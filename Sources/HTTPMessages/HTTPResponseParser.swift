@@ -160,7 +160,8 @@ package struct HTTPResponseParser: Sendable {
             guard allowsUpgrade else { throw .switchedProtocols }
             state = .switched
             return .head(
-                HTTPResponseHead(minorVersion: minorVersion, statusCode: 101, fields: fields, framing: .none))
+                HTTPResponseHead(
+                    minorVersion: minorVersion, statusCode: 101, fields: fields, framing: .none, size: headCount))
         }
         guard statusCode >= 200 else {
             interimCount += 1
@@ -180,7 +181,8 @@ package struct HTTPResponseParser: Sendable {
             }
         defer { fields = [] }
         return .head(
-            HTTPResponseHead(minorVersion: minorVersion, statusCode: statusCode, fields: fields, framing: framing))
+            HTTPResponseHead(
+                minorVersion: minorVersion, statusCode: statusCode, fields: fields, framing: framing, size: headCount))
     }
 
     /// Removes up to `wanted` bytes from the input and returns them without copying.

@@ -50,6 +50,8 @@ open class NSURLRequest: NSObject, NSCopying, NSMutableCopying {
     open var networkServiceType: NetworkServiceType { request.networkServiceType }
     /// Whether a cellular connection may be used, which has no effect.
     open var allowsCellularAccess: Bool { request.allowsCellularAccess }
+    /// Whether requests may be pipelined, which has no effect.
+    open var httpShouldUsePipelining: Bool { request.httpShouldUsePipelining }
     /// All header fields, or `nil` if none were ever set.
     open var allHTTPHeaderFields: [String: String]? { request.allHTTPHeaderFields }
 
@@ -141,6 +143,12 @@ open class NSMutableURLRequest: NSURLRequest {
     open override var allowsCellularAccess: Bool {
         get { request.allowsCellularAccess }
         set { request.allowsCellularAccess = newValue }
+    }
+
+    /// Whether requests may be pipelined, which has no effect.
+    open override var httpShouldUsePipelining: Bool {
+        get { request.httpShouldUsePipelining }
+        set { request.httpShouldUsePipelining = newValue }
     }
 
     /// All header fields, or `nil` if none were ever set.

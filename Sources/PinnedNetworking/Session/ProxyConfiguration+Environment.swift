@@ -97,8 +97,8 @@ enum ProxyVariableError: Error, Hashable, CustomStringConvertible {
             "the environment variable \(variable) has the unsupported scheme \(HTTPExcerpt(scheme)): use http, https, "
                 + "socks5h or socks4a"
         case .malformedException(let domain):
-            "the environment variable no_proxy has \(HTTPExcerpt(domain)), which is not a DNS name or IP address: use "
-                + "example.com, .example.com or 192.0.2.1"
+            "the environment variable no_proxy has \(HTTPExcerpt(domain)), which is not a DNS name, an IP address "
+                + "or a range of addresses: use example.com, .example.com, 192.0.2.1 or 192.0.2.0/24"
         }
     }
 }

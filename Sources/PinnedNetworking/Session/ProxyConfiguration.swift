@@ -18,8 +18,9 @@ public struct ProxyConfiguration: Sendable, Hashable {
     public let usesTLS: Bool
     /// Hosts that are reached without the proxy, each including the names below it.
     ///
-    /// An entry is a DNS name or an IP address. `.example.com` and `*.example.com` mean `example.com`. If a session has
-    /// an entry that is neither, all its requests fail.
+    /// An entry is a DNS name, an IP address, or a range of addresses such as `192.0.2.0/24`. An address or range
+    /// applies to URLs with an address, since names aren't resolved for it. `.example.com` and `*.example.com` mean
+    /// `example.com`. If a session has any other entry, all its requests fail.
     public var excludedDomains: [String] = []
     /// The hosts that are reached through the proxy, each including the names below it. If empty, all hosts are.
     ///
@@ -82,14 +83,18 @@ public struct ProxyConfiguration: Sendable, Hashable {
 
     /// Whether requests to a host use this proxy. Only valid if ``domainError`` is `nil`.
     func reaches(_ host: ServerName, _ scheme: HTTPScheme) -> Bool {
-        (schemes?.contains(scheme) ?? true) && !excludedDomains.contains { host.isWithin($0) }
-            && (matchDomains.isEmpty || matchDomains.contains { host.isWithin($0) })
+        (schemes?.contains(scheme) ?? true) && !Self.contains(host, excludedDomains)
+            && (matchDomains.isEmpty || Self.contains(host, matchDomains))
+    }
+
+    private static func contains(_ host: ServerName, _ domains: [String]) -> Bool {
+        domains.contains { ProxyDomain($0)?.contains(host) ?? false }
     }
 
     /// The error for the first invalid entry of ``excludedDomains`` and ``matchDomains``, or `nil` if all are valid.
     var domainError: ProxyDomainError? {
         for (list, domains) in [("excludedDomains", excludedDomains), ("matchDomains", matchDomains)] {
-            if let domain = domains.first(where: { ServerName(domain: $0) == nil }) {
+            if let domain = domains.first(where: { ProxyDomain($0) == nil }) {
                 return ProxyDomainError(proxy: "\(host) port \(port)", list: list, domain: domain)
             }
         }
@@ -105,26 +110,54 @@ struct ProxyDomainError: Error, Hashable, CustomStringConvertible {
     let domain: String
 
     var description: String {
-        "\(list) of the proxy \(proxy) has \"\(visibleText(domain))\", which is not a DNS name or IP address: "
-            + "use example.com, .example.com, *.example.com or 192.0.2.1"
+        "\(list) of the proxy \(proxy) has \"\(visibleText(domain))\", which is not a DNS name, an IP address or a range of "
+            + "addresses: use example.com, .example.com, *.example.com, 192.0.2.1 or 192.0.2.0/24"
+    }
+}
+
+/// An entry of a proxy's domain lists.
+private enum ProxyDomain {
+    /// A host, and the names below it.
+    case host(ServerName)
+    /// The addresses of 4 or 16 bytes whose first bits are these (RFC 4632, section 3.1).
+    case range([UInt8], bits: Int)
+
+    /// Parses an entry. Returns `nil` if it isn't valid. `.example.com` and `*.example.com` mean the same domain.
+    init?(_ text: String) {
+        if let slash = text.firstIndex(of: "/") {
+            let length = text[text.index(after: slash)...]
+            guard let address = (try? ServerName(String(text[..<slash])))?.address,
+                let bits = HTTPGrammar.number(length.utf8, radix: 10), bits <= address.count * 8
+            else { return nil }
+            self = .range(address, bits: bits)
+            return
+        }
+        let bare = text.hasPrefix("*.") ? text.dropFirst(2) : text.hasPrefix(".") ? text.dropFirst() : text[...]
+        guard let name = try? ServerName(String(bare)), bare.utf8.count == text.utf8.count || !name.isIPAddress else {
+            return nil
+        }
+        self = .host(name)
+    }
+
+    func contains(_ host: ServerName) -> Bool {
+        switch self {
+        case .host(let name): return host == name || host.isSubdomain(of: name)
+        case .range(let start, let bits):
+            guard let address = host.address, address.count == start.count else { return false }
+            return zip(address, start).enumerated().allSatisfy { index, bytes in
+                let rest = min(max(0, bits - index * 8), 8)
+                return (bytes.0 ^ bytes.1) >> UInt8(8 - rest) == 0
+            }
+        }
     }
 }
 
 extension ServerName {
-    /// Parses the domain of an entry. Returns `nil` if it isn't valid. `.example.com` and `*.example.com` mean the same
-    /// domain.
-    fileprivate init?(domain: String) {
-        let bare =
-            domain.hasPrefix("*.") ? domain.dropFirst(2) : domain.hasPrefix(".") ? domain.dropFirst() : domain[...]
-        guard let name = try? ServerName(String(bare)), bare.utf8.count == domain.utf8.count || !name.isIPAddress else {
-            return nil
+    /// The 4 or 16 bytes of an address, or `nil` for a DNS name.
+    fileprivate var address: [UInt8]? {
+        switch kind {
+        case .ipv4(let bytes), .ipv6(let bytes): bytes
+        default: nil
         }
-        self = name
-    }
-
-    /// Whether this is the domain or a name below it.
-    fileprivate func isWithin(_ domain: String) -> Bool {
-        guard let domain = ServerName(domain: domain) else { return false }
-        return self == domain || isSubdomain(of: domain)
     }
 }

@@ -12,6 +12,9 @@ public final class URLSessionConfiguration: Sendable {
         self.settings = Locked(settings)
     }
 
+    /// Creates a configuration like ``default``.
+    public convenience init() { self.init(settings: SessionSettings()) }
+
     /// A new configuration without pins and proxies, with the system's trust store and the shared credential storage. A
     /// request times out after 60 seconds without progress.
     public static var `default`: URLSessionConfiguration { URLSessionConfiguration(settings: SessionSettings()) }
@@ -218,6 +221,18 @@ public enum tls_protocol_version_t: UInt16, Sendable {
     case TLSv12 = 0x0303
     /// TLS 1.3 (RFC 8446).
     case TLSv13 = 0x0304
+    /// TLS 1.0, which RFC 8996 forbids.
+    @available(*, unavailable, message: "TLS 1.0 is not supported (RFC 8996): use TLSv12")
+    case TLSv10 = 0x0301
+    /// TLS 1.1, which RFC 8996 forbids.
+    @available(*, unavailable, message: "TLS 1.1 is not supported (RFC 8996): use TLSv12")
+    case TLSv11 = 0x0302
+    /// DTLS 1.0, which isn't for TCP.
+    @available(*, unavailable, message: "DTLS is for datagrams, which URLSession doesn't send: use TLSv12")
+    case DTLSv10 = 0xFEFF
+    /// DTLS 1.2, which isn't for TCP.
+    @available(*, unavailable, message: "DTLS is for datagrams, which URLSession doesn't send: use TLSv12")
+    case DTLSv12 = 0xFEFD
 }
 
 /// The values of a configuration.

@@ -45,6 +45,7 @@ public class URLSessionTask: @unchecked Sendable {
         var hasLeftOrigin = false
         var begin: Date?
         var priority = URLSessionTask.defaultPriority
+        var unused = UnusedTaskSettings()
         /// 1 while a started task is suspended, otherwise 0.
         var suspendCount = 0
         var waiting: [OnceOnlyAnswer<Void>] = []
@@ -261,6 +262,7 @@ public class URLSessionTask: @unchecked Sendable {
             status.bytesSent += Int64(count)
             if !status.transactions.isEmpty {
                 status.transactions[status.transactions.count - 1].bodyBytesSent += Int64(framed)
+                status.transactions[status.transactions.count - 1].bodyBytesUnframed += Int64(count)
             }
             status.showProgress()
         }

@@ -1,5 +1,27 @@
 /// The metrics of a task, collected for ``URLSessionTaskDelegate/urlSession(_:task:didFinishCollecting:)``.
 public final class URLSessionTaskMetrics: Sendable {
+    /// The source of a response.
+    public enum ResourceFetchType: Int, Sendable {
+        /// Not known. It doesn't occur here.
+        case unknown
+        /// The response is from the server.
+        case networkLoad
+        /// The server sent the response without a request. It doesn't occur here.
+        case serverPush
+        /// The response is from a cache. It doesn't occur here, since there is none.
+        case localCache
+    }
+
+    /// The protocol by which a name was looked up.
+    public enum DomainResolutionProtocol: Int, Sendable {
+        /// Not known: the operating system looks names up.
+        case unknown
+        case udp
+        case tcp
+        case tls
+        case https
+    }
+
     /// The metrics of each request that was sent or started, including logins, redirects and retries.
     public let transactionMetrics: [URLSessionTaskTransactionMetrics]
     /// The interval from the start of the task to its end.
@@ -17,11 +39,8 @@ public final class URLSessionTaskMetrics: Sendable {
 /// The metrics of one request and its response. Times of events that didn't occur are `nil`, for example the connection
 /// times of a reused connection.
 public final class URLSessionTaskTransactionMetrics: Sendable {
-    /// The source of a response.
-    public enum ResourceFetchType: Int, Sendable {
-        /// The response is from the server. There is no cache.
-        case networkLoad = 1
-    }
+    /// See ``URLSessionTaskMetrics/ResourceFetchType``.
+    public typealias ResourceFetchType = URLSessionTaskMetrics.ResourceFetchType
 
     let record: TransactionRecord
 
@@ -66,19 +85,41 @@ public final class URLSessionTaskTransactionMetrics: Sendable {
     public var countOfRequestHeaderBytesSent: Int64 { record.headerBytesSent }
     /// The number of bytes of the request's body on the wire, including the framing of chunks.
     public var countOfRequestBodyBytesSent: Int64 { record.bodyBytesSent }
+    /// The number of bytes of the request's body before the framing of chunks.
+    public var countOfRequestBodyBytesBeforeEncoding: Int64 { record.bodyBytesUnframed }
+    /// The number of bytes of the response's header, with that of interim responses. 0 for FTP.
+    public var countOfResponseHeaderBytesReceived: Int64 { record.headerBytesReceived }
     /// The number of bytes of the response's body as received, before decoding.
     public var countOfResponseBodyBytesReceived: Int64 { record.bodyBytesReceived }
     /// The number of bytes of the response's body after decoding.
     public var countOfResponseBodyBytesAfterDecoding: Int64 { record.bodyBytesDecoded }
     /// The IP address of the server, or of the proxy if there is one, without the port.
     public var remoteAddress: String? { record.remote.map { String($0.address) } }
-    /// The port of ``remoteAddress``.
+    /// The port of ``remoteAddress``, a number as at Apple. FoundationNetworking has a string.
     public var remotePort: Int? { record.remote?.port }
     /// The version that was negotiated with the origin, or `nil` for `http`.
     public var negotiatedTLSProtocolVersion: tls_protocol_version_t? { record.version }
-    /// OpenSSL's name of the cipher suite, such as `TLS_AES_256_GCM_SHA384`, or `nil` for `http`. Apple's property is a
-    /// number.
+    /// OpenSSL's name of the cipher suite, such as `TLS_AES_256_GCM_SHA384`, or `nil` for `http`.
     public var negotiatedTLSCipherSuiteName: String? { record.cipherSuite }
+    /// Unavailable: Apple's numbers don't include every cipher suite.
+    @available(*, unavailable, message: "use negotiatedTLSCipherSuiteName, which every cipher suite has")
+    public var negotiatedTLSCipherSuite: UInt16? { nil }
+    /// Unavailable: the address isn't recorded.
+    @available(*, unavailable, message: "the local address isn't recorded: use remoteAddress for the server's")
+    public var localAddress: String? { nil }
+    /// Unavailable: the port isn't recorded.
+    @available(*, unavailable, message: "the local port isn't recorded: use remotePort for the server's")
+    public var localPort: Int? { nil }
+    /// Always ``URLSessionTaskMetrics/DomainResolutionProtocol/unknown``.
+    public var domainResolutionProtocol: URLSessionTaskMetrics.DomainResolutionProtocol { .unknown }
+    /// Always false: the kind of the network isn't known on Linux.
+    public var isCellular: Bool { false }
+    /// Always false, like ``isCellular``.
+    public var isExpensive: Bool { false }
+    /// Always false, like ``isCellular``.
+    public var isConstrained: Bool { false }
+    /// Always false: each connection has one path.
+    public var isMultipath: Bool { false }
     /// Whether the handshake of the connection resumed a session. The chain was evaluated again.
     public var isResumedSession: Bool { record.isResumed }
     /// The time in seconds for verifying the origin's chain and comparing its pins, or `nil` for a reused connection.
@@ -140,7 +181,9 @@ struct TransactionRecord: Sendable {
     var isReused = false
     var isResumed = false
     var headerBytesSent: Int64 = 0
+    var headerBytesReceived: Int64 = 0
     var bodyBytesSent: Int64 = 0
+    var bodyBytesUnframed: Int64 = 0
     var bodyBytesReceived: Int64 = 0
     var bodyBytesDecoded: Int64 = 0
     var remote: (address: Substring, port: Int)?

@@ -1,3 +1,6 @@
+import Basics
+public import Foundation
+
 /// Settings of requests and configurations that Apple's systems use and nothing here does. They are stored, so that
 /// code which sets them compiles and reads back what it set.
 struct UnusedSettings: Sendable, Hashable {
@@ -6,6 +9,13 @@ struct UnusedSettings: Sendable, Hashable {
     var allowsExpensiveNetworkAccess = true
     var allowsConstrainedNetworkAccess = true
     var usesPipelining = false
+}
+
+/// The same for tasks.
+struct UnusedTaskSettings: Sendable {
+    var earliestBeginDate: Date?
+    var bytesExpectedToSend = NSURLSessionTransferSizeUnknown
+    var bytesExpectedToReceive = NSURLSessionTransferSizeUnknown
 }
 
 extension URLRequest {
@@ -53,6 +63,27 @@ extension URLRequest {
     public var httpShouldUsePipelining: Bool {
         get { unused.usesPipelining }
         set { unused.usesPipelining = newValue }
+    }
+}
+
+extension URLSessionTask {
+    /// The time before which a task of a background session doesn't start. It is stored but has no effect, since there
+    /// are no background sessions.
+    public var earliestBeginDate: Date? {
+        get { status.withLock { $0.unused.earliestBeginDate } }
+        set { status.withLock { $0.unused.earliestBeginDate = newValue } }
+    }
+
+    /// The number of bytes that the program expects to send. It is stored but has no effect.
+    public var countOfBytesClientExpectsToSend: Int64 {
+        get { status.withLock { $0.unused.bytesExpectedToSend } }
+        set { status.withLock { $0.unused.bytesExpectedToSend = newValue } }
+    }
+
+    /// The number of bytes that the program expects to receive. It is stored but has no effect.
+    public var countOfBytesClientExpectsToReceive: Int64 {
+        get { status.withLock { $0.unused.bytesExpectedToReceive } }
+        set { status.withLock { $0.unused.bytesExpectedToReceive = newValue } }
     }
 }
 

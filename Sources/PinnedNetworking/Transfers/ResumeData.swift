@@ -96,6 +96,10 @@ struct ResumeData: Equatable, Sendable {
 /// The key of the resume data in the `userInfo` of a failed download's `URLError`.
 public let NSURLSessionDownloadTaskResumeData = "NSURLSessionDownloadTaskResumeData"
 
+// swift-format-ignore: AlwaysUseLowerCamelCase
+/// FoundationNetworking's name of ``NSURLSessionDownloadTaskResumeData``.
+public let URLSessionDownloadTaskResumeData = NSURLSessionDownloadTaskResumeData
+
 extension URLError {
     /// The resume data of the failed download, or `nil` if it can't be resumed.
     public var downloadTaskResumeData: Data? { errorUserInfo[NSURLSessionDownloadTaskResumeData] as? Data }

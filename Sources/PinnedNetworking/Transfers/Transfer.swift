@@ -66,6 +66,7 @@ final class Transfer: TaskTransfer {
         do {
             while true {
                 let (head, sent) = try await send()
+                task.note { $0.headerBytesReceived = Int64(head.size) }
                 let decoder = session.settings.zlib.flatMap { BodyDecoder(head, $0) }
                 let response = HTTPURLResponse(
                     url: target.url.withoutUser ?? target.url, statusCode: head.statusCode, fields: head.fields,

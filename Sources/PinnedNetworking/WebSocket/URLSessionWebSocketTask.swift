@@ -145,6 +145,14 @@ public final class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable 
         mailbox.ping { error in self.mailbox.call { pongReceiveHandler(error.map(self.urlError)) } }
     }
 
+    /// Sends a ping, and returns when its pong has arrived. Throws `URLError` if the WebSocket ends first.
+    public func sendPing() async throws {
+        let error = await withCheckedContinuation { continuation in
+            mailbox.ping { continuation.resume(returning: $0) }
+        }
+        if let error { throw urlError(error) }
+    }
+
     // MARK: End
 
     /// The maximum duration of the wait for the server to confirm the end.

@@ -90,6 +90,14 @@ struct PortedCodeTests {
         #expect(request != plain)
         #expect(request.networkServiceType == .background && plain.networkServiceType == .default)
         #expect(NSURLSessionTransferSizeUnknown == -1)
+        let object = NSMutableURLRequest(url: url)
+        object.httpShouldUsePipelining = true
+        #expect((object as URLRequest).httpShouldUsePipelining && !plain.httpShouldUsePipelining)
+        let task = session.dataTask(with: url)
+        #expect(task.earliestBeginDate == nil && task.countOfBytesClientExpectsToSend == -1)
+        (task.earliestBeginDate, task.countOfBytesClientExpectsToReceive) = (.distantFuture, 9)
+        #expect(task.earliestBeginDate == .distantFuture && task.countOfBytesClientExpectsToReceive == 9)
+        #expect(URLSessionConfiguration().timeoutIntervalForRequest == 60)
     }
 
     @Test("Only the policy that forbids loading has an effect, from the request or else from the configuration")

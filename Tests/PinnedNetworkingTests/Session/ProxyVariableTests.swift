@@ -59,6 +59,9 @@ struct ProxyVariableTests {
         Row(
             variables: ["all_proxy": "p.test:1", "no_proxy": "127.0.0.1,::1"], host: "::1",
             routes: ["direct", "direct"]),
+        Row(
+            variables: ["all_proxy": "p.test:1", "no_proxy": ".cluster.test,10.0.0.0/8,fd00::/8"], host: "10.96.0.1",
+            routes: ["direct", "direct"]),
     ]
 
     @Test(
@@ -76,7 +79,7 @@ struct ProxyVariableTests {
             ("all_proxy", "http://me:secret@p.test:0"), ("all_proxy", "socks4://me:secret@p.test"),
             ("http_proxy", "http://me:secret@p.test/path"), ("http_proxy", "http://me:secret@p.test?x"),
             ("http_proxy", "http://me:secret%0a@p.test"), ("http_proxy", "http://me%00:secret@p.test"),
-            ("no_proxy", "10.0.0.0/8"), ("no_proxy", "a.test:80"),
+            ("no_proxy", "10.0.0.0/33"), ("no_proxy", "a.test:80"),
         ])
     func malformed(variable: String, value: String) throws {
         var variables = ["all_proxy": "p.test:1"]

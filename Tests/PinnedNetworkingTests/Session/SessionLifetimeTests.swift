@@ -10,9 +10,9 @@ struct SessionLifetimeTests {
 
     @Test("Metrics cover every request: new and reused connections, redirects, TLS and the time for trust")
     func metrics() async throws {
-        let script = LoopbackServer.Script.answer { request in
-            request.target == "/on" ? .init("302 Found", fields: ["Location: /"]) : .init(body: "hello")
-        }
+        let redirect = LoopbackServer.Response("302 Found", fields: ["Location: /"])
+        let final = LoopbackServer.Response(body: "hello").after("103 Early Hints")
+        let script = LoopbackServer.Script.answer { $0.target == "/on" ? redirect : final }
         try await LoopbackServer(chain: site.chain, script).run { server in
             let witness = Witness()
             let session = try site.session(server, policy: .pinning(site.leaf.key.pin), delegate: witness)
@@ -32,6 +32,9 @@ struct SessionLifetimeTests {
             #expect(!first.isProxyConnection)
             #expect(second.countOfResponseBodyBytesReceived == 5)
             #expect(first.countOfRequestHeaderBytesSent > 20)
+            #expect(first.countOfResponseHeaderBytesReceived == Int64(redirect.bytes.count))
+            #expect(second.countOfResponseHeaderBytesReceived == Int64(final.bytes.count - "hello".count))
+            #expect(first.resourceFetchType == .networkLoad && first.domainResolutionProtocol == .unknown)
             let dates = [
                 metrics.taskInterval.start, first.fetchStartDate, first.connectStartDate,
                 first.secureConnectionStartDate,

@@ -85,7 +85,12 @@ struct ProxyTests {
             (".example.com", "example.com", true), ("*.Example.com.", "a.example.com", true),
             ("example.com", "notexample.com", false), ("example.com", "example.com.test", false),
             ("example.com", "com", false), ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.10", false),
-            ("2.1", "192.0.2.1", false), ("[::1]", "::1", true),
+            ("2.1", "192.0.2.1", false), ("[::1]", "::1", true), ("10.0.0.0/8", "10.255.0.1", true),
+            ("10.0.0.0/8", "11.0.0.1", false), ("10.0.0.0/8", "a00::1", false), ("10.1.2.3/8", "10.9.9.9", true),
+            ("192.0.2.64/26", "192.0.2.127", true), ("192.0.2.64/26", "192.0.2.128", false),
+            ("192.0.2.1/32", "192.0.2.1", true), ("192.0.2.1/32", "192.0.2.0", false),
+            ("0.0.0.0/0", "203.0.113.9", true), ("0.0.0.0/0", "::1", false), ("fd00::/7", "fcff::1", true),
+            ("fd00::/8", "fcff::1", false), ("10.0.0.0/8", "10.example", false),
         ])
     func domains(entry: String, host: String, isWithin: Bool) throws {
         var proxy = ProxyConfiguration(httpCONNECTProxy: try ServerName("proxy.test"), port: 3128)
@@ -103,7 +108,8 @@ struct ProxyTests {
     @Test(
         "A proxy with an invalid domain entry fails every request, which isn't sent directly or to the proxy",
         arguments: [
-            "", "*", ".", "*.*.example.com", "10.0.0.0/8", "https://example.com", "example.com:443", "b\u{FC}cher.test",
+            "", "*", ".", "*.*.example.com", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "/8", "fd00::/129",
+            "10.0.0.0/8/8", "example.com/8", "https://example.com", "example.com:443", "b\u{FC}cher.test",
             "a b", "127.1", "*.192.0.2.1", "<local>",
         ], [false, true])
     func invalidDomain(entry: String, isExclusion: Bool) async throws {

@@ -112,6 +112,7 @@ struct WebSocketTests {
                 let pong = OnceOnlyAnswer<Bool>()
                 task.sendPing { pong.answer($0 is URLError) }
                 #expect(await pong.value == true)
+                await #expect(throws: URLError.self) { try await task.sendPing() }
                 #expect(task.closeCode == name)
                 #expect(task.closeReason == nil)
                 #expect(await witness.end == nil)
@@ -220,6 +221,7 @@ struct WebSocketTests {
             }
             await done.value
             #expect(answers.values == [true, true, true])
+            try await task.sendPing()
         }
         #expect(pongs.values == ["are you there"])
     }
