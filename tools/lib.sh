@@ -248,11 +248,16 @@ symbol_graphs() {
     run_quietly swift build
     rm -rf "$graphs"
     mkdir -p "$graphs"
-    for library in CertificateTrust CertificatePinning PinDialects PinnedNetworking; do
-        swift symbolgraph-extract -module-name "$library" -target "$(uname -m)-unknown-linux-gnu" \
-            -I .build/debug/Modules -I Sources/COpenSSL -I Sources/CLinux -minimum-access-level public \
-            -skip-synthesized-members -output-dir "$graphs" "$@"
-    done
+    for library in CertificateTrust CertificatePinning PinDialects PinnedNetworking; do symbol_graph "$library" "$@"; done
+}
+
+# symbol_graph MODULE ARGUMENT…: the same for one module, of this project or of the toolchain.
+symbol_graph() {
+    local module=$1
+    shift
+    swift symbolgraph-extract -module-name "$module" -target "$(uname -m)-unknown-linux-gnu" \
+        -I .build/debug/Modules -I Sources/COpenSSL -I Sources/CLinux -minimum-access-level public \
+        -skip-synthesized-members -output-dir "$graphs" "$@"
 }
 
 # run_tests ARGUMENT…: builds and runs the tests with these arguments of `swift test`. Prints the compiler's messages,

@@ -33,6 +33,9 @@ extension URLRequest {
         case avStreaming = 8
         case responsiveAV = 9
         case callSignaling = 11
+
+        /// FoundationNetworking's name of ``callSignaling``.
+        public static let networkServiceTypeCallSignaling = callSignaling
     }
 
     /// The purpose of the traffic. It is stored but has no effect.
