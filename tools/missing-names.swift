@@ -61,6 +61,8 @@ for path in wanted where !isImplied(path) {
     // A type that is left out has no members.
     let outer = path.indices.dropFirst().map { path[..<$0].joined(separator: ".") }
     let source = outer.last.flatMap { sources[$0] }.map { "\($0).\(path[path.count - 1])" }
-    if !own.contains(name), source.map({ !own.contains($0) }) ?? true, outer.allSatisfy({ !omitted.contains($0) }) { missing.insert(name) }
+    if !own.contains(name), source.map({ !own.contains($0) }) ?? true, outer.allSatisfy({ !omitted.contains($0) }) {
+        missing.insert(name)
+    }
 }
 for name in missing.symmetricDifference(omitted).sorted() { print(name) }
