@@ -34,10 +34,11 @@ package struct HTTPRequestHead: Sendable, Hashable {
     /// (``ignores(_:)``), and a Host other than the origin's is an error. `credentials` are the client's own
     /// Authorization and Proxy-Authorization, which replace the caller's field of the same name.
     ///
-    /// `expectsContinue` has no effect without a body. With `webSocket`, the request opens a WebSocket.
+    /// `expectsContinue` has no effect without a body. The body of a POST has the type of a form if the caller gives it
+    /// none, unless it is an upload. With `webSocket`, the request opens a WebSocket.
     package init(
         method: String, target: Target, origin: HTTPOrigin, body: Body = .none, expectsContinue: Bool = false,
-        closes: Bool = false, webSocket: WebSocketHandshake? = nil, fields: [HTTPField] = [],
+        isUpload: Bool = false, closes: Bool = false, webSocket: WebSocketHandshake? = nil, fields: [HTTPField] = [],
         credentials: [HTTPField] = []
     ) throws(HTTPRequestError) {
         // Hops would disagree about a CONNECT that opens no tunnel, or a tunnel opened by another method.
@@ -85,7 +86,7 @@ package struct HTTPRequestHead: Sendable, Hashable {
         case .chunked: text.write("Transfer-Encoding: chunked\r\n")
         }
         if self.expectsContinue { text.write("Expect: 100-continue\r\n") }
-        if method == "POST", body != .none, !fields.contains(where: { $0.isNamed("Content-Type") }) {
+        if method == "POST", body != .none, !isUpload, !fields.contains(where: { $0.isNamed("Content-Type") }) {
             text.write(Self.form)
         }
         for preset in target == .authority ? Self.tunnelPresets : Self.presets

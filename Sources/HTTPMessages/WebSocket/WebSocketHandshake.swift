@@ -14,7 +14,9 @@ package struct WebSocketHandshake: Sendable, Hashable {
         let bytes = (0..<16).map { _ in UInt8.random(in: 0...0xFF, using: &random) }
         key = Base64.encode(bytes.span)
         protocols = fields.filter { $0.isNamed(Self.protocolName) }.flatMap(\.members)
-        for name in protocols where !HTTPGrammar.isToken(name.utf8) { throw .malformedProtocol(HTTPExcerpt(name)) }
+        if let index = protocols.firstIndex(where: { !HTTPGrammar.isToken($0.utf8) }) {
+            throw .malformedProtocol(position: index + 1)
+        }
         guard Set(protocols).count == protocols.count else { throw .repeatedProtocol }
     }
 
@@ -25,13 +27,18 @@ package struct WebSocketHandshake: Sendable, Hashable {
             head.hasMember("upgrade", of: "Connection")
         else { throw .otherUpgrade }
         // This proves that the server read this request as a handshake, and didn't just repeat a stored response.
-        guard let expected = Self.answer(to: key), head.fields.values(named: "Sec-WebSocket-Accept") == [expected]
-        else { throw .wrongAccept }
+        let accepts = head.fields.filter { $0.isNamed("Sec-WebSocket-Accept") }
+        guard let expected = Self.answer(to: key), accepts.map(\.bytes) == [Array(expected.utf8)] else {
+            throw .wrongAccept
+        }
         guard head.fields.values(named: "Sec-WebSocket-Extensions").allSatisfy(\.isEmpty) else {
             throw .unrequestedExtension
         }
         let selected = head.fields.values(named: Self.protocolName)
-        guard selected.count <= 1, selected.allSatisfy(protocols.contains) else {
+        // Compared as bytes: other characters than ASCII can be equal to an ASCII letter, such as the Kelvin sign to K.
+        guard selected.count <= 1,
+            selected.allSatisfy({ name in protocols.contains { $0.utf8.elementsEqual(name.utf8) } })
+        else {
             throw .unrequestedProtocol(HTTPExcerpt(selected.joined(separator: ", ")))
         }
         return selected.first
@@ -59,8 +66,9 @@ extension [HTTPField] {
 
 /// The reason why a WebSocket isn't opened.
 package enum WebSocketHandshakeError: Error, Hashable, Sendable {
-    /// The program offers a subprotocol that isn't a token (RFC 6455, section 4.1, item 10).
-    case malformedProtocol(HTTPExcerpt)
+    /// The program offers a subprotocol that isn't a token (RFC 6455, section 4.1, item 10), at this position, counted
+    /// from 1. The name isn't part of the error, since some programs put a token there that is a secret.
+    case malformedProtocol(position: Int)
     /// The program offers a subprotocol twice.
     case repeatedProtocol
     /// The server answered with this status instead of 101.
@@ -78,7 +86,8 @@ package enum WebSocketHandshakeError: Error, Hashable, Sendable {
 extension WebSocketHandshakeError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .malformedProtocol(let name): "the WebSocket protocol \(name) isn't a token: use letters, digits, - and ."
+        case .malformedProtocol(let position):
+            "number \(position) of the WebSocket protocols isn't a token: use letters, digits, - and ."
         case .repeatedProtocol: "a WebSocket protocol is offered twice: offer each once"
         case .refused(let statusCode):
             "the server answered the WebSocket handshake with \(statusCode): see the task's response"

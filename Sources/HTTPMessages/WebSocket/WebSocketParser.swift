@@ -101,7 +101,7 @@ package struct WebSocketParser: Sendable {
             guard length > (extra == 2 ? 125 : 0xFFFF), length <= UInt64(Int.max) else { throw .malformedLength }
         }
         let begun = message?.count ?? 0
-        guard opcode.isControl || length <= UInt64(max(0, messageLimit - begun)) else {
+        guard opcode.isControl || length <= UInt64(max(0, max(0, messageLimit) - begun)) else {
             throw .messageTooBig(limit: messageLimit)
         }
         input = input.dropFirst(2 + extra)

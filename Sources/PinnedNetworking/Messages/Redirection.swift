@@ -52,7 +52,9 @@ enum Redirection {
     }
 
     /// Fields that are for one server.
-    private static let boundNames = ["Authorization", "Cookie", "Host", "Proxy-Authorization"]
+    private static let boundNames = [
+        "Authorization", "Cookie", "Host", "Proxy-Authorization", "Sec-WebSocket-Protocol",
+    ]
 
     /// Returns whether a field describes a body (RFC 9110, section 15.4, on changing the method).
     private static func describesContent(_ field: HTTPField) -> Bool {

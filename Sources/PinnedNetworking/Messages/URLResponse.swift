@@ -73,7 +73,8 @@ extension URLResponse: Hashable {
 
 /// An HTTP response: its status code and header fields.
 public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
-    /// The status code. The server's is always 200 or more, since interim responses aren't reported.
+    /// The status code. The server's is always 200 or more, since interim responses aren't reported, or 101 for a
+    /// WebSocket.
     public let statusCode: Int
 
     private let fields: [HTTPField]

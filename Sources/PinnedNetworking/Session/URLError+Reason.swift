@@ -12,7 +12,11 @@ extension URLError {
     /// Creates the error of a failed request from any reason. The text is that of the reason.
     init(_ reason: any Error, url: URL?) {
         var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
-        if let url = url?.withoutUser { information[NSURLErrorFailingURLErrorKey] = url }
+        if let url = url?.withoutUser {
+            information[NSURLErrorFailingURLErrorKey] = url
+            // NSURLErrorFailingURLStringErrorKey, which is deprecated, but `failureURLString` still reads it.
+            information["NSErrorFailingURLStringKey"] = url.absoluteString
+        }
         if let error = (reason as? ServerTrustRefusal)?.pinningError { information[Self.pinningErrorKey] = error }
         self.init(Code(reason), userInfo: information)
     }

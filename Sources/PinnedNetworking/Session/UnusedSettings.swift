@@ -20,6 +20,8 @@ struct UnusedTaskSettings: Sendable {
 
 extension URLRequest {
     /// The purpose of a request's traffic.
+    ///
+    /// The cases are FoundationNetworking's, so that a `switch` over them is exhaustive.
     public enum NetworkServiceType: UInt, Sendable {
         /// Ordinary traffic.
         case `default` = 0
@@ -29,13 +31,27 @@ extension URLRequest {
         /// Traffic that the user doesn't wait for.
         case background = 3
         case voice = 4
-        case responsiveData = 6
-        case avStreaming = 8
-        case responsiveAV = 9
-        case callSignaling = 11
+        /// Calls being set up.
+        case networkServiceTypeCallSignaling = 11
 
-        /// FoundationNetworking's name of ``callSignaling``.
-        public static let networkServiceTypeCallSignaling = callSignaling
+        /// Apple's name of ``networkServiceTypeCallSignaling``.
+        public static let callSignaling = networkServiceTypeCallSignaling
+
+        /// Unavailable: FoundationNetworking doesn't have it either.
+        @available(
+            *, unavailable, message: "FoundationNetworking doesn't have it either, and it has no effect: use default"
+        )
+        case responsiveData = 6
+        /// Unavailable: FoundationNetworking doesn't have it either.
+        @available(
+            *, unavailable, message: "FoundationNetworking doesn't have it either, and it has no effect: use video"
+        )
+        case avStreaming = 8
+        /// Unavailable: FoundationNetworking doesn't have it either.
+        @available(
+            *, unavailable, message: "FoundationNetworking doesn't have it either, and it has no effect: use video"
+        )
+        case responsiveAV = 9
     }
 
     /// The purpose of the traffic. It is stored but has no effect.

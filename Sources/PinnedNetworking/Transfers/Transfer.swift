@@ -46,7 +46,7 @@ final class Transfer: TaskTransfer {
         let request = task.request(adding: session.settings.additionalFields)
         current = TransferRequest(
             request, to: try RequestTarget(request, isProxied: true, isWebSocket: task is URLSessionWebSocketTask),
-            decodesBodies: session.settings.zlib != nil)
+            decodesBodies: session.settings.zlib != nil, isUpload: task is URLSessionUploadTask)
         session.logIgnoredFields(of: request)
     }
 
@@ -103,9 +103,6 @@ final class Transfer: TaskTransfer {
         return part
     }
 
-    /// The duration of decoding after which other work on the event loop has its turn.
-    private static let decodingTurn = Duration.microseconds(300)
-
     private func decodedPart() async throws -> ArraySlice<UInt8>? {
         // The output of several steps, so that a part isn't smaller than what was read from the connection.
         var decoded: [UInt8] = []
@@ -123,10 +120,7 @@ final class Transfer: TaskTransfer {
                     try decoder?.receive(part)
                 }
                 // One received part can become thousands of steps, and the program may take them without a pause.
-                guard .now - turn > Self.decodingTurn else { continue }
-                await Task.yield()
-                try Task.checkCancellation()
-                turn = .now
+                turn = try await TransportActor.takeTurns(since: turn)
             }
             return decoded[...]
         } catch {
@@ -379,5 +373,19 @@ final class Transfer: TaskTransfer {
         guard let lease = state.discardResponse() else { return }
         endUpload()
         await close(lease)
+    }
+}
+
+extension TransportActor {
+    /// The duration of one piece of work after which other work on the event loop has its turn.
+    private static let turnLimit = Duration.microseconds(300)
+
+    /// Lets other work on the event loop have its turn if this work has taken long since `start`. Returns the start of
+    /// the current turn. Throws `CancellationError` if the task was cancelled meanwhile.
+    static func takeTurns(since start: ContinuousClock.Instant) async throws -> ContinuousClock.Instant {
+        guard .now - start > turnLimit else { return start }
+        await Task.yield()
+        try Task.checkCancellation()
+        return .now
     }
 }

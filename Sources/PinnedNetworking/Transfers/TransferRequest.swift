@@ -18,17 +18,20 @@ struct TransferRequest: Sendable {
     private(set) var webSocket: WebSocketHandshake?
     private(set) var redirectCount = 0
     private let decodesBodies: Bool
+    private let isUpload: Bool
     private var mayExpectContinue = true
     private var mayDeferBody = true
 
     /// The size in bytes from which a body waits for the server's approval (RFC 9110, section 10.1.1).
     static let expectationSize = 1024 * 1024
 
-    /// Creates a request. `decodesBodies` says whether the client can decode content codings.
-    init(_ request: URLRequest, to target: RequestTarget, decodesBodies: Bool) {
+    /// Creates a request. `decodesBodies` says whether the client can decode content codings, and `isUpload` whether the
+    /// body is that of an upload task.
+    init(_ request: URLRequest, to target: RequestTarget, decodesBodies: Bool, isUpload: Bool) {
         self.request = request
         self.target = target
         self.decodesBodies = decodesBodies
+        self.isUpload = isUpload
     }
 
     /// Starts another attempt to send the request.
@@ -56,7 +59,8 @@ struct TransferRequest: Sendable {
             }
         return try HTTPRequestHead(
             method: target.method, target: isForwarded ? .absolute(target.path) : .origin(target.path),
-            origin: target.origin, body: framing, expectsContinue: expectsContinue, webSocket: webSocket,
+            origin: target.origin, body: framing, expectsContinue: expectsContinue, isUpload: isUpload,
+            webSocket: webSocket,
             fields: ContentCoding.fields(of: request, decodesBodies: decodesBodies),
             credentials: credentials)
     }
@@ -79,6 +83,7 @@ struct TransferRequest: Sendable {
 
     /// Changes to the request that a redirect leads to. Returns whether it has another origin.
     mutating func follow(_ next: URLRequest) throws(RequestTargetError) -> Bool {
+        let next = target.isWebSocket ? next.asHandshake : next
         let target = try RequestTarget(next, isWebSocket: target.isWebSocket)
         defer { (request, self.target) = (next, target) }
         redirectCount += 1

@@ -41,7 +41,7 @@ final class WorkLimit: Sendable {
         var isFinished = false
     }
 
-    private let requestTimeout: Duration
+    let requestTimeout: Duration
     private let resourceTimeout: Duration
     private let deadline: ContinuousClock.Instant
     private let state: Locked<State>
@@ -66,6 +66,9 @@ final class WorkLimit: Sendable {
         options.totalTimeout = requestTimeout
         return options
     }
+
+    /// The reason why the work was ended, if it was.
+    var reason: End? { state.withLock { $0.end } }
 
     /// Records progress, which restarts the request timeout.
     func progress(to wait: Wait) {

@@ -21,9 +21,7 @@ extension URLSession {
     /// `Sec-WebSocket-Protocol` with subprotocols. It is sent as a GET without a body, and is never handled by a
     /// ``URLProtocol``.
     public func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
-        var request = request.with(body: nil)
-        request.httpMethod = "GET"
-        let task = makeTask(URLSessionWebSocketTask.self, request) { self.converse($0) }
+        let task = makeTask(URLSessionWebSocketTask.self, request.asHandshake) { self.converse($0) }
         task.mailbox.setQueue(delegateQueue)
         return task
     }
@@ -60,10 +58,21 @@ extension URLSession {
     /// Performs the opening handshake.
     private func open(_ task: URLSessionWebSocketTask) async throws -> WebSocketConversation {
         if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
-        guard let transfer = try makeNetworkTransfer(task) as? Transfer else { throw CancellationError() }
+        guard let transfer = try makeNetworkTransfer(task) as? Transfer else {
+            throw RequestTargetError.unsupportedScheme(task.currentRequest?.url?.scheme ?? "")
+        }
         return try await task.limit.run {
             _ = try await transfer.begin()
             return try await WebSocketConversation(transfer, task)
         }
+    }
+}
+
+extension URLRequest {
+    /// The request as the handshake of a WebSocket: a GET without a body, in whose place frames follow.
+    var asHandshake: URLRequest {
+        var request = with(body: nil)
+        request.httpMethod = "GET"
+        return request
     }
 }

@@ -107,8 +107,8 @@ public final class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable 
 
     /// Sends a message. The handler is called on the delegates' queue. See ``send(_:)``.
     public func send(_ message: Message, completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
-        mailbox.send(message) { error in
-            self.mailbox.call { completionHandler(error.map(self.urlError)) }
+        mailbox.send(message) { [weak self] error in
+            self?.call { completionHandler(error.map($0.urlError)) }
         }
     }
 
@@ -134,23 +134,30 @@ public final class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable 
 
     /// Receives a message. The handler is called on the delegates' queue, once. See ``receive()``.
     public func receive(completionHandler: @escaping @Sendable (Result<Message, any Error>) -> Void) {
-        mailbox.receive(mailbox.newReceiver()) { result in
-            self.mailbox.call { completionHandler(self.message(result)) }
+        mailbox.receive(mailbox.newReceiver()) { [weak self] result in
+            self?.call { completionHandler($0.message(result)) }
         }
     }
 
     /// Sends a ping. The handler is called on the delegates' queue when its pong has arrived, or with an error when the
     /// WebSocket ends first.
     public func sendPing(pongReceiveHandler: @escaping @Sendable ((any Error)?) -> Void) {
-        mailbox.ping { error in self.mailbox.call { pongReceiveHandler(error.map(self.urlError)) } }
+        mailbox.ping { [weak self] error in self?.call { pongReceiveHandler(error.map($0.urlError)) } }
     }
 
-    /// Sends a ping, and returns when its pong has arrived. Throws `URLError` if the WebSocket ends first.
+    /// Sends a ping, and returns when its pong has arrived. Throws `URLError` if the WebSocket ends first, and
+    /// `CancellationError` if the calling task is cancelled.
     public func sendPing() async throws {
-        let error = await withCheckedContinuation { continuation in
-            mailbox.ping { continuation.resume(returning: $0) }
-        }
+        let pong = OnceOnlyAnswer<(any Error)?>()
+        mailbox.ping { pong.answer($0) }
+        guard let error = await pong.value else { throw CancellationError() }
         if let error { throw urlError(error) }
+    }
+
+    /// Calls a handler of the program on its queue. The mailbox must not keep the task: one that never starts is
+    /// released, and its handlers aren't called. A task that has started is kept by its session until its end.
+    private func call(_ handler: @escaping @Sendable (URLSessionWebSocketTask) -> Void) {
+        mailbox.call { handler(self) }
     }
 
     // MARK: End
@@ -159,14 +166,16 @@ public final class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable 
     private static let closingLimit = Duration.seconds(10)
 
     /// Closes the WebSocket with a code and a reason, after the messages that wait to be sent. The task ends when the
-    /// server has confirmed it, and fails if it doesn't within 10 seconds. A task that isn't open yet is cancelled.
+    /// server has confirmed it, and fails if it doesn't within 10 seconds or the request timeout, if that is shorter. A
+    /// task that isn't open yet is cancelled.
     ///
     /// A code that can't be sent is left out, together with the reason, and so is a reason that isn't UTF-8. A reason
     /// longer than 123 bytes is cut.
     public func cancel(with closeCode: CloseCode, reason: Data?) {
         guard mailbox.close(code: closeCode.rawValue, reason: reason) else { return cancel() }
-        _ = TransportTimer(at: .now + Self.closingLimit) { [weak self] in
-            self?.mailbox.end(WebSocketEndError.unansweredClosing(Self.closingLimit))
+        let limit = min(Self.closingLimit, limit.requestTimeout)
+        _ = TransportTimer(at: .now + limit) { [weak self] in
+            self?.mailbox.end(WebSocketEndError.unansweredClosing(limit))
             self?.limit.end(.cancelled)
         }
     }

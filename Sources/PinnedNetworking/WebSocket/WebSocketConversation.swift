@@ -12,6 +12,8 @@ final class WebSocketConversation {
     private let task: URLSessionWebSocketTask
     private let mailbox: WebSocketMailbox
     private var parser: WebSocketParser
+    /// The time since which frames were handled without a pause, at the latest.
+    private var turn = ContinuousClock.now
 
     /// The number of payload bytes that are masked and sent at a time.
     private static let part = 64 * 1024
@@ -27,6 +29,8 @@ final class WebSocketConversation {
         parser = WebSocketParser(messageLimit: mailbox.messageLimit)
         parser.receive(rest)
         mailbox.open()
+        // A server may send nothing for as long as it likes.
+        task.limit.progress(to: .reader)
     }
 
     deinit {
@@ -69,7 +73,10 @@ final class WebSocketConversation {
                     mailbox.close(closing)
                     return closing
                 }
+                // What is read at a time can have thousands of frames.
+                turn = try await TransportActor.takeTurns(since: turn)
             }
+            turn = try await TransportActor.takeTurns(since: turn)
             try await task.whileSuspended()
             guard let bytes = try await connection.connection.receive() else { throw WebSocketEndError.noClosing }
             parser.receive(bytes)
@@ -92,7 +99,8 @@ final class WebSocketConversation {
                     try await send(opcode, bytes)
                     completion(nil)
                 } catch {
-                    completion(URLError(error, url: task.currentRequest?.url))
+                    // The reason why the task ends, if it is the task that has closed the connection.
+                    completion(URLError(task.limit.reason ?? error, url: task.currentRequest?.url))
                     return await connection.connection.close()
                 }
             case .ping(let payload): try? await send(.ping, payload)

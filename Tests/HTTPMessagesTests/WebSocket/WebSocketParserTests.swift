@@ -67,6 +67,13 @@ struct WebSocketParserTests {
         var none = WebSocketParser(messageLimit: -5)
         none.receive([0x82, 1, 1])
         #expect(throws: WebSocketError.messageTooBig(limit: -5)) { try none.next() }
+        var begun = WebSocketParser(messageLimit: 100)
+        begun.receive([0x02, 1, 1])
+        let nothing = try begun.next()
+        #expect(nothing == nil)
+        begun.messageLimit = .min
+        begun.receive([0x80, 1, 1])
+        #expect(throws: WebSocketError.messageTooBig(limit: .min)) { try begun.next() }
     }
 
     @Test(
@@ -189,6 +196,12 @@ struct WebSocketHandshakeTests {
             #expect(throws: WebSocketHandshakeError.unrequestedProtocol(HTTPExcerpt(names.joined(separator: ", ")))) {
                 try offering.check(head)
             }
+        }
+        // The Kelvin sign is equal to K as a character.
+        let other = "\u{212A}1"
+        let letter = try handshake("K1")
+        #expect(throws: WebSocketHandshakeError.unrequestedProtocol(HTTPExcerpt(other))) {
+            try letter.check(try response(letter, adding: [("Sec-WebSocket-Protocol", other)]))
         }
     }
 

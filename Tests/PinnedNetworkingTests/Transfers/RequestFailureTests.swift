@@ -178,6 +178,7 @@ struct RequestFailureTests {
         let error = try await session.failure("http://me:secret@pinned.test/a?b")
         #expect(!"\(error) \(error.userInfo)".contains("secret"))
         let url = error.userInfo[NSURLErrorFailingURLErrorKey] as? URL
+        #expect(error.userInfo["NSErrorFailingURLStringKey"] as? String == url?.absoluteString)
         #expect(url?.absoluteString == "http://pinned.test/a?b")
     }
 }

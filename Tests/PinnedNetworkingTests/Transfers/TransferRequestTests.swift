@@ -8,7 +8,7 @@ import Testing
     private static func request() throws -> TransferRequest {
         var request = URLRequest(url: try #require(URL(string: "https://a.test/x?y")))
         request.httpMethod = "PUT"
-        return TransferRequest(request, to: try RequestTarget(request), decodesBodies: false)
+        return TransferRequest(request, to: try RequestTarget(request), decodesBodies: false, isUpload: false)
     }
 
     private static let stream = RequestBodyReader(BodyStream(InputStream(data: Data())))

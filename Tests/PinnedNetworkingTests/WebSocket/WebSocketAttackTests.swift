@@ -104,7 +104,9 @@ struct WebSocketAttackTests {
         try await LoopbackServer(chain: site.chain, script).run { server in
             let session = try site.session(server)
             let secrets: (inout URLRequest) -> Void = { request in
-                for name in ["Authorization", "Cookie"] { request.setValue("secret", forHTTPHeaderField: name) }
+                for name in ["Authorization", "Cookie", "Sec-WebSocket-Protocol"] {
+                    request.setValue("secret", forHTTPHeaderField: name)
+                }
             }
             for next in ["https://start.test/there", "wss://start.test/there"] {
                 location.withLock { $0 = next }
@@ -115,12 +117,100 @@ struct WebSocketAttackTests {
             let requests = server.records.flatMap(\.requests).filter { $0.target == "/there" }
             #expect(requests.map { $0.values(of: "Authorization") } == [[], [], ["secret"]])
             #expect(requests.map { $0.values(of: "Cookie") } == [[], [], ["secret"]])
+            #expect(requests.map { $0.values(of: "Sec-WebSocket-Protocol") } == [[], [], ["secret"]])
             #expect(Set(server.records.flatMap(\.requests).flatMap { $0.values(of: "Sec-WebSocket-Key") }).count == 6)
             for next in ["ws://pinned.test/there", "http://pinned.test/there"] {
                 location.withLock { $0 = next }
                 #expect(try await failure(session).code == .appTransportSecurityRequiresSecureConnection)
             }
             #expect(server.records.flatMap(\.requests).filter { $0.target == "/there" }.count == 3)
+        }
+    }
+
+    /// Adds a body to every redirected request.
+    private final class PostingDelegate: NSObject, URLSessionTaskDelegate {
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+            newRequest request: URLRequest
+        ) async -> URLRequest? {
+            var request = request
+            request.httpMethod = "POST"
+            request.httpBody = Data("a body".utf8)
+            return request
+        }
+    }
+
+    @Test("A redirected handshake stays a GET without a body, in whose place frames would follow (WS3)")
+    func redirectWithBody() async throws {
+        let site = try TestSite.shared.get()
+        let script = LoopbackServer.Script.handle { connection in
+            guard let request = try connection.readRequest() else { return }
+            guard request.target == "/there" else {
+                return try connection.write(
+                    LoopbackServer.Response("302 Found", fields: ["Location: /there"], closes: true))
+            }
+            try connection.write(WebSocketPeer.answer(to: request) + WebSocketPeer.frame("arrived"))
+            _ = try connection.read()
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server, delegate: PostingDelegate())
+            #expect(try await exchange(session) == "arrived")
+            let sent = server.records.flatMap(\.requests)
+            #expect(sent.map(\.line) == ["GET /socket HTTP/1.1", "GET /there HTTP/1.1"])
+            #expect(sent.map { $0.values(of: "Content-Length") } == [[], []])
+        }
+    }
+
+    @Test("A subprotocol that can't be sent isn't in the error, because it may be a token (CS2)")
+    func secretProtocol() async throws {
+        let session = URLSession(configuration: .ephemeral)
+        let task = session.webSocketTask(
+            with: try #require(URL(string: Self.url)), protocols: ["bearer", "c2VjcmV0=="])
+        task.resume()
+        let error = try #require(await #expect(throws: URLError.self) { _ = try await task.receive() })
+        #expect(error.code == .badURL)
+        #expect(error.localizedDescription.contains("number 2"))
+        #expect(!"\(error) \(error.userInfo)".contains("c2Vj"))
+    }
+
+    @Test(
+        "A URL with another scheme is an error of its own",
+        arguments: ["data:,x", "ftp://pinned.test/x", "ftps://pinned.test/x", "file:///etc/passwd"])
+    func otherSchemes(_ url: String) async throws {
+        let error = try await failure(URLSession(configuration: .ephemeral), url)
+        #expect(error.code == .unsupportedURL)
+    }
+
+    @Test("Other requests are served while a server floods a WebSocket with short frames (WS7)")
+    func flood() async throws {
+        let site = try TestSite.shared.get()
+        let portions = 20
+        let script = LoopbackServer.Script.webSocket { peer in
+            let portion = [[UInt8]](repeating: WebSocketPeer.frame(9, []), count: 16_000).flatMap(\.self)
+            try peer.write(WebSocketPeer.frame("start"))
+            for _ in 0..<portions { try peer.write(portion) }
+            try peer.write(WebSocketPeer.frame("end"))
+            try peer.echo()
+        }
+        try await LoopbackServer(chain: site.chain, script).run { flooding in
+            try await LoopbackServer(chain: site.chain).run { server in
+                let task = try site.session(flooding).webSocketTask(with: try #require(URL(string: Self.url)))
+                task.resume()
+                #expect(try await task.text() == "start")
+                let isOver = Collected<Bool>()
+                let flood = Task { isOver.append(try await task.text() == "end") }
+                let session = try site.session(server)
+                var served = 0
+                while isOver.values.isEmpty {
+                    _ = try await session.get()
+                    served += 1
+                }
+                try await flood.value
+                #expect(isOver.values == [true])
+                // Without turns, only a few are served between the portions.
+                #expect(served > portions)
+                task.cancel()
+            }
         }
     }
 
