@@ -225,6 +225,9 @@ private let reservedNames = [
             method: "POST", target: .origin("/"), origin: origin, body: .length(1),
             fields: [HTTPField(name: "content-type", value: "text/plain")])
         #expect(lines(head).filter { $0.lowercased().hasPrefix("content-type") } == ["content-type: text/plain"])
+        let upload = try HTTPRequestHead(
+            method: "POST", target: .origin("/"), origin: origin, body: .length(1), isUpload: true)
+        #expect(!lines(upload).contains { $0.hasPrefix("Content-Type") })
     }
 
     @Test("The value of a rejected field isn't in the error message (CS2)")

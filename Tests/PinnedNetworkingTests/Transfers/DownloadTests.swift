@@ -221,6 +221,17 @@ struct DownloadTests {
         }
     }
 
+    @Test("A part that is shorter than the resume data says can't be resumed")
+    func shortenedPart() throws {
+        let file = try DownloadFile()
+        try file.append(Array("hello".utf8)[...])
+        for count: Int64 in [6, .max, -1, .min] {
+            #expect(throws: DownloadError.nothingToResume) { try DownloadFile(resuming: file.name, count: count) }
+        }
+        #expect(try String(contentsOf: file.url, encoding: .utf8) == "hello")
+        #expect(try DownloadFile(resuming: file.name, count: 5).count == 5)
+    }
+
     @Test("Resume data that was changed is rejected")
     func malformed() async throws {
         let whole = """

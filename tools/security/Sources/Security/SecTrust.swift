@@ -149,18 +149,18 @@ public func SecTrustEvaluate(_ trust: SecTrust, _ result: inout SecTrustResultTy
 /// them. If no path satisfies the policies, returns the longest one whose signatures are valid, which is at least the
 /// leaf. Returns `nil` if the settings can't be honoured, or if each policy has a path but no path satisfies all.
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? {
-    chain(of: trust)
+    TrustSettings.chain(of: trust)
 }
 
 /// Returns the number of certificates that ``SecTrustCopyCertificateChain(_:)`` returns.
 public func SecTrustGetCertificateCount(_ trust: SecTrust) -> CFIndex {
-    chain(of: trust)?.count ?? 0
+    TrustSettings.chain(of: trust)?.count ?? 0
 }
 
 /// Returns one of the certificates that ``SecTrustCopyCertificateChain(_:)`` returns, or `nil` if there is none at `ix`.
 @available(*, deprecated, message: "Use SecTrustCopyCertificateChain.")
 public func SecTrustGetCertificateAtIndex(_ trust: SecTrust, _ ix: CFIndex) -> SecCertificate? {
-    guard let chain = chain(of: trust), chain.indices.contains(ix) else { return nil }
+    guard let chain = TrustSettings.chain(of: trust), chain.indices.contains(ix) else { return nil }
     return chain[ix]
 }
 
@@ -173,10 +173,6 @@ public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
 @available(*, deprecated, renamed: "SecTrustCopyKey")
 public func SecTrustCopyPublicKey(_ trust: SecTrust) -> SecKey? {
     SecTrustCopyKey(trust)
-}
-
-private func chain(of trust: SecTrust) -> [SecCertificate]? {
-    try? TrustSettings(of: trust).chain(of: trust, at: Date())
 }
 
 /// Returns the elements of a list or the one value. Returns `nil` if any is of another type.

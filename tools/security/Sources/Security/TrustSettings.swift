@@ -22,6 +22,9 @@ struct TrustSettings: Sendable {
     var isAnchorsOnly = false
     /// Whether the trust was created from certificates, without a store of its own.
     var usesSystemStore = false
+    /// The number of changes, and the chain that was found since the last one.
+    private var changeCount = 0
+    private var found: (chain: [X509Certificate], time: Date)?
 
     /// Returns the policies in force. A challenge's trust starts with the policy of a server with its name.
     fileprivate func policies(of trust: ServerTrust) throws(TrustRefusal) -> [SecPolicy] {
@@ -95,8 +98,26 @@ extension TrustSettings {
         trust.withAttachment { attached in
             var settings = attached as? TrustSettings ?? TrustSettings()
             body(&settings)
+            settings.changeCount += 1
+            settings.found = nil
             attached = settings
         }
+    }
+
+    /// Returns the chain of a trust under its settings, or nil if they can't be used.
+    ///
+    /// It is kept for a second, so that a loop over its certificates evaluates the trust once and sees one chain.
+    static func chain(of trust: ServerTrust, at time: Date = Date()) -> [X509Certificate]? {
+        let settings = TrustSettings(of: trust)
+        if let found = settings.found, (0..<1).contains(time.timeIntervalSince(found.time)) { return found.chain }
+        guard let chain = try? settings.chain(of: trust, at: time) else { return nil }
+        trust.withAttachment { attached in
+            var current = attached as? TrustSettings ?? TrustSettings()
+            guard current.changeCount == settings.changeCount else { return }
+            current.found = (chain, time)
+            attached = current
+        }
+        return chain
     }
 }
 
