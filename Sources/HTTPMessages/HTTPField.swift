@@ -22,6 +22,11 @@ package struct HTTPField: Sendable, Hashable {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
     }
 
+    /// Appends ``bytes`` to `output`.
+    func write(to output: inout [UInt8]) {
+        if isLatin1 { output += bytes } else { output += value.utf8 }
+    }
+
     /// Decodes bytes as UTF-8 if they are valid, otherwise as ISO 8859-1, the historical encoding (RFC 9110, section
     /// 5.5).
     package static func text(_ bytes: [UInt8]) -> String { decode(bytes[...]).text }

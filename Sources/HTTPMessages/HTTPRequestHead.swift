@@ -61,28 +61,31 @@ package struct HTTPRequestHead: Sendable, Hashable {
         requestsUpgrade = webSocket != nil
 
         var text = HTTPHeadText()
-        text.write(method, " ")
+        text.write(method)
+        text.write(" ")
         switch target {
         case .origin(let path):
             try Self.check(target: path)
             text.write(path)
         case .absolute(let path):
             try Self.check(target: path)
-            text.write(origin.description, path)
+            text.write(origin.description)
+            text.write(path)
         case .authority:
             text.write(origin.authorityWithPort)
         }
-        text.write(" HTTP/1.1\r\n")
-        text.write("Host: ", target == .authority ? origin.authorityWithPort : origin.authority, "\r\n")
+        text.write(" HTTP/1.1\r\nHost: ")
+        text.write(target == .authority ? origin.authorityWithPort : origin.authority)
+        text.write("\r\n")
         if closes { text.write("Connection: close\r\n") }
         if let webSocket {
             text.write("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n")
-            text.write("Sec-WebSocket-Key: ", webSocket.key, "\r\n")
+            text.write(HTTPField(name: "Sec-WebSocket-Key", value: webSocket.key))
         }
         switch body {
         case .none where Self.methodsWithBody.contains(method): text.write("Content-Length: 0\r\n")
         case .none: break
-        case .length(let count): text.write("Content-Length: ", String(count), "\r\n")
+        case .length(let count): text.write("Content-Length: \(count)\r\n")
         case .chunked: text.write("Transfer-Encoding: chunked\r\n")
         }
         if self.expectsContinue { text.write("Expect: 100-continue\r\n") }
@@ -139,15 +142,12 @@ private struct HTTPHeadText {
 
     init() { bytes.reserveCapacity(512) }
 
-    mutating func write(_ first: String, _ second: String = "", _ third: String = "") {
-        bytes += first.utf8
-        bytes += second.utf8
-        bytes += third.utf8
-    }
+    mutating func write(_ text: String) { bytes += text.utf8 }
 
     mutating func write(_ field: HTTPField) {
-        write(field.name, ": ")
-        bytes += field.bytes
+        write(field.name)
+        write(": ")
+        field.write(to: &bytes)
         write("\r\n")
     }
 }

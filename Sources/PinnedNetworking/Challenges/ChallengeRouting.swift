@@ -135,6 +135,6 @@ extension URLAuthenticationChallenge {
 
 extension OnceOnlyAnswer<ChallengeAnswer> {
     fileprivate var handler: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void {
-        { take(ChallengeAnswer(disposition: $0, credential: $1)) }
+        { self.take(ChallengeAnswer(disposition: $0, credential: $1)) }
     }
 }

@@ -1,8 +1,9 @@
 /// The first answer to a question. Later answers are ignored.
 ///
 /// A delegate may answer late, twice, from any thread, or never. None of this may trap, so this isn't a checked
-/// continuation.
-struct OnceOnlyAnswer<Value: Sendable>: Sendable {
+/// continuation. It is a class, since the layout of an `AsyncStream` is known only at run time, which would slow down
+/// every optional answer.
+final class OnceOnlyAnswer<Value: Sendable>: Sendable {
     private let values: AsyncStream<Value>
     private let source: AsyncStream<Value>.Continuation
 

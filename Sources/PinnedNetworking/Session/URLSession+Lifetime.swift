@@ -136,7 +136,7 @@ extension URLSession {
 
     /// Reports the metrics of a task whose end isn't reported to delegates, and removes the task.
     func ended(_ task: URLSessionTask) async {
-        await tellMetrics(of: task)
+        if hasDelegate(for: task) { await tellMetrics(of: task) }
         forget(task)
     }
 

@@ -6,11 +6,33 @@ import TLSTransport
 @TransportActor
 final class ConnectionPool {
     /// The destination of connections and the proxy they use. Connections with one key differ only in their approvals.
-    struct Key: Hashable, Sendable {
+    ///
+    /// A class with a stored hash, because each request copies its key and looks it up several times.
+    final class Key: Hashable, Sendable {
         let origin: HTTPOrigin
         let proxy: ProxyConfiguration?
         /// Whether the proxy opens a tunnel to the origin. Otherwise it forwards requests, or there is none.
-        var isTunneled = false
+        let isTunneled: Bool
+        private let hash: Int
+
+        init(origin: HTTPOrigin, proxy: ProxyConfiguration?, isTunneled: Bool) {
+            self.origin = origin
+            self.proxy = proxy
+            self.isTunneled = isTunneled
+            var hasher = Hasher()
+            hasher.combine(origin)
+            hasher.combine(proxy)
+            hasher.combine(isTunneled)
+            hash = hasher.finalize()
+        }
+
+        static func == (left: Key, right: Key) -> Bool {
+            left === right
+                || left.hash == right.hash && left.origin == right.origin && left.proxy == right.proxy
+                    && left.isTunneled == right.isTunneled
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(hash) }
     }
 
     /// The permission for a request.

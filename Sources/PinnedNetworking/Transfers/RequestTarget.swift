@@ -61,8 +61,9 @@ struct RequestTarget: Sendable {
     static func checkAuthority(of request: URLRequest) throws(RequestTargetError) {
         for url in [request.url, request.url?.baseURL].compactMap(\.self) {
             // The text as written. Every other property is escaped.
-            let text = Array(url.dataRepresentation)
-            guard text.contains(UInt8(ascii: "\\")) else { continue }
+            let text = url.dataRepresentation
+            let bytes = text.span
+            guard bytes.indices.contains(where: { bytes[$0] == UInt8(ascii: "\\") }) else { continue }
             guard let slashes = text.firstRange(of: Array("//".utf8)) else { continue }
             let ends = Array("/?#".utf8)
             guard !text[..<slashes.lowerBound].contains(where: ends.contains) else { continue }

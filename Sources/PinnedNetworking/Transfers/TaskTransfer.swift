@@ -51,16 +51,15 @@ extension URLSession {
     /// Creates the transfer that a task's URL and the proxies require. Throws if an entry of a proxy's domains isn't
     /// valid, because the request could take an unintended route.
     func makeNetworkTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
-        if let url = task.currentRequest?.url, let contents = try DataURL(url) {
+        guard let request = task.currentRequest else { throw RequestTargetError.noURL }
+        if let url = request.url, let contents = try DataURL(url) {
             return DataURLTransfer(contents, at: url, task, of: self)
         }
-        var cachePolicy = task.currentRequest?.cachePolicy ?? .useProtocolCachePolicy
+        var cachePolicy = request.cachePolicy
         if cachePolicy == .useProtocolCachePolicy { cachePolicy = settings.cachePolicy }
         guard cachePolicy != .returnCacheDataDontLoad else { throw NothingCachedError() }
         if let proxyError { throw proxyError }
-        guard let request = task.currentRequest, let target = try FTPTarget(request) else {
-            return try Transfer(task, of: self)
-        }
+        guard let target = try FTPTarget(request) else { return try Transfer(task, of: self) }
         switch settings.proxies.first(where: { $0.reaches(target.name, .ftp) }) {
         case nil: return try FTPTransfer(target, task, of: self)
         case let proxy? where proxy.isHTTP && target.security == .none: return try Transfer(task, of: self)

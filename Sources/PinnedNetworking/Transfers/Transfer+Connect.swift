@@ -23,7 +23,7 @@ extension Transfer {
     }
 
     private func lease(_ key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
-        if let held = await takeHeld(for: key) {
+        if let lease = state.takeHeld(), let held = await held(lease, for: key) {
             let evaluators = try? ServerEvaluators(key, for: task, of: session)
             if evaluators?.matches(held) == true, held.isValid(at: Date()) { return (held, false) }
             await session.pool.close(held, for: key)
@@ -69,9 +69,8 @@ extension Transfer {
         }
     }
 
-    /// Returns the connection that was kept for the next message of a login, if any.
-    private func takeHeld(for key: ConnectionPool.Key) async -> PooledConnection? {
-        guard let held = state.takeHeld() else { return nil }
+    /// Returns the connection that was kept for the next message of a login, or closes it if it can't be used.
+    private func held(_ held: Lease, for key: ConnectionPool.Key) async -> PooledConnection? {
         if held.key == key, await !held.connection.connection.hasInput() {
             held.connection.isReused = true
             return held.connection

@@ -20,6 +20,11 @@ struct TransferLogins {
 }
 
 extension Transfer {
+    /// Whether a response can be one to a login. For nearly every response it is false, and nothing has to wait.
+    func mayLogIn(after head: HTTPResponseHead) -> Bool {
+        isForwarded || logins.origin != nil || head.statusCode == 401
+    }
+
     /// Passes a response to the logins. Returns true if one has an answer to it, and false if the response is the
     /// task's own. `login` is the one that the request was sent with.
     func logIn(
@@ -110,6 +115,9 @@ extension Transfer {
     }
 
     // MARK: Logins of connections
+
+    /// Whether a login of a connection is in progress or required, so that ``nextTurn(on:)`` has something to do.
+    var hasTurn: Bool { logins[isForwarded ? .proxy : .origin]?.loginTurn != nil }
 
     /// Returns the field to send with a request for the login of its connection.
     func nextTurn(on connection: PooledConnection) async throws -> ConnectionLoginTurn.Step {

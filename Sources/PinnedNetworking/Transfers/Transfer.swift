@@ -75,13 +75,13 @@ final class Transfer: TaskTransfer {
                     try await discardResponse()
                     continue
                 }
-                if try await logIn(head, response, sent.login) { continue }
+                if mayLogIn(after: head), try await logIn(head, response, sent.login) { continue }
                 await progressReports?.value
                 if current.requiresDeferredBody(after: head.statusCode, to: sent.body) {
                     try await discardResponse()
                     continue
                 }
-                if let next = try await redirect(head, response) {
+                if let proposed = try redirection(after: head), let next = try await ask(about: proposed, response) {
                     try await follow(next)
                     continue
                 }
@@ -189,11 +189,14 @@ final class Transfer: TaskTransfer {
 
     // MARK: Redirects
 
-    /// Returns the next request if the response is a redirect that no delegate stopped.
-    private func redirect(_ head: HTTPResponseHead, _ response: HTTPURLResponse) async throws -> URLRequest? {
-        let next = try Redirection.request(
-            after: current.request, to: target, answer: head, count: current.redirectCount)
-        guard let next, session.hasDelegate(for: task) else { return next }
+    /// Returns the next request if the response is a redirect.
+    private func redirection(after head: HTTPResponseHead) throws -> URLRequest? {
+        try Redirection.request(after: current.request, to: target, answer: head, count: current.redirectCount)
+    }
+
+    /// Returns the next request, which the delegates may change or stop.
+    private func ask(about next: URLRequest, _ response: HTTPURLResponse) async throws -> URLRequest? {
+        guard session.hasDelegate(for: task) else { return next }
         try await bufferResponse()
         task.limit.progress(to: .login)
         let answer = try await session.ask(about: task, URLSession.asTaskDelegate) { delegate in
@@ -233,7 +236,7 @@ final class Transfer: TaskTransfer {
             let key = poolKey
             try current.beginAttempt()
             task.beginTransaction(current.request)
-            let body = try await nextBody()
+            let body = current.request.content == nil ? nil : try await nextBody()
             // A request that can't be sent fails here, before it takes a connection.
             let plain = try current.head(current.form(of: body, canDefer: false), isForwarded: isForwarded)
             task.limit.progress(to: .connection)
@@ -253,7 +256,7 @@ final class Transfer: TaskTransfer {
             }
             do {
                 let head = try await send(request, body, on: connection.connection)
-                await storeCookies(of: head, from: connection)
+                if session.settings.cookieStorage != nil { await storeCookies(of: head, from: connection) }
                 return (head, request)
             } catch  where state.requestBodyError != nil {
                 throw state.requestBodyError ?? error
@@ -321,7 +324,7 @@ final class Transfer: TaskTransfer {
         var credentials = originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : [])
         var login: (any ConnectionLogin)?
         var hasWaited = false
-        switch try await nextTurn(on: connection) {
+        switch hasTurn ? try await nextTurn(on: connection) : .none {
         case .none: break
         case .loggedIn(let current): login = current
         case .field(let field, let current):
@@ -331,13 +334,16 @@ final class Transfer: TaskTransfer {
         case .noMessage: hasWaited = true
         case .failed: return nil
         }
-        let cookies = await cookieField(on: connection)
-        if let field = cookies.field { credentials.append(field) }
+        if session.settings.cookieStorage != nil {
+            let cookies = await cookieField(on: connection)
+            if let field = cookies.field { credentials.append(field) }
+            hasWaited = hasWaited || cookies.hasWaited
+        }
         let form = current.form(of: body, canDefer: login?.defersLongBody == true)
         let head =
             credentials.isEmpty && form != .deferred
             ? plain : try current.head(form, isForwarded: isForwarded, credentials: credentials)
-        return SentRequest(head: head, body: form, login: login, hasWaited: hasWaited || cookies.hasWaited)
+        return SentRequest(head: head, body: form, login: login, hasWaited: hasWaited)
     }
 
     /// Reads the next bytes from the connection.

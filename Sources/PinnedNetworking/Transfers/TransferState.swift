@@ -47,6 +47,8 @@ struct TransferState<Lease: Sendable>: Sendable {
         let login: (any ConnectionLogin)?
         var messages: HTTPExchange
         var isReading = false
+        /// Whether any byte of a response has arrived.
+        var hasReceived = false
         var bodyError: RequestBodyError?
     }
 
@@ -62,7 +64,7 @@ struct TransferState<Lease: Sendable>: Sendable {
         /// The request has a connection, and nothing of it has been sent.
         case leased(Lease)
         /// The request is being sent or has been sent.
-        case readingHead(Exchange, hasReceived: Bool)
+        case readingHead(Exchange)
         /// The response is being read. The body of the request may still be sent.
         case readingBody(Exchange, Response)
         case ended(Response, held: Lease?)
@@ -98,7 +100,7 @@ struct TransferState<Lease: Sendable>: Sendable {
     mutating func discardResponse() -> Lease? {
         switch state {
         case .waiting, .leased, .failed: return nil
-        case .readingHead(let exchange, _), .readingBody(let exchange, _):
+        case .readingHead(let exchange), .readingBody(let exchange, _):
             state = .waiting(held: nil)
             return exchange.lease
         case .ended(_, let held):
@@ -126,7 +128,7 @@ struct TransferState<Lease: Sendable>: Sendable {
         switch state {
         case .waiting(let held), .ended(_, let held): held
         case .leased(let lease): lease
-        case .readingHead(let exchange, _), .readingBody(let exchange, _): exchange.lease
+        case .readingHead(let exchange), .readingBody(let exchange, _): exchange.lease
         case .failed: nil
         }
     }
@@ -137,8 +139,7 @@ struct TransferState<Lease: Sendable>: Sendable {
     /// with, if any.
     mutating func send(_ head: HTTPRequestHead, _ login: (any ConnectionLogin)?) throws(TransferStateError) {
         guard case .leased(let lease) = state else { throw .notLeased }
-        let exchange = Exchange(lease: lease, login: login, messages: HTTPExchange(head))
-        state = .readingHead(exchange, hasReceived: false)
+        state = .readingHead(Exchange(lease: lease, login: login, messages: HTTPExchange(head)))
     }
 
     /// Whether the next part of the request's body is to be sent now.
@@ -161,7 +162,7 @@ struct TransferState<Lease: Sendable>: Sendable {
 
     /// Whether the request is on a connection and no byte of a response has arrived.
     var isUnanswered: Bool {
-        if case .readingHead(_, hasReceived: false) = state { true } else { false }
+        if case .readingHead(let exchange) = state { !exchange.hasReceived } else { false }
     }
 
     // MARK: Response
@@ -191,11 +192,9 @@ struct TransferState<Lease: Sendable>: Sendable {
 
     /// Ends the read with its bytes. `nil` means that the connection ended cleanly.
     mutating func received(_ bytes: [UInt8]?) {
-        if bytes != nil, case .readingHead(let exchange, hasReceived: false) = state {
-            state = .readingHead(exchange, hasReceived: true)
-        }
         change { exchange in
             exchange.isReading = false
+            if bytes != nil { exchange.hasReceived = true }
             exchange.messages.receive(bytes)
         }
     }
@@ -208,7 +207,7 @@ struct TransferState<Lease: Sendable>: Sendable {
             case nil: return nil
             case .goAhead: return .goAhead
             case .head(let head):
-                if case .readingHead(let exchange, _) = state { state = .readingBody(exchange, Response(head: head)) }
+                if case .readingHead(let exchange) = state { state = .readingBody(exchange, Response(head: head)) }
                 return .head
             case .body(let part): append(part)
             case .end(let isReusable): return end(isReusable: isReusable)
@@ -246,7 +245,7 @@ struct TransferState<Lease: Sendable>: Sendable {
 
     private var exchange: Exchange? {
         switch state {
-        case .readingHead(let exchange, _), .readingBody(let exchange, _): exchange
+        case .readingHead(let exchange), .readingBody(let exchange, _): exchange
         case .waiting, .leased, .ended, .failed: nil
         }
     }
@@ -265,8 +264,8 @@ struct TransferState<Lease: Sendable>: Sendable {
         _ body: (inout Exchange) throws(Failure) -> Value
     ) throws(Failure) -> Value? {
         switch Swift.exchange(&state, with: .failed) {
-        case .readingHead(var exchange, let hasReceived):
-            defer { state = .readingHead(exchange, hasReceived: hasReceived) }
+        case .readingHead(var exchange):
+            defer { state = .readingHead(exchange) }
             return try body(&exchange)
         case .readingBody(var exchange, let response):
             defer { state = .readingBody(exchange, response) }

@@ -141,8 +141,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
             }
             guard work.isEmpty || turn.isLong(at: now) else { continue }
             turn.end(at: now)
-            var events = shared.poller.wait(milliseconds: 0)
-            if work.isEmpty, line.isEmpty, events.isEmpty { events = idle(shared) }
+            let events = work.isEmpty && line.isEmpty ? idle(shared) : shared.poller.wait(milliseconds: 0)
             let isAlone = line.isEmpty && events.count == 1
             for event in events where isAlone || !callIfBrief(event) { line.append(event.token, event.readiness) }
             // A long line moves on in any case, so that connections with constant work don't hold it up.
@@ -189,7 +188,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         return true
     }
 
-    /// Sleeps until there are events, work or a due timer.
+    /// Sleeps until there are events, work or a due timer. Returns at once if there are events.
     ///
     /// It doesn't poll before it sleeps. Polling would save a request that is answered at once a few microseconds, and
     /// cost each request the processor time that it waits.
