@@ -65,6 +65,10 @@ public enum LintRule: String, Sendable, Hashable, CaseIterable {
     case impossibleRole = "P031"
     /// A rule, or a required role, with only backups.
     case onlyBackups = "P032"
+    /// A root that a trust store distrusts, or will before clients can be updated.
+    case leavingRoot = "P033"
+    /// A rule with public roots only, one of which has signed another root that is about to enter trust stores.
+    case arrivingRoot = "P034"
 }
 
 extension LintRule {
@@ -72,7 +76,7 @@ extension LintRule {
     public var severity: LintFinding.Severity {
         switch self {
         case .noBackup, .servedBackup, .duplicate, .silentExpiry, .shadowedRule, .oldReportMode, .onlyRoots,
-            .certificatePin, .unreasonedAllowance, .bypassedPins, .misreadSetting:
+            .certificatePin, .unreasonedAllowance, .bypassedPins, .misreadSetting, .leavingRoot, .arrivingRoot:
             .warning
         default: .error
         }
@@ -114,6 +118,8 @@ extension LintRule {
         case .unanchoredRoot: "a pinned root that isn't among the rule's own anchors"
         case .impossibleRole: "a pin whose \"from\" certificate can't have its role"
         case .onlyBackups: "a rule, or one of its required roles, with backups only, so no key in use is pinned"
+        case .leavingRoot: "a root that a trust store distrusts, or soon will"
+        case .arrivingRoot: "a rule with public roots only, whose CA has another root that enters trust stores"
         }
     }
 }

@@ -31,6 +31,8 @@ struct PolicyLinter {
     var facts: [PolicyLocation: RuleFacts] = [:]
     /// The keys in the files that pins claim to come from, by path.
     var evidence: [String: LintEvidence] = [:]
+    /// The changes of trust stores that are known.
+    var calendar = RootCalendar()
     private let united: UnitedRules?
 
     init(_ policy: CanonicalPolicy, path: String, at time: Date, publicSuffixes: PublicSuffixes) {
@@ -55,7 +57,7 @@ struct PolicyLinter {
         for pin in namedPins { add(pin, location(of: pin)) }
         for rule in policy.rules {
             findings += hostFindings(rule) + endFindings(rule) + setFindings(rule)
-            findings += deniedFindings(rule) + anchorFindings(rule)
+            findings += deniedFindings(rule) + anchorFindings(rule) + calendarFindings(rule)
             for pin in rule.pins { add(pin, location(of: pin, in: rule)) }
         }
         // Findings of the reader often repeat those of a rule.

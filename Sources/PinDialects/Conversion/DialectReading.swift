@@ -26,10 +26,19 @@ extension DialectReading {
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
         publicSuffixes: PublicSuffixes = .system
     ) -> [LintFinding] {
+        lint(bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, calendar: RootCalendar())
+    }
+
+    /// Returns the findings, with those about the roots of a calendar.
+    package func lint(
+        _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings,
+        publicSuffixes: PublicSuffixes = .system, calendar: RootCalendar
+    ) -> [LintFinding] {
         let findings = notes.compactMap { note in
             note.rule.map { LintFinding($0, at: note.location ?? PolicyLocation(path: path), note.message) }
         }
         return policy.lint(
-            bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, besides: findings)
+            bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, calendar: calendar,
+            besides: findings)
     }
 }

@@ -46,6 +46,16 @@ extension Arguments {
         }
     }
 
+    /// Returns the calendar of `--calendar`, if given.
+    func rootCalendar() throws(UsageError) -> RootCalendar? {
+        guard let path = self[.calendar] else { return nil }
+        do throws(PolicyFileError) {
+            return try RootCalendar(contentsOfFile: path)
+        } catch {
+            throw .unusable(error.problems.map(\.description))
+        }
+    }
+
     /// Returns the stores of `--store` with their names, or the only store without a name.
     func trustStores(in environment: CommandEnvironment) throws(UsageError) -> [(name: String?, store: TrustStore)] {
         let named = try namedFiles(.store)

@@ -7,7 +7,7 @@ import PlatformFoundation
 extension CommandDefinition {
     static let lint = CommandDefinition(
         name: "lint", summary: "check pin files for problems", operands: "[FILE…]",
-        operandCount: 0...Int.max, flags: [.from, .lintRule, .at, .report, .annotations],
+        operandCount: 0...Int.max, flags: [.from, .lintRule, .calendar, .at, .report, .annotations],
         notes: [
             "FILE is a policy or a file in any other dialect, recognized by its contents. The default is",
             "the policy of the environment variable PINCTL_POLICY, or pins/pins.jsonc.",
@@ -26,7 +26,8 @@ extension CommandDefinition {
         run: { (arguments, environment, console) throws(UsageError) in
             let job = LintJob(
                 settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),
-                time: try arguments.time(in: environment))
+                calendar: try arguments.rootCalendar(), time: try arguments.time(in: environment))
+            if let note = job.calendar?.note(at: job.time) { console.note("note: \(note)") }
             let reports = try arguments.reports(in: environment, &console)
             var report = Report(command: "lint", time: job.time, policy: nil)
             report.rules = LintRule.allCases.map(ReportRule.init)
@@ -69,6 +70,8 @@ extension Arguments {
 private struct LintJob {
     let settings: LintSettings
     let dialect: PinDialect?
+    /// The calendar that was given, or `nil` to use those that each policy includes.
+    let calendar: RootCalendar?
     let time: Date
 
     func lint(_ path: String, isNamed: Bool, _ report: inout Report, _ console: inout Console) {
@@ -103,7 +106,7 @@ private struct LintJob {
         let before = report.entries.count
         let mark = part.map { "\($0.partName): " } ?? ""
         do throws(PolicyFileError) {
-            for finding in try findings(in: bytes, DialectInput.title(path), dialect) {
+            for finding in try findings(in: bytes, DialectInput.title(path), dialect, &console) {
                 let marked = LintFinding(finding.rule, finding.severity, at: finding.location, mark + finding.message)
                 let entry = ReportEntry(
                     finding.location, marked.message, finding.rule, of: subject, Severity(finding.severity))
@@ -157,16 +160,22 @@ private struct LintJob {
     }
 
     private func findings(
-        in bytes: [UInt8], _ title: String, _ dialect: PinDialect
+        in bytes: [UInt8], _ title: String, _ dialect: PinDialect, _ console: inout Console
     ) throws(PolicyFileError) -> [LintFinding] {
         guard dialect == .policy else {
-            return try dialect.read(bytes, path: title).lint(bytes, path: title, at: time, settings: settings)
+            return try dialect.read(bytes, path: title).lint(
+                bytes, path: title, at: time, settings: settings, calendar: calendar ?? RootCalendar())
         }
         let file = try PolicyFile(bytes: bytes, path: title, in: .current, allowsNamesAlone: true)
-        guard !file.exports.isEmpty else { return file.lint(at: time, settings: settings) }
+        let calendar: RootCalendar
+        if let given = self.calendar { calendar = given } else { calendar = try RootCalendar(of: file) }
+        if self.calendar == nil, let note = calendar.note(at: time) { console.note("note: \(note)") }
+        guard !file.exports.isEmpty else {
+            return file.lint(at: time, settings: settings, calendar: calendar, besides: [])
+        }
         let policy = Result { () throws(UsageError) in try DialectInput(title, bytes, .policy) }
         let drifts = file.exports.compactMap { drift(of: $0, policy) }
-        return file.lint(at: time, settings: settings, besides: drifts)
+        return file.lint(at: time, settings: settings, calendar: calendar, besides: drifts)
     }
 
     /// Returns a finding if an exported file differs from the policy.

@@ -11,7 +11,8 @@ extension CommandDefinition {
         operandCount: 0...0,
         flags: [
             .newInput, .passwordFile, .passwordDescriptor, .against, .from, .repository, .policy, .plannedHost, .caFile,
-            .store, .profile, .at, .failWithin, .currentInput, .timeline, .share, .verbose, .report, .annotations,
+            .store, .calendar, .profile, .at, .failWithin, .currentInput, .timeline, .share, .verbose, .report,
+            .annotations,
         ],
         notes: [
             "INPUT is a chain, leaf first, as servers will present it, or a request or a key if no",
@@ -70,7 +71,11 @@ extension CommandDefinition {
             }
             let stores = try arguments.trustStores(in: environment)
             let policy = try arguments.trustPolicy()
-            var plan = Plan(candidates, against: releases, hosts: hosts, stores: stores, policy: policy, now: now)
+            let calendar = try arguments.plannedCalendar(in: environment)
+            if let note = calendar.note(at: now) { console.note("note: \(note)") }
+            var plan = Plan(
+                candidates, against: releases, hosts: hosts, stores: stores, policy: policy, calendar: calendar,
+                now: now)
             var today: [PlanCell] = []
             if !current.isEmpty {
                 var served = Plan(current, against: releases, hosts: hosts, stores: stores, policy: policy, now: now)
@@ -114,7 +119,7 @@ private struct PlanTally {
         let breaks = count(.breaks)
         let combinations = cells.count == 1 ? "1 combination" : "\(cells.count) combinations"
         var parts = ["\(breaks) of \(combinations) \(breaks == 1 || cells.count == 1 ? "breaks" : "break")"]
-        if ending > 0 { parts.append("\(ending) \(ending == 1 ? "stops" : "stop") surviving within that period") }
+        if ending > 0 { parts.append("\(ending) \(ending == 1 ? "stops" : "stop") surviving later") }
         if count(.depends) > 0 {
             parts.append("\(count(.depends)) \(count(.depends) == 1 ? "depends" : "depend") on the issuer")
         }
@@ -168,10 +173,9 @@ extension PlanCell {
             case .depends, .off: .warning
             case .unpinned, .survives, .survivesOnly: end == nil ? .ok : .failed
             }
-        let until = end.map { "; until \($0.date.rfc3339): \($0.why)" } ?? ""
         return ReportEntry(
             outcome: outcome, subject: releases[release].name, variant: hosts[host].title,
-            verdict: word, finding: finding + until, json: json(releases, hosts))
+            verdict: word, finding: finding + (end?.text ?? ""), json: json(releases, hosts))
     }
 
     /// The verdict in JSON and reports, which determines the exit code.
@@ -184,7 +188,9 @@ extension PlanCell {
             ("matched", .array(matched.map { .string($0.description) })),
             ("needs", .array(essential.map { .string($0.description) })),
         ]
-        if let end { members += [("until", .string(end.date.rfc3339)), ("why", .string(end.why))] }
+        if let end {
+            members += [("until", end.date.map { .string($0.rfc3339) } ?? .null), ("why", .string(end.why))]
+        }
         return .object(members)
     }
 }
@@ -261,6 +267,18 @@ extension Arguments {
         }
         try reader.assign(shares)
         return (reader.releases, reader.unread)
+    }
+
+    /// Returns the calendar of `--calendar`, or that of the policy whose releases are checked.
+    fileprivate func plannedCalendar(in environment: CommandEnvironment) throws(UsageError) -> RootCalendar {
+        if let calendar = try rootCalendar() { return calendar }
+        guard all(.against).isEmpty else { return RootCalendar() }
+        let policy = try plannedPolicy(in: environment)
+        do throws(PolicyFileError) {
+            return try RootCalendar(of: policy)
+        } catch {
+            throw .unusable(error.problems.map(\.description))
+        }
     }
 
     private func plannedPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {

@@ -30,10 +30,10 @@ enum PathJudgement: Hashable, Sendable {
 extension ReleaseRule {
     /// Judges a path that ends at a root of `store` the way the release's clients do. `store` is `nil` for the default
     /// one. The roots of a named store are those of other clients, on which they aren't added locally.
-    func judge(_ path: VerifiedPath, under store: String? = nil, at time: Date) -> PathJudgement {
+    func judge(_ path: [X509Certificate], under store: String? = nil, at time: Date) -> PathJudgement {
         judgement(
             of: release.decisions(
-                on: path.certificates, by: rules, at: time, hasLocalAnchors: store == nil || anchors != nil))
+                on: path, by: rules, at: time, hasLocalAnchors: store == nil || anchors != nil))
     }
 
     /// Combines the decisions of devices in the time zones where a day begins first and last.

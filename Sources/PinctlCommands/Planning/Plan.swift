@@ -10,6 +10,8 @@ struct Plan {
     let hosts: [PlannedHost]
     let stores: [(name: String?, store: TrustStore)]
     let policy: TrustPolicy
+    /// The changes of trust stores that are known.
+    let calendar: RootCalendar
     let now: Date
     private(set) var names = KnownNames()
     /// The paths found so far by chain, host and roots, since releases share them.
@@ -31,13 +33,15 @@ struct Plan {
 
     init(
         _ candidates: [NewChain], against releases: [Release], hosts: [PlannedHost],
-        stores: [(name: String?, store: TrustStore)], policy: TrustPolicy, now: Date
+        stores: [(name: String?, store: TrustStore)], policy: TrustPolicy, calendar: RootCalendar = RootCalendar(),
+        now: Date
     ) {
         self.candidates = candidates
         self.releases = releases
         self.hosts = hosts
         self.stores = stores
         self.policy = policy
+        self.calendar = calendar
         self.now = now
         learn(candidates)
     }
@@ -83,8 +87,12 @@ struct Plan {
         let judged = isUncovered ? uncovered(planned, by: rule) : judge(shown, planned, by: rule, at: nil)
         var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names, isUncovered: isUncovered)
         cell.countsPins = cell.standing != .off || rule.lastEnds.contains { $0 > now }
-        if let limit, cell.standing.isSurvival {
-            cell.end = end(of: cell, rule, shown, judged, planned, before: limit)
+        if cell.standing.isSurvival {
+            let ends = [
+                limit.flatMap { end(of: cell, rule, shown, judged, planned, before: $0) },
+                endByStores(rule, judged, before: limit),
+            ]
+            cell.end = ends.compactMap(\.self).min()
         }
         return cell
     }
@@ -137,7 +145,8 @@ struct Plan {
                             StoreJudgement(
                                 candidate: candidate, store: name,
                                 untrusted: alive.isEmpty ? "its path has expired" : nil,
-                                paths: alive.map { ($0, rule.judge($0, under: name, at: time)) }, direct: direct))
+                                paths: alive.map { ($0, rule.judge($0.certificates, under: name, at: time)) },
+                                direct: direct))
                     }
                 }
             }
@@ -168,7 +177,7 @@ struct Plan {
     private mutating func end(
         of cell: PlanCell, _ rule: ReleaseRule, _ shown: [Int], _ judged: [StoreJudgement], _ host: PlannedHost,
         before limit: Date
-    ) -> (date: Date, why: String)? {
+    ) -> PlanEnd? {
         var moments: [(date: Date, why: String)] = rule.ends.map { ($0, "its rule expires") }
         for path in judged.flatMap(\.paths).map(\.path) {
             for (index, certificate) in path.certificates.enumerated() where index > 0 || !cell.standsWithoutLeaf {
@@ -186,7 +195,7 @@ struct Plan {
             let then = PlanCell(release: cell.release, host: cell.host, rule: rule, later, names: names)
             guard !then.standing.isSurvival else { continue }
             let effect = then.standing == .off ? ", and its pins are off then" : ""
-            return (date, why + effect)
+            return PlanEnd(date: date, why: why + effect)
         }
         return nil
     }

@@ -41,8 +41,8 @@ struct PlanCell: Sendable {
     let standsWithoutLeaf: Bool
     /// Whether clients differ in ways that the verdict doesn't show, such as other roots.
     let hasRemarks: Bool
-    /// The known end: when the release stops surviving, and why.
-    var end: (date: Date, why: String)?
+    /// The known end of its survival, if any.
+    var end: PlanEnd?
     /// Whether the pins of the rules apply on any device.
     var countsPins = true
     /// Whether it breaks because no new certificate is valid for the host, so that no pin or key helps.
@@ -56,8 +56,8 @@ extension PlanCell {
         let breaking = [self, other].filter { $0.standing == .breaks }
         let rescuing = breaking.first ?? self
         let standing = isGraver ? other.standing : standing
-        let otherEnd = other.end.map { (date: $0.date, why: "\(file): \($0.why)") }
-        let end = [end, otherEnd].compactMap(\.self).min { $0.date < $1.date }
+        let otherEnd = other.end.map { PlanEnd(date: $0.date, why: "\(file): \($0.why)") }
+        let end = [end, otherEnd].compactMap(\.self).min()
         return PlanCell(
             release: release, host: host, standing: standing, finding: isGraver ? "\(file): \(other.finding)" : finding,
             essential: Self.union(essential, other.essential), pins: Self.union(pins, other.pins),

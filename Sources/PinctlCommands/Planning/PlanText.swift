@@ -49,7 +49,7 @@ struct PlanText {
 
     /// Returns the verdict as it appears in the matrix.
     private func word(_ cell: PlanCell) -> String {
-        if let end = cell.end { return "until \(end.date.day)" }
+        if let end = cell.end { return end.word }
         switch cell.standing {
         case .survives: return "survives"
         case .survivesOnly where cell.essential.count == 1: return "only \(short(names.title(cell.essential[0])))"
@@ -78,7 +78,7 @@ struct PlanText {
             case .survives, .survivesOnly: "survives     "
             }
         return "\(lead)\(releases[cell.release].name)  \(hosts[cell.host].title)  \(cell.finding)"
-            + (cell.end.map { "; until \($0.date.rfc3339): \($0.why)" } ?? "")
+            + (cell.end?.text ?? "")
     }
 }
 

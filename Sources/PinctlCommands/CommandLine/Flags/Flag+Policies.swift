@@ -7,6 +7,10 @@ extension Flag {
     static let lintRule = Flag(
         "rule", value: .text("RULE=LEVEL"), repeatable: true,
         "set the level of a rule to off, warning or error: P011=off")
+    static let calendar = Flag(
+        "calendar", value: .file("FILE"),
+        "judge by the coming changes of trust stores in FILE, such as public-roots.jsonc (default: those in the files "
+            + "that the policy includes)")
     static let from = Flag(
         "from", value: .choice("DIALECT", dialects),
         "read FILE as this dialect if it is not recognized or contains two (pinctl help dialects)")

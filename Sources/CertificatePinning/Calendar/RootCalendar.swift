@@ -1,0 +1,184 @@
+import Basics
+package import CertificateTrust
+package import PlatformFoundation
+
+/// The public roots with the days on which trust stores start and stop trusting them, such as `pins/public-roots.jsonc`.
+///
+/// The days are in free keys (`x-stores`) of a file that names pins. Programs that load a policy with this file ignore
+/// them, whatever their version is.
+package struct RootCalendar: Sendable {
+    /// A trust store whose contents the calendar knows.
+    package enum Store: String, Sendable, CaseIterable {
+        case android, apple, chrome, microsoft, mozilla
+    }
+
+    /// The trust of one store in a root. A root without an entry is trusted if the machine's own store has it.
+    package struct Trust: Sendable, Hashable {
+        /// The day from which the store has the root, or `nil` if it has had it for long.
+        package var since: Date?
+        /// Whether the root is about to enter the store, on an unknown day.
+        package var isPending = false
+        /// The day after which certificates may not be issued to be trusted, if any.
+        package var issuedUntil: Date?
+        /// The day from which the store doesn't have the root any more, if any.
+        package var removed: Date?
+
+        /// Returns whether the store trusts the root for a leaf certificate at a time. Roots that are about to enter
+        /// count if `countsPending` is true.
+        package func holds(at time: Date, for leaf: X509Certificate, countsPending: Bool) -> Bool {
+            if isPending { return countsPending }
+            if let since, time < since { return false }
+            if let removed, time >= removed { return false }
+            return issuedUntil.map { leaf.notBefore < $0.adding(days: 1) } ?? true
+        }
+    }
+
+    /// A public root.
+    package struct Root: Sendable {
+        package let name: String
+        package let trust: [Store: Trust]
+        /// The roots that have signed a certificate for this root, by name, and the last day of each certificate.
+        package let crossSigns: [(issuer: String, until: Date)]
+    }
+
+    /// The roots by the SHA-256 of their keys.
+    private var roots: [[UInt8]: Root] = [:]
+    /// The day on which the facts were last checked, and the file that says so.
+    package private(set) var checked: (day: Date, path: String)?
+
+    /// Creates a calendar without roots.
+    package init() {}
+
+    package var isEmpty: Bool { roots.isEmpty }
+
+    /// Returns the root with the key of a certificate, if the calendar has it.
+    package func root(of certificate: X509Certificate) -> Root? {
+        roots[Array(copying: certificate.spkiFingerprint.bytes.span)]
+    }
+
+    /// Returns the root that a pin of a CA's key identifies, if the calendar has it.
+    package func root(of pin: CanonicalPin) -> Root? {
+        guard pin.content == .publicKey, pin.digest == .sha256, pin.role != .leaf else { return nil }
+        return roots[pin.value]
+    }
+
+    /// Returns the roots that another one has signed a certificate for, in order of their names.
+    func successors(of root: Root) -> [Root] {
+        roots.values.filter { $0.crossSigns.contains { $0.issuer == root.name } }.sorted { $0.name < $1.name }
+    }
+
+    /// The age at which a calendar is too old to be relied on without a note, in days: half a year.
+    private static let longestUse = 183.0
+
+    /// Returns a note if the calendar is too old, otherwise `nil`.
+    package func note(at time: Date) -> String? {
+        guard let checked, checked.day.adding(days: Self.longestUse) < time else { return nil }
+        return "the trust stores in \(checked.path) are those of \(checked.day.day), more than six months ago: "
+            + "get a newer file"
+    }
+
+    /// Reads the calendar in a file. Throws if it has none.
+    package init(contentsOfFile path: String) throws(PolicyFileError) {
+        try self.init(contentsOfFile: path, isRequired: true)
+    }
+
+    /// Reads the calendars in the files that a policy includes, and its own. It is empty if there are none.
+    package init(of policy: PolicyFile) throws(PolicyFileError) {
+        var calendar = RootCalendar()
+        let names = (policy.root["include"]?.elements ?? []).compactMap(\.string)
+        for path in [policy.path] + names.map({ resolvedPath($0, besides: policy.path) }) {
+            calendar.add(try RootCalendar(contentsOfFile: path, isRequired: false))
+        }
+        self = calendar
+    }
+
+    private init(contentsOfFile path: String, isRequired: Bool) throws(PolicyFileError) {
+        let bytes: [UInt8]
+        do throws(InputFileError) {
+            bytes = try InputFile.contents(ofFile: path, limit: JSONCReader.maximumSize)
+        } catch {
+            throw PolicyFileError(problems: [
+                PolicyProblem(location: PolicyLocation(path: path), message: error.description)
+            ])
+        }
+        var problems = PolicyProblems(path: path)
+        let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
+        problems.add(document, of: bytes, keys: "\"version\" and \"pins\"")
+        self.init()
+        for member in document.root?["pins"]?.members ?? [] { read(member, &problems) }
+        if let value = document.root?["x-checked"] {
+            if let day = value.string.flatMap({ Date(rfc3339: $0) }) {
+                checked = (day, path)
+            } else {
+                problems.add("\"x-checked\" isn't a day: write 2026-11-20", at: value.position)
+            }
+        }
+        if let root = document.root, problems.isEmpty, isRequired || !roots.isEmpty {
+            // Without the day of the facts, nobody can know when they are too old.
+            if roots.isEmpty {
+                problems.add("no pin has \"x-stores\": name a file such as pins/public-roots.jsonc", at: root.position)
+            } else if checked == nil {
+                problems.add("the file has no \"x-checked\": add the day of its facts", at: root.position)
+            }
+        }
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+    }
+
+    private mutating func add(_ other: RootCalendar) {
+        roots.merge(other.roots) { _, new in new }
+        // The oldest facts count.
+        if let day = other.checked?.day, checked.map({ day < $0.day }) ?? true { checked = other.checked }
+    }
+}
+
+// MARK: - Reading
+
+extension RootCalendar {
+    private static let stores = PolicyShape.object(
+        Store.allCases.map { store in
+            PolicyKey(
+                store.rawValue,
+                .object([
+                    PolicyKey("since", .string), PolicyKey("pending", .boolean), PolicyKey("issuedUntil", .string),
+                    PolicyKey("removed", .string), PolicyKey("absent", .boolean),
+                    PolicyKey("source", .string, isRequired: true),
+                ]))
+        })
+
+    private static let crossSigns = PolicyShape.array(
+        of: .object([
+            PolicyKey("by", .string, isRequired: true), PolicyKey("until", .string, isRequired: true),
+            PolicyKey("source", .string, isRequired: true),
+        ]))
+
+    private mutating func read(_ pin: JSONValue.Member, _ problems: inout PolicyProblems) {
+        guard let stores = pin.value["x-stores"] else { return }
+        Self.stores.check(stores, "\"x-stores\"", &problems)
+        if let value = pin.value["x-cross-signs"] { Self.crossSigns.check(value, "\"x-cross-signs\"", &problems) }
+        guard let key = pin.value["pin"]?.string.flatMap({ SPKIFingerprint($0) }) else {
+            return problems.add(
+                "\(quoted(pin.key)) has \"x-stores\" but no \"pin\" with sha256/: add it", at: pin.keyPosition)
+        }
+        var trust: [Store: Trust] = [:]
+        for store in Store.allCases {
+            // A store that never had the root changes nothing.
+            guard let value = stores[store.rawValue], value["absent"]?.bool != true else { continue }
+            trust[store] = Trust(
+                since: Self.day(value["since"], &problems), isPending: value["pending"]?.bool ?? false,
+                issuedUntil: Self.day(value["issuedUntil"], &problems),
+                removed: Self.day(value["removed"], &problems))
+        }
+        let signs = (pin.value["x-cross-signs"]?.elements ?? []).compactMap { value -> (issuer: String, until: Date)? in
+            guard let issuer = value["by"]?.string, let until = Self.day(value["until"], &problems) else { return nil }
+            return (issuer, until)
+        }
+        roots[Array(copying: key.bytes.span)] = Root(name: pin.key, trust: trust, crossSigns: signs)
+    }
+
+    private static func day(_ value: JSONValue?, _ problems: inout PolicyProblems) -> Date? {
+        guard let value, let text = value.string else { return nil }
+        if let day = Date(rfc3339: text) { return day }
+        problems.add("\(quoted(text)) isn't a day: write 2026-11-20", at: value.position)
+        return nil
+    }
+}

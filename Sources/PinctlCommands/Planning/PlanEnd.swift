@@ -1,0 +1,120 @@
+import Basics
+import CertificatePinning
+import CertificateTrust
+import PinDialects
+import PlatformFoundation
+
+/// The end of a release's survival at a host.
+struct PlanEnd: Sendable, Comparable {
+    /// The day, or `nil` if it isn't known.
+    let date: Date?
+    let why: String
+
+    /// The end in the matrix.
+    var word: String { date.map { "until \($0.day)" } ?? "ends" }
+
+    /// The end after the finding.
+    var text: String { date.map { "; until \($0.rfc3339): \(why)" } ?? "; but \(why)" }
+
+    static func < (left: PlanEnd, right: PlanEnd) -> Bool {
+        (left.date ?? .distantPast, left.why) < (right.date ?? .distantPast, right.why)
+    }
+}
+
+extension Plan {
+    /// Returns the first change of a public trust store after which the release doesn't survive. Changes count if they
+    /// come before `limit` or while the leaf is valid, or if their day isn't known.
+    ///
+    /// The stores are the one with the judgement's name, otherwise those of the release's system, otherwise all.
+    /// A client with a new root ends its path there, so that it doesn't see the root which signed the new one. This
+    /// project's clients also try the longer path.
+    func endByStores(_ rule: ReleaseRule, _ judged: [StoreJudgement], before limit: Date?) -> PlanEnd? {
+        guard !calendar.isEmpty, rule.anchors == nil else { return nil }
+        return judged.flatMap { judgement -> [PlanEnd] in
+            guard judgement.direct == nil, let leaf = judgement.paths.first?.path.certificates.first else { return [] }
+            let named = judgement.store.flatMap(RootCalendar.Store.init).map { [$0] }
+            let limit = max(limit ?? now, leaf.notAfter)
+            return (named ?? rule.release.dialect.trustStores).compactMap { store in
+                end(of: judgement, rule, in: store, before: limit)
+            }
+        }
+        .min()
+    }
+
+    private func end(
+        of judgement: StoreJudgement, _ rule: ReleaseRule, in store: RootCalendar.Store, before limit: Date
+    ) -> PlanEnd? {
+        let paths = judgement.paths.map(\.path.certificates)
+        let begin = judgement.candidate.time(from: now)
+        func survives(at time: Date, countsPending: Bool) -> Bool {
+            let seen = paths.flatMap { calendar.paths($0, in: store, at: time, countsPending, rule.triesEveryPath) }
+            let accepted = seen.count { rule.judge($0, under: judgement.store, at: time).isAccepted }
+            return accepted > 0 && (accepted == seen.count || rule.triesEveryPath)
+        }
+        for change in calendar.changes(on: paths, in: store) {
+            guard change.day.map({ $0 <= limit }) ?? true,
+                !survives(at: max(begin, change.day ?? begin), countsPending: change.day == nil)
+            else { continue }
+            return PlanEnd(date: change.day, why: change.text)
+        }
+        return nil
+    }
+}
+
+extension PinDialect {
+    /// The trust stores that clients with files in this dialect use.
+    fileprivate var trustStores: [RootCalendar.Store] {
+        switch self {
+        case .android, .okhttp: [.android]
+        case .apple, .trustkit: [.apple]
+        // Clients of any system.
+        default: RootCalendar.Store.allCases
+        }
+    }
+}
+
+extension RootCalendar {
+    /// Returns the paths that clients with a store find in place of one path: up to the first certificate whose key the
+    /// store trusts, and also the longer ones if they try every path. Empty if the store doesn't trust the last root.
+    fileprivate func paths(
+        _ path: [X509Certificate], in store: Store, at time: Date, _ countsPending: Bool, _ triesEveryPath: Bool
+    ) -> [[X509Certificate]] {
+        guard let leaf = path.first else { return [] }
+        let ends = path.indices.dropFirst().filter { index in
+            let trust = root(of: path[index])?.trust[store]
+            // The last certificate is a root of the machine's own store. What the calendar doesn't know, it has.
+            return trust?.holds(at: time, for: leaf, countsPending: countsPending) ?? (index == path.count - 1)
+        }
+        return (triesEveryPath ? ends : Array(ends.prefix(1))).map { Array(path[...$0]) }
+    }
+
+    /// Returns how a store differs from the machine's own, as far as it concerns the roots on these paths. Differences
+    /// without a day come first.
+    fileprivate func changes(on paths: [[X509Certificate]], in store: Store) -> [(day: Date?, text: String)] {
+        var changes: [String: Date?] = [:]
+        for path in paths {
+            for certificate in path.dropFirst().dropLast() {
+                guard let root = root(of: certificate), let trust = root.trust[store] else { continue }
+                let arrival = "the store \(store.rawValue), and clients that have it end their paths there"
+                if trust.isPending {
+                    changes.updateValue(nil, forKey: "\(root.name) is about to enter \(arrival)")
+                } else if let since = trust.since {
+                    changes["\(root.name) enters \(arrival)"] = since
+                } else {
+                    changes.updateValue(nil, forKey: "\(root.name) is in \(arrival)")
+                }
+            }
+        }
+        for root in paths.flatMap({ $0.dropFirst() }).compactMap({ root(of: $0) }) {
+            guard let trust = root.trust[store] else { continue }
+            if let until = trust.issuedUntil {
+                changes["the store \(store.rawValue) trusts no certificates issued later below \(root.name)"] = until
+            }
+            if let removed = trust.removed {
+                changes["\(root.name) leaves the store \(store.rawValue)"] = removed
+            }
+        }
+        return changes.map { (day: $0.value, text: $0.key) }
+            .sorted { ($0.day ?? .distantPast, $0.text) < ($1.day ?? .distantPast, $1.text) }
+    }
+}
