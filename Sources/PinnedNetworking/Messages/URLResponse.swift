@@ -130,8 +130,9 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     /// since Content-Length is the number of encoded bytes.
     public override var expectedContentLength: Int64 {
         guard !isDecoded else { return -1 }
-        // Repeated values agree: HTTPBodyFraming rejects others.
-        return fields.value(named: "Content-Length")?.split(separator: ",").first.flatMap { Int64($0) } ?? -1
+        // Repeated values agree: HTTPBodyFraming rejects others. Blanks may precede a comma.
+        let length = fields.value(named: "Content-Length")?.prefix { $0 != "," }.trimmingCharacters(in: .whitespaces)
+        return length.flatMap { Int64($0) } ?? -1
     }
 
     /// The `charset` of Content-Type in lower case, or nil.

@@ -156,6 +156,7 @@ extension WebSocketRow {
         WebSocketRow("7.3.5", [.close(1000, stars(123))], ["close 1000 " + stars(123)]),
         WebSocketRow("7.3.6", [.close(1000, stars(124))], ["close 1002"]),
         WebSocketRow("7.5.1", [Frame(opcode: 8, payload: [3, 0xE8, 0xCE, 0xBA, 0xED, 0xA0])], ["close 1007"]),
+        WebSocketRow("7.5: half a character", [Frame(opcode: 8, payload: [3, 0xE8, 0xCE])], ["close 1007"]),
     ]
 
     private static let closeCodes =

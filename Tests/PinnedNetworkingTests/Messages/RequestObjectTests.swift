@@ -168,6 +168,9 @@ struct RequestObjectTests {
         #expect(other.userInfo?["a"] as? Int == 1 && other.storagePolicy == .notAllowed)
         #expect(plain != other)
         #expect(plain == CachedURLResponse(response: response, data: Data([1])))
+        #expect(plain != CachedURLResponse(response: response, data: Data([2])))
+        let another = URLResponse(url: url, mimeType: "a/b", expectedContentLength: 1, textEncodingName: nil)
+        #expect(plain != CachedURLResponse(response: another, data: Data([1])))
         #expect((plain.copy() as? CachedURLResponse) == plain)
     }
 }

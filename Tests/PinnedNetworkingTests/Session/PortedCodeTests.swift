@@ -98,6 +98,47 @@ struct PortedCodeTests {
         (task.earliestBeginDate, task.countOfBytesClientExpectsToReceive) = (.distantFuture, 9)
         #expect(task.earliestBeginDate == .distantFuture && task.countOfBytesClientExpectsToReceive == 9)
         #expect(URLSessionConfiguration().timeoutIntervalForRequest == 60)
+        #expect(URLSessionConfiguration.ephemeral.timeoutIntervalForResource == 7 * 24 * 60 * 60)
+    }
+
+    /// Records that a task waits for a network.
+    private final class Waiting: URLSessionTaskDelegate {
+        let waits = Collected<Void>()
+        func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { waits.append(()) }
+    }
+
+    @Test("Settings without effect change no request, and one that can't connect fails at once")
+    func unusedInRequests() async throws {
+        let adjust: (URLSessionConfiguration) -> Void = { configuration in
+            configuration.waitsForConnectivity = true
+            configuration.isDiscretionary = true
+            configuration.networkServiceType = .background
+            configuration.allowsCellularAccess = false
+            configuration.httpShouldUsePipelining = true
+        }
+        var request = URLRequest(url: url)
+        request.networkServiceType = .background
+        request.allowsCellularAccess = false
+        request.httpShouldUsePipelining = true
+        try await LoopbackServer(chain: site.chain).run { server in
+            _ = try await site.session(server).data(from: url)
+            let statuses = Collected<Int?>()
+            let task = try site.session(server, adjust).dataTask(with: request) { _, response, _ in
+                statuses.append((response as? HTTPURLResponse)?.statusCode)
+            }
+            task.earliestBeginDate = .distantFuture
+            task.resume()
+            while statuses.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(statuses.values == [200])
+            let sent = server.records.flatMap(\.requests).map(\.head)
+            #expect(sent.count == 2 && Set(sent).count == 1)
+        }
+        let stopped = try LoopbackServer(chain: site.chain)
+        stopped.stop()
+        let delegate = Waiting()
+        let session = try site.session(stopped, delegate: delegate, adjust)
+        #expect(try await session.failure().code == .cannotConnectToHost)
+        #expect(delegate.waits.values.isEmpty)
     }
 
     @Test("Only the policy that forbids loading has an effect, from the request or else from the configuration")

@@ -90,6 +90,19 @@ struct ProxyVariableTests {
         #expect(text.contains(variable) && !text.contains("secret"), "\(text)")
     }
 
+    @Test("A session doesn't read the variables by itself")
+    func unread() async throws {
+        await #expect(processExitsWith: .success) {
+            for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+                setEnvironment(name, "http://127.0.0.1:1")
+            }
+            let site = try TestSite.shared.get()
+            try await LoopbackServer(chain: site.chain).run { server async throws in
+                #expect(try await site.session(server).get().body == "hello")
+            }
+        }
+    }
+
     @Test("Apple's dictionary has a proxy for each scheme, SOCKS for the rest, and exceptions")
     func dictionary() throws {
         let configuration = URLSessionConfiguration.default
@@ -111,6 +124,17 @@ struct ProxyVariableTests {
         #expect(configuration.proxyConfigurations == [])
     }
 
+    @Test("With a key that isn't text, no request is sent")
+    func otherKey() async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server) { $0.connectionProxyDictionary = [1: "p.test"] }
+            let error = try await session.failure()
+            #expect(error.code == .badURL && error.localizedDescription.contains("\"1\""))
+            #expect(server.records.isEmpty)
+        }
+    }
+
     @Test(
         "With an entry that isn't understood, no request is sent",
         arguments: [
@@ -121,7 +145,7 @@ struct ProxyVariableTests {
             (["HTTPEnable": "1", "HTTPProxy": "p.test", "HTTPPort": 1], "HTTPEnable"),
             (["ExceptionsList": "a.test"], "ExceptionsList"),
             (["HTTPEnable": 1, "HTTPProxy": "p.test", "HTTPPort": 1, "ExceptionsList": ["10/8"]], "10/8"),
-            (["kCFProxyUsernameKey": "secret"], "kCFProxyUsernameKey"),
+            (["kCFProxyUsernameKey": "secret"], "kCFProxyUsernameKey"), (["ExceptionsList": [1]], "ExceptionsList"),
         ] as [([String: any Sendable], String)])
     func unknown(entries: [String: any Sendable], name: String) async throws {
         let site = try TestSite.shared.get()

@@ -45,6 +45,9 @@ struct SessionLifetimeTests {
             #expect(dates.compactMap(\.self).count == dates.count)
             #expect(dates.compactMap(\.self) == dates.compactMap(\.self).sorted())
             #expect(second.connectStartDate == nil)
+            // The lookup isn't separate.
+            #expect(first.domainLookupStartDate == nil && first.domainLookupEndDate == nil)
+            #expect(first.networkProtocolName == "http/1.1")
         }
     }
 
@@ -98,6 +101,23 @@ struct SessionLifetimeTests {
             session.invalidateAndCancel()
             try await witness.end("invalid")
             #expect(witness.errors.values.compactMap { $0?.code } == [.cancelled, .cancelled])
+        }
+    }
+
+    @Test("A delegate is released at the end of its session, or with the last reference to the session")
+    func releasesDelegate() async throws {
+        for isInvalidated in [true, false] {
+            weak var released: Witness?
+            var session: URLSession?
+            do {
+                let witness = Witness()
+                released = witness
+                session = URLSession(configuration: .ephemeral, delegate: witness, delegateQueue: nil)
+            }
+            #expect(released != nil)
+            if isInvalidated { session?.finishTasksAndInvalidate() } else { session = nil }
+            while released != nil { try await Task.sleep(for: .milliseconds(2)) }
+            withExtendedLifetime(session) {}
         }
     }
 

@@ -110,6 +110,29 @@ struct SessionTaskTests {
         }
     }
 
+    @Test("After an answered challenge, a delegate receives only the final response, without the URL's login")
+    func answeredChallenge() async throws {
+        let site = try TestSite.shared.get()
+        let script = LoopbackServer.Script.answer { request in
+            request.values(of: "Authorization").isEmpty
+                ? .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""], body: "who?")
+                : .init(body: "hello")
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let recorder = Recorder()
+            let session = try site.session(server, delegate: recorder)
+            let task = session.dataTask(with: try #require(URL(string: "https://me:secret@pinned.test/a?b")))
+            task.resume()
+            #expect(try await recorder.end() == nil)
+            #expect(recorder.events.values == ["response 200", "data", "end"])
+            #expect(recorder.received == Data("hello".utf8))
+            #expect(task.response?.url?.absoluteString == "https://pinned.test/a?b")
+            // Only after the server has asked for it.
+            let sent = server.records.flatMap(\.requests).map { $0.values(of: "Authorization") }
+            #expect(sent == [[], ["Basic bWU6c2VjcmV0"]])
+        }
+    }
+
     @Test("A task's delegate can be set until the task starts")
     func settableDelegate() async throws {
         let site = try TestSite.shared.get()
@@ -276,6 +299,23 @@ struct SessionTaskTests {
             let error = await #expect(throws: URLError.self) { for try await _ in cut {} }
             #expect(error?.code == .networkConnectionLost)
             #expect((cut.task.error as? URLError)?.code == .networkConnectionLost)
+        }
+    }
+
+    @Test("A body of more than 1 GiB is rejected in memory, and can be read as bytes")
+    func longBody() async throws {
+        let site = try TestSite.shared.get()
+        var long = LoopbackServer.Response.headOnly("200 OK", fields: ["Content-Length: \(1 << 30 + 1)"])
+        long.endless = Array(repeating: 0x61, count: 16_384)
+        try await LoopbackServer(chain: site.chain, .respond(long)).run { server in
+            let session = try site.session(server)
+            #expect(try await session.failure().code == .dataLengthExceedsMaximum)
+            let (bytes, response) = try await session.bytes(from: try #require(Self.url))
+            #expect(response.expectedContentLength == 1 << 30 + 1)
+            var count = 0
+            for try await byte in bytes.prefix(100_000) where byte == 0x61 { count += 1 }
+            #expect(count == 100_000)
+            bytes.task.cancel()
         }
     }
 

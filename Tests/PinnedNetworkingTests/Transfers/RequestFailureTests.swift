@@ -162,6 +162,30 @@ struct RequestFailureTests {
         }
     }
 
+    @Test(
+        "A server whose TLS version is below the configuration's minimum is rejected, and the default is TLS 1.2",
+        arguments: [
+            (LoopbackServer.TLSVersion.tls11, nil, false), (.tls12, nil, true), (.tls12, .TLSv12, true),
+            (.tls12, .TLSv13, false), (.tls13, .TLSv13, true),
+        ] as [(LoopbackServer.TLSVersion, tls_protocol_version_t?, Bool)])
+    func minimumVersion(
+        version: LoopbackServer.TLSVersion, minimum: tls_protocol_version_t?, isServed: Bool
+    ) async throws {
+        let site = try TestSite.pinned()
+        let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }
+        try await server.run { server in
+            let session = try site.session(server) {
+                if let minimum { $0.tlsMinimumSupportedProtocolVersion = minimum }
+            }
+            if isServed {
+                #expect(try await session.get().body == "hello")
+            } else {
+                #expect(try await session.failure().code == .secureConnectionFailed)
+                #expect(server.applicationBytes.isEmpty)
+            }
+        }
+    }
+
     @Test("A refused connection and an unknown host give different errors")
     func unreachable() async throws {
         let site = try TestSite.pinned()

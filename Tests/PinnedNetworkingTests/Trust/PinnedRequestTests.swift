@@ -201,6 +201,31 @@ struct PinnedRequestTests {
         }
     }
 
+    @Test(
+        "Plain http, also with a login, is sent only to hosts without an enforced rule",
+        arguments: [
+            (PinningMode.enforce, UnlistedHosts.trust, "pinned.test", false), (.report, .trust, "pinned.test", true),
+            (.off, .trust, "pinned.test", true), (.enforce, .trust, "other.test", true),
+            (.enforce, .refuse, "other.test", false),
+        ])
+    func cleartext(mode: PinningMode, unlisted: UnlistedHosts, host: String, isSent: Bool) async throws {
+        let site = try TestSite.pinned()
+        let script = LoopbackServer.Script.answer { request in
+            request.values(of: "Authorization") == ["Basic bWU6c2VjcmV0"]
+                ? .init(body: "hello") : .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""])
+        }
+        try await LoopbackServer(plain: script).run { server in
+            let session = try site.session(server, policy: .pinning(strangePin, mode: mode, unlisted: unlisted))
+            let url = "http://me:secret@\(host)/"
+            if isSent {
+                #expect(try await session.get(url).body == "hello")
+            } else {
+                #expect(try await session.failure(url).code == .appTransportSecurityRequiresSecureConnection)
+                #expect(server.records.isEmpty)
+            }
+        }
+    }
+
     @Test("PE20: Concurrent sessions with different policies for one host each follow their own")
     func parallelPolicies() async throws {
         let site = try TestSite.pinned()

@@ -50,6 +50,9 @@ struct TrustPolicyTests {
     func revoked() async throws {
         let (good, revoked) = (try evidence(), try evidence(.init(site.leaf)))
         try await LoopbackServer(chain: site.chain).run { server async throws in
+            // Off by default.
+            let session = try site.session(server) { $0.revocationEvidence = revoked }
+            #expect(try await session.get().body == "hello")
             #expect(try await outcome(.ignore, revoked, from: server) == "hello")
             #expect(try await outcome(.use, .none, from: server) == "hello")
             #expect(try await outcome(.require, good, from: server) == "hello")

@@ -207,8 +207,11 @@ struct WebSocketTests {
         try await run(
             .webSocket { peer in
                 try peer.write(WebSocketPeer.frame(9, Array("are you there".utf8)))
-                if let frame = try peer.next(), frame.opcode == 10 { pongs.append(frame.text) }
-                try peer.echo()
+                // The client's own pings may arrive before its pong.
+                while let frame = try peer.next(), frame.opcode != 8 {
+                    if frame.opcode == 10 { pongs.append(frame.text) }
+                    if frame.opcode == 9 { try peer.write(WebSocketPeer.frame(10, frame.payload)) }
+                }
             }
         ) { task in
             let answers = Collected<Bool>()
@@ -304,6 +307,18 @@ struct WebSocketTests {
                 let text = try? await task.text()
                 #expect(text == (isReceived ? "data:1000" : nil))
             }
+        }
+    }
+
+    @Test("A limit that is set on an open WebSocket applies to the next message")
+    func laterLimit() async throws {
+        try await run(.echo) { task in
+            try await task.send(.string("12345"))
+            #expect(try await task.text() == "12345")
+            task.maximumMessageSize = 4
+            try await task.send(.string("12345"))
+            let error = await #expect(throws: URLError.self) { try await task.receive() }
+            #expect(error?.code == .dataLengthExceedsMaximum)
         }
     }
 }
