@@ -1,8 +1,8 @@
 import HTTPMessages
 import TLSTransport
 
-/// The transfer of one task, from its request to the last byte of its response: over HTTP or FTP, from a `data` URL, or
-/// by a protocol class.
+/// The transfer of one task, from its request to the last byte of its response: over HTTP or FTP, from a `data` URL or
+/// the session's cache, or by a protocol class.
 @TransportActor
 protocol TaskTransfer: AnyObject, Sendable {
     nonisolated var session: URLSession { get }
@@ -52,11 +52,9 @@ extension URLSession {
     /// valid, because the request could take an unintended route.
     func makeNetworkTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
         if let url = task.currentRequest?.url, let contents = try DataURL(url) {
-            return DataURLTransfer(contents, at: url, task, of: self)
+            return LocalTransfer(contents, at: url, task, of: self)
         }
-        var cachePolicy = task.currentRequest?.cachePolicy ?? .useProtocolCachePolicy
-        if cachePolicy == .useProtocolCachePolicy { cachePolicy = settings.cachePolicy }
-        guard cachePolicy != .returnCacheDataDontLoad else { throw NothingCachedError() }
+        if let cached = try makeCachedTransfer(task) { return cached }
         if let proxyError { throw proxyError }
         guard let request = task.currentRequest, let target = try FTPTarget(request) else {
             return try Transfer(task, of: self)
@@ -67,9 +65,4 @@ extension URLSession {
         case _?: throw FTPError.noProxy
         }
     }
-}
-
-/// The error for a request that may only be answered from a cache.
-struct NothingCachedError: Error, CustomStringConvertible {
-    var description: String { "nothing is cached, because there is no cache: use another cachePolicy" }
 }
