@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A response with its body, as protocol classes and delegates pass it on. This client itself keeps no responses.
+/// A response with its body, as protocol classes and delegates pass it on, and as a ``URLCache`` stores it.
 // @unchecked because `userInfo` has values of any type and the class can have subclasses. It is safe since every stored
 // property is a `let`, and since the creator doesn't change objects in `userInfo` any more.
 open class CachedURLResponse: NSObject, NSCopying, @unchecked Sendable {

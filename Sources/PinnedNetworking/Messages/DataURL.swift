@@ -65,33 +65,3 @@ enum DataURLError: Error, Hashable, CustomStringConvertible {
         }
     }
 }
-
-/// The transfer of a task for a `data` URL. Nothing is sent.
-@TransportActor
-final class DataURLTransfer: TaskTransfer {
-    nonisolated let session: URLSession
-    private let response: URLResponse
-    private let task: URLSessionTask
-    private var bytes: [UInt8]
-
-    nonisolated init(_ contents: DataURL, at url: URL, _ task: URLSessionTask, of session: URLSession) {
-        self.session = session
-        self.task = task
-        bytes = contents.bytes
-        response = URLResponse(
-            url: url, mimeType: contents.mimeType, expectedContentLength: contents.bytes.count,
-            textEncodingName: contents.charset)
-    }
-
-    func begin() async throws -> URLResponse {
-        task.status.withLock { $0.response = response }
-        return response
-    }
-
-    func nextPart() async throws -> ArraySlice<UInt8>? {
-        guard !bytes.isEmpty else { return nil }
-        defer { bytes = [] }
-        task.noteDecoded(bytes.count)
-        return bytes[...]
-    }
-}

@@ -9,8 +9,3 @@ struct RequestProperties: @unchecked Sendable {
     /// A stream over a body that is in memory or in a file, or `nil` outside of protocol classes.
     var bodyStream: BodyStream?
 }
-
-extension RequestProperties: Hashable {
-    static func == (left: RequestProperties, right: RequestProperties) -> Bool { true }
-    func hash(into hasher: inout Hasher) {}
-}

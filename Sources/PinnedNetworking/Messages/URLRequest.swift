@@ -6,7 +6,7 @@ import HTTPMessages
 ///
 /// A request is checked when it is sent. If it can't be sent, the task fails with a `URLError` that says what to
 /// change.
-public struct URLRequest: Sendable, Hashable {
+public struct URLRequest: Sendable {
     /// The URL to request, over `https` or `http`, or over FTP (`ftp`, `ftps`, `ftpes`).
     public var url: URL?
     /// Whether the request carries the cookies of the session's storage, and its responses set some. The default is
@@ -28,15 +28,15 @@ public struct URLRequest: Sendable, Hashable {
     private(set) var ownTimeoutInterval: TimeInterval?
     var unused = UnusedSettings()
 
-    /// A choice between a cache and the server. There is no cache here.
+    /// A choice between the server and the responses that the program stored in a ``URLCache``.
     public enum CachePolicy: UInt, Sendable {
         /// Follow the configuration, and otherwise load from the server.
         case useProtocolCachePolicy = 0
         /// Load from the server.
         case reloadIgnoringLocalCacheData = 1
-        /// Load from the server.
+        /// Return the stored response, and load from the server if there is none.
         case returnCacheDataElseLoad = 2
-        /// Fail with `URLError.resourceUnavailable`, because nothing is cached.
+        /// Return the stored response, and fail with `URLError.resourceUnavailable` if there is none.
         case returnCacheDataDontLoad = 3
         /// Load from the server.
         case reloadIgnoringLocalAndRemoteCacheData = 4
@@ -187,6 +187,29 @@ public struct URLRequest: Sendable, Hashable {
     /// Removes the fields for which `isUnwanted` returns true.
     mutating func removeFields(where isUnwanted: (HTTPField) -> Bool) {
         fields.removeAll(where: isUnwanted)
+    }
+}
+
+extension URLRequest: Hashable {
+    /// Compares the values of the properties. A default equals the same value set by the program: no header fields equal
+    /// an empty dictionary, and no time limit equals 60 seconds. The order of fields and the case of their names are
+    /// ignored.
+    public static func == (left: URLRequest, right: URLRequest) -> Bool {
+        left.url == right.url && left.method == right.method && left.namedValues == right.namedValues
+            && left.content == right.content && left.timeoutInterval == right.timeoutInterval
+            && left.cachePolicy == right.cachePolicy && left.httpShouldHandleCookies == right.httpShouldHandleCookies
+            && left.mainDocumentURL == right.mainDocumentURL && left.unused == right.unused
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(url)
+        hasher.combine(method)
+        hasher.combine(namedValues)
+    }
+
+    /// The values of the header fields by their names in lower case.
+    private var namedValues: [String: String] {
+        Dictionary(fields.map { (HTTPField.foldedName($0.name), $0.value) }) { $1 }
     }
 }
 

@@ -1,11 +1,14 @@
 import Basics
 public import Foundation
 
-/// A cache that is always empty, for programs that configure one. This client keeps no responses.
+/// A cache of the responses that the program stores in it, in memory.
 ///
-/// The capacities are stored and have no effect.
+/// Sessions store no responses in it. They answer a request from the ``URLSessionConfiguration/urlCache`` only if its
+/// cache policy is ``URLRequest/CachePolicy/returnCacheDataElseLoad`` or
+/// ``URLRequest/CachePolicy/returnCacheDataDontLoad``. No connection is made then, so no pins are checked. The capacity on
+/// disk and the directory have no effect.
 public final class URLCache: NSObject, Sendable {
-    /// The permission to keep a response. This client keeps none, whatever the permission is.
+    /// The permission to keep a response.
     public enum StoragePolicy: UInt, Sendable {
         /// The response may be kept in memory and on disk.
         case allowed
@@ -16,7 +19,7 @@ public final class URLCache: NSObject, Sendable {
     }
 
     private static let sharedCache = Locked(URLCache(memoryCapacity: 4 << 20, diskCapacity: 20 << 20))
-    private let capacities: Locked<(memory: Int, disk: Int)>
+    private let stored: Locked<StoredResponses>
 
     /// The shared cache.
     public static var shared: URLCache {
@@ -24,58 +27,75 @@ public final class URLCache: NSObject, Sendable {
         set { sharedCache.withLock { $0 = newValue } }
     }
 
-    /// Creates a cache. The capacities are in bytes. The directory isn't created.
+    /// Creates an empty cache. The capacities are in bytes. The directory isn't created.
     public init(memoryCapacity: Int, diskCapacity: Int, directory directoryURL: URL? = nil) {
-        capacities = Locked((memoryCapacity, diskCapacity))
+        stored = Locked(StoredResponses(capacity: memoryCapacity, diskCapacity: diskCapacity))
     }
 
-    /// Creates a cache. The capacities are in bytes. The directory isn't created.
+    /// Creates an empty cache. The capacities are in bytes. The directory isn't created.
     public convenience init(memoryCapacity: Int, diskCapacity: Int, diskPath path: String?) {
         self.init(memoryCapacity: memoryCapacity, diskCapacity: diskCapacity)
     }
 
-    /// The capacity in memory, in bytes.
+    /// The capacity in memory, in bytes. Setting a lower one removes the responses that were stored first.
     public var memoryCapacity: Int {
-        get { capacities.withLock { $0.memory } }
-        set { capacities.withLock { $0.memory = newValue } }
+        get { stored.withLock { $0.capacity } }
+        set { stored.withLock { $0.capacity = newValue } }
     }
 
-    /// The capacity on disk, in bytes.
+    /// The capacity on disk, in bytes, which has no effect.
     public var diskCapacity: Int {
-        get { capacities.withLock { $0.disk } }
-        set { capacities.withLock { $0.disk = newValue } }
+        get { stored.withLock { $0.diskCapacity } }
+        set { stored.withLock { $0.diskCapacity = newValue } }
     }
 
-    /// The number of bytes in memory: 0.
-    public var currentMemoryUsage: Int { 0 }
+    /// The number of bytes in memory: the bodies, and 512 bytes for each response.
+    public var currentMemoryUsage: Int { stored.withLock { $0.usage } }
     /// The number of bytes on disk: 0.
     public var currentDiskUsage: Int { 0 }
 
-    /// Returns `nil`.
-    public func cachedResponse(for request: URLRequest) -> CachedURLResponse? { nil }
+    /// Returns the response that was stored for the request's URL and method, if any.
+    public func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
+        stored.withLock { $0.response(for: request) }
+    }
 
-    /// Calls the handler with `nil`.
+    /// Calls the handler with the response that was stored for the URL and method of the task's current request.
     public func getCachedResponse(
         for dataTask: URLSessionDataTask, completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
-        completionHandler(nil)
+        completionHandler(dataTask.currentRequest.flatMap(cachedResponse))
     }
 
-    /// Does nothing, since no responses are kept.
-    public func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {}
+    /// Stores a response for the request's URL and method, in place of an earlier one.
+    ///
+    /// The responses that were stored first are removed to make room. The response isn't stored if it is larger than
+    /// the capacity, or if its storage policy is ``StoragePolicy/notAllowed``.
+    public func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
+        stored.withLock { $0.store(cachedResponse, for: request) }
+    }
 
-    /// Does nothing, since no responses are kept.
-    public func storeCachedResponse(_ cachedResponse: CachedURLResponse, for dataTask: URLSessionDataTask) {}
+    /// Stores a response for the URL and method of the task's current request.
+    public func storeCachedResponse(_ cachedResponse: CachedURLResponse, for dataTask: URLSessionDataTask) {
+        if let request = dataTask.currentRequest { storeCachedResponse(cachedResponse, for: request) }
+    }
 
-    /// Does nothing, since no responses are kept.
-    public func removeCachedResponse(for request: URLRequest) {}
+    /// Removes the response for the request's URL and method.
+    public func removeCachedResponse(for request: URLRequest) {
+        stored.withLock { $0.removeResponse(for: request) }
+    }
 
-    /// Does nothing, since no responses are kept.
-    public func removeCachedResponse(for dataTask: URLSessionDataTask) {}
+    /// Removes the response for the URL and method of the task's current request.
+    public func removeCachedResponse(for dataTask: URLSessionDataTask) {
+        if let request = dataTask.currentRequest { removeCachedResponse(for: request) }
+    }
 
-    /// Does nothing, since no responses are kept.
-    public func removeCachedResponses(since date: Date) {}
+    /// Removes the responses that were stored at this date or later.
+    public func removeCachedResponses(since date: Date) {
+        stored.withLock { $0.removeResponses(since: date) }
+    }
 
-    /// Does nothing, since no responses are kept.
-    public func removeAllCachedResponses() {}
+    /// Removes every response.
+    public func removeAllCachedResponses() {
+        stored.withLock { $0.removeResponses(since: .distantPast) }
+    }
 }

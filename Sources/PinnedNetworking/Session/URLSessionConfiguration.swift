@@ -135,14 +135,15 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.resourceTimeout] = newValue }
     }
 
-    /// The cache policy of requests without their own. There is no cache, so only
-    /// ``URLRequest/CachePolicy/returnCacheDataDontLoad`` has an effect.
+    /// The cache policy of requests without their own. Only ``URLRequest/CachePolicy/returnCacheDataElseLoad`` and
+    /// ``URLRequest/CachePolicy/returnCacheDataDontLoad`` have an effect.
     public var requestCachePolicy: URLRequest.CachePolicy {
         get { self[\.cachePolicy] }
         set { self[\.cachePolicy] = newValue }
     }
 
-    /// A cache, which is always empty. The default is ``URLCache/shared``. See ``URLCache``.
+    /// The responses that the program stores for requests with a cache policy. The default is ``URLCache/shared``. See
+    /// ``URLCache``.
     public var urlCache: URLCache? {
         get { self[\.cache] }
         set { self[\.cache] = newValue }

@@ -1,8 +1,8 @@
 import HTTPMessages
 import TLSTransport
 
-/// The transfer of one task, from its request to the last byte of its response: over HTTP or FTP, from a `data` URL, or
-/// by a protocol class.
+/// The transfer of one task, from its request to the last byte of its response: over HTTP or FTP, from a `data` URL or
+/// the session's cache, or by a protocol class.
 @TransportActor
 protocol TaskTransfer: AnyObject, Sendable {
     nonisolated var session: URLSession { get }
@@ -53,11 +53,9 @@ extension URLSession {
     func makeNetworkTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
         guard let request = task.currentRequest else { throw RequestTargetError.noURL }
         if let url = request.url, let contents = try DataURL(url) {
-            return DataURLTransfer(contents, at: url, task, of: self)
+            return LocalTransfer(contents, at: url, task, of: self)
         }
-        var cachePolicy = request.cachePolicy
-        if cachePolicy == .useProtocolCachePolicy { cachePolicy = settings.cachePolicy }
-        guard cachePolicy != .returnCacheDataDontLoad else { throw NothingCachedError() }
+        if let cached = try makeCachedTransfer(request, task) { return cached }
         if let proxyError { throw proxyError }
         guard let target = try FTPTarget(request) else { return try Transfer(task, of: self) }
         switch settings.proxies.first(where: { $0.reaches(target.name, .ftp) }) {
@@ -66,9 +64,4 @@ extension URLSession {
         case _?: throw FTPError.noProxy
         }
     }
-}
-
-/// The error for a request that may only be answered from a cache.
-struct NothingCachedError: Error, CustomStringConvertible {
-    var description: String { "nothing is cached, because there is no cache: use another cachePolicy" }
 }

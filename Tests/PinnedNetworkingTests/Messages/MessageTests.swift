@@ -34,6 +34,64 @@ import Testing
         #expect(request.allHTTPHeaderFields == nil)
     }
 
+    struct Change: Sendable, CustomTestStringConvertible {
+        var name: String
+        var isEqual: Bool
+        var apply: @Sendable (inout URLRequest) -> Void
+        var testDescription: String { name }
+    }
+
+    @Test(
+        "Requests are equal if their properties have the same values, whether by default or set by the program",
+        arguments: [
+            Change(name: "no fields", isEqual: true) { $0.allHTTPHeaderFields = [:] },
+            Change(name: "a field that is removed", isEqual: true) {
+                $0.setValue("1", forHTTPHeaderField: "X-C")
+                $0.setValue(nil, forHTTPHeaderField: "X-C")
+            },
+            Change(name: "GET", isEqual: true) { $0.httpMethod = "get" },
+            Change(name: "60 seconds", isEqual: true) { $0.timeoutInterval = 60 },
+            Change(name: "the policy of the protocol", isEqual: true) { $0.cachePolicy = .useProtocolCachePolicy },
+            Change(name: "a property of a protocol class", isEqual: true) {
+                let object = NSMutableURLRequest($0)
+                URLProtocol.setProperty("1", forKey: "k", in: object)
+                $0 = object as URLRequest
+            },
+            Change(name: "another URL", isEqual: false) { $0.url = URL(string: "https://b.test/") },
+            Change(name: "another method", isEqual: false) { $0.httpMethod = "HEAD" },
+            Change(name: "a field", isEqual: false) { $0.setValue("", forHTTPHeaderField: "X-C") },
+            Change(name: "a body", isEqual: false) { $0.httpBody = Data([1]) },
+            Change(name: "a stream", isEqual: false) { $0.httpBodyStream = InputStream(data: Data([1])) },
+            Change(name: "5 seconds", isEqual: false) { $0.timeoutInterval = 5 },
+            Change(name: "another policy", isEqual: false) { $0.cachePolicy = .returnCacheDataDontLoad },
+            Change(name: "no cookies", isEqual: false) { $0.httpShouldHandleCookies = false },
+            Change(name: "a document", isEqual: false) { $0.mainDocumentURL = URL(string: "https://b.test/") },
+            Change(name: "the traffic of a call", isEqual: false) { $0.networkServiceType = .voip },
+        ])
+    func requestEquality(change: Change) throws {
+        let request = URLRequest(url: try #require(URL(string: "https://a.test/")))
+        var changed = request
+        change.apply(&changed)
+        #expect((request == changed) == change.isEqual)
+        #expect((request as NSURLRequest == changed as NSURLRequest) == change.isEqual)
+        if change.isEqual { #expect(Set([request, changed]).count == 1) }
+    }
+
+    @Test("Requests with the same header fields are equal in any order and case, and differ if one value differs")
+    func requestFieldEquality() throws {
+        let url = try #require(URL(string: "https://a.test/"))
+        var one = URLRequest(url: url)
+        one.setValue("1", forHTTPHeaderField: "X-A")
+        one.setValue("2", forHTTPHeaderField: "X-B")
+        var other = URLRequest(url: url)
+        other.setValue("2", forHTTPHeaderField: "x-b")
+        other.setValue("1", forHTTPHeaderField: "x-a")
+        #expect(one == other)
+        #expect(Set([one, other]).count == 1)
+        other.setValue("3", forHTTPHeaderField: "X-A")
+        #expect(one != other)
+    }
+
     @Test("A response created by a program derives media type and length from its fields")
     func response() throws {
         let url = try #require(URL(string: "https://a.test/"))

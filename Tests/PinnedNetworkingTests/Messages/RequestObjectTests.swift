@@ -126,30 +126,6 @@ struct RequestObjectTests {
         #expect([URLCache.StoragePolicy.allowed, .allowedInMemoryOnly, .notAllowed].map(\.rawValue) == [0, 1, 2])
     }
 
-    @Test("The cache stays empty")
-    func cache() async {
-        let cache = URLCache(memoryCapacity: 1, diskCapacity: 2, diskPath: "/nonexistent")
-        let response = URLResponse(url: url, mimeType: nil, expectedContentLength: 1, textEncodingName: nil)
-        let request = URLRequest(url: url)
-        let task = URLSession(configuration: .default).dataTask(with: request)
-        cache.storeCachedResponse(CachedURLResponse(response: response, data: Data([1])), for: request)
-        cache.storeCachedResponse(CachedURLResponse(response: response, data: Data([1])), for: task)
-        #expect(cache.cachedResponse(for: request) == nil)
-        let found = await withCheckedContinuation { continuation in
-            cache.getCachedResponse(for: task) { continuation.resume(returning: $0 != nil) }
-        }
-        #expect(!found)
-        #expect(cache.currentMemoryUsage == 0 && cache.currentDiskUsage == 0)
-        #expect(cache.memoryCapacity == 1 && cache.diskCapacity == 2)
-        cache.memoryCapacity = 3
-        #expect(URLCache(memoryCapacity: 3, diskCapacity: 2).memoryCapacity == cache.memoryCapacity)
-        cache.removeCachedResponse(for: request)
-        cache.removeCachedResponse(for: task)
-        cache.removeCachedResponses(since: .distantPast)
-        cache.removeAllCachedResponses()
-        #expect(URLCache.shared.cachedResponse(for: request) == nil)
-    }
-
     @Test("The default configuration has the shared cache, and an ephemeral one has its own")
     func defaultCaches() {
         #expect(URLSessionConfiguration.default.urlCache === URLCache.shared)

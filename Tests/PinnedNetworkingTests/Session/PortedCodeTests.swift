@@ -141,7 +141,7 @@ struct PortedCodeTests {
         #expect(delegate.waits.values.isEmpty)
     }
 
-    @Test("Only the policy that forbids loading has an effect, from the request or else from the configuration")
+    @Test("If no response is stored, only the policy that forbids loading has an effect, of the request or the session")
     func cachePolicies() async throws {
         #expect(URLRequest(url: url, cachePolicy: .useProtocolCachePolicy) == URLRequest(url: url))
         let request = URLRequest(url: url, cachePolicy: .reloadIgnoringCacheData, timeoutInterval: 9)
