@@ -55,7 +55,7 @@ struct PolicyLinter {
         for pin in namedPins { add(pin, location(of: pin)) }
         for rule in policy.rules {
             findings += hostFindings(rule) + endFindings(rule) + setFindings(rule)
-            findings += deniedFindings(rule) + anchorFindings(rule)
+            findings += deniedFindings(rule) + anchorFindings(rule) + transparencyFindings(rule)
             for pin in rule.pins { add(pin, location(of: pin, in: rule)) }
         }
         // Findings of the reader often repeat those of a rule.

@@ -43,7 +43,12 @@ enum CertSpotterKeys {
             let elements = object?["dns_names"]?.elements, !elements.isEmpty
         else { return nil }
         let names = elements.compactMap(\.string)
-        guard names.count == elements.count, names.allSatisfy({ !$0.isEmpty && $0 != wildcard }) else { return nil }
+        guard names.count == elements.count,
+            names.allSatisfy({ name in
+                let host = name.hasPrefix(wildcard) ? name.dropFirst(wildcard.count) : name[...]
+                return !host.isEmpty && !host.contains("*")
+            })
+        else { return nil }
         let below = Set(names.filter { $0.hasPrefix(wildcard) }.map { String($0.dropFirst(wildcard.count)) })
         let hosts = names.filter { !$0.hasPrefix(wildcard) }
         let patterns =

@@ -54,6 +54,7 @@ struct CertSpotterTests {
             "{\"pubkey_sha256\":\"\(hex(1))\",\"dns_names\":[]}",
             "{\"pubkey_sha256\":\"\(hex(1))\",\"dns_names\":[1]}",
             "{\"pubkey_sha256\":\"\(hex(1))\",\"dns_names\":[\"*.\"]}",
+            "{\"pubkey_sha256\":\"\(hex(1))\",\"dns_names\":[\"*.*.a.test\"]}",
             "{\"pubkey_sha256\":\"\(hex(1))\"}", "[]", "{", "sha256/AAAA",
             "{\"pubkey_sha256\":\"\(hex(1))\",\"pubkey_sha256\":\"\(hex(2))\",\"dns_names\":[\"a.test\"]}",
         ])
