@@ -45,7 +45,7 @@ struct TransparencyCompliance {
             problems.append((delivery.name, text, !delivered.isEmpty))
         }
         let tried = problems.filter(\.isTried)
-        guard !tried.isEmpty else { return "no timestamps of Certificate Transparency logs" }
+        guard !tried.isEmpty else { return "no timestamps" }
         return tried.map { "\($0.text) \($0.name)" }.joined(separator: ", and ")
     }
 
@@ -88,12 +88,14 @@ extension TimestampCheck {
         guard let logs else {
             return finding(
                 .transparencyUnknown,
-                "Certificate Transparency can't be checked without a list of logs: give log_list.json")
+                "Certificate Transparency can't be checked without a list of logs: give Google's log_list.json, in pinctl "
+                    + "with --ct-logs")
         }
         guard !logs.isOutdated(at: time) else {
             return finding(
                 .transparencyUnknown,
-                "the list of Certificate Transparency logs is of \(logs.published.day), 70 days old or more: update it")
+                "the list of Certificate Transparency logs is of \(logs.published.day), 70 days old or more: get a new one"
+            )
         }
         return TransparencyCompliance.problem(of: timestamps, validity: leaf.validity, at: time).map {
             finding(

@@ -209,6 +209,10 @@ extension Conversion {
 
     mutating func convertTransparency(_ rule: inout CanonicalRule) {
         guard let mode = rule.certificateTransparency, !traits.transparency.contains(mode) else { return }
+        guard traits.connects else {
+            rule.certificateTransparency = nil
+            return
+        }
         switch mode {
         case .require:
             dropTransparency(&rule, .weaker, "\(name) doesn't require Certificate Transparency, which the rule does")

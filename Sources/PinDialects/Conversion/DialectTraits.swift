@@ -29,6 +29,8 @@ struct DialectTraits {
     /// Whether failures are also reported to the system's vendor unless the rule says otherwise.
     var hasDefaultReport = false
     var anchors = Anchors.none
+    /// Whether the dialect's system connects to servers. If it doesn't, conditions on connections mean nothing to it.
+    var connects = true
     /// The settings for Certificate Transparency that a rule can have.
     var transparency: Set<CertificateTransparencyMode> = []
     var denies = false
@@ -93,7 +95,7 @@ extension PinDialect {
         case .certspotter:
             DialectTraits(
                 scopes: [.exact, .exactAndBelow], combination: .union, repeatsHosts: true, roles: [.leaf],
-                modes: [.enforce])
+                modes: [.enforce], connects: false)
         case .tlsa:
             DialectTraits(
                 scopes: [.exact], combination: .union, repeatsHosts: true, reachesPorts: true, roles: [.leaf, .ca],

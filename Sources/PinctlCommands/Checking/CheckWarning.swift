@@ -10,7 +10,7 @@ struct CheckWarning: Sendable, Hashable {
         case somePaths = "some-paths"
         case expiresSoon = "expires-soon"
         case ruleEndsSoon = "rule-ends-soon"
-        case transparency = "certificate-transparency"
+        case transparency
 
         /// A one-line description of the warning.
         var meaning: String {

@@ -53,8 +53,8 @@ struct TimestampTests {
     static let rows: [Row] = [
         .init("of the precertificate", .valid) { _ in },
         .init("with extensions, which are signed", .valid) { $0.extensions = [1, 2, 3] },
-        .init("made at the last millisecond before the evaluation", .valid) { $0.milliseconds = 1_782_864_000_000 },
-        .init("of the future", .future) { $0.milliseconds = 1_782_864_000_001 },
+        .init("made in the second of the evaluation", .valid) { $0.milliseconds = 1_782_864_000_999 },
+        .init("of the future", .future) { $0.milliseconds = 1_782_864_001_000 },
         .init("of the farthest future", .future) { $0.milliseconds = .max },
         .init("signed by another log's key", .badSignature) { $0.signer = try .shared(.p256) },
         .init("that says SHA-1", .badSignature) { $0.hash = 2 },

@@ -36,6 +36,13 @@ struct CertSpotterTests {
         #expect(notes.isEmpty)
     }
 
+    @Test("A condition on connections isn't reported as lost, because a monitor makes none")
+    func transparency() throws {
+        var rule = CanonicalRule(patterns: [HostPattern("api.test", .exact)], pins: [Self.pin(1)])
+        rule.certificateTransparency = .require
+        #expect(try export([rule]).notes.isEmpty)
+    }
+
     @Test("Keys of CAs are left out with a note, because a log has certificates of servers")
     func roles() throws {
         let host = [HostPattern("api.test", .exact)]

@@ -133,7 +133,7 @@ struct TransparencyCommandTests {
         #expect(old.status == 0)
         let outdated = try site.folder.add(try TestLog.listJSON(logs, published: "2026-09-11T00:00:00Z"))
         let late = await verify(chain, "--ct-logs", outdated, "--transparency", "require")
-        #expect(late.status == 4 && late.output.contains("70 days old or more: update it"), "\(late)")
+        #expect(late.status == 4 && late.output.contains("70 days old or more: get a new one"), "\(late)")
         let alone = await verify(chain, "--transparency", "require")
         #expect(alone.status == 2 && alone.errors.contains("--ct-logs"), "\(alone)")
         let broken = await verify(chain, "--ct-logs", site.rootFile)
