@@ -136,6 +136,11 @@ struct TransparencyTests {
             #expect(try await outcome(.ignore, policy(.require, .report)) == "certificate-transparency")
             #expect(try await outcome(.ignore, policy(.require, .off)) == "certificate-transparency")
             #expect(try await outcome(.ignore, policy(.report)) == "hello")
+            // A connection that was kept under another setting isn't reused.
+            let kept = try session(server, .ignore, list(), policy: policy(.ignore))
+            #expect(try await self.outcome(kept) == "hello")
+            kept.pinning = try policy(.require)
+            #expect(try await self.outcome(kept) == "certificate-transparency")
         }
     }
 
