@@ -10,6 +10,8 @@ struct ChainJudge: Sendable {
     let policy: TrustPolicy
     /// The available revocation data, apart from what servers staple.
     let revocation: RevocationEvidence
+    /// The recognized logs of Certificate Transparency, if a list was given.
+    let logs: TransparencyLogList?
     let time: Date
     /// The operating system's trust store if other roots are trusted in addition to it, or `nil` if there is nothing to
     /// distinguish.
@@ -26,6 +28,7 @@ struct ChainJudge: Sendable {
         time = try arguments.time(in: environment)
         var policy = try arguments.trustPolicy()
         (policy.revocation, revocation) = try arguments.revocation()
+        (policy.certificateTransparency, logs) = try arguments.transparency()
         self.policy = policy
         let store = try arguments.trustStore(in: environment)
         guard arguments.has(.systemRoots) else {
@@ -45,7 +48,7 @@ struct ChainJudge: Sendable {
             case .success(let served):
                 result(
                     of: served.presented, name: endpoint.name, port: endpoint.port, subject: subject, source: "served",
-                    staple: served.staple, expecting: expectation)
+                    staple: served.staple, timestamps: served.timestamps, expecting: expectation)
             case .failure(let error):
                 CheckResult(
                     verdict: .unreachable(error), subject: subject, source: "served", presented: [], now: time)
@@ -56,12 +59,13 @@ struct ChainJudge: Sendable {
     /// Returns the result for a chain and this hostname.
     func result(
         of presented: PresentedChain, name: ServerName, port: UInt16, subject: String, source: String,
-        staple: [UInt8]? = nil, expecting expectation: Expectation
+        staple: [UInt8]? = nil, timestamps: [UInt8]? = nil, expecting expectation: Expectation
     ) -> CheckResult {
         var evidence = revocation
         evidence.stapledOCSP = staple
         let trust = ServerTrust(
-            presented: presented, name: name, store: store, policy: policy, revocation: evidence)
+            presented: presented, name: name, store: store, policy: policy, revocation: evidence,
+            transparency: TransparencyEvidence(logs: logs, handshakeTimestamps: timestamps))
         let verdict = Verdict(on: trust, port: port, expecting: expectation, time: time)
         let refusals = refusals(of: trust, port: port, after: verdict)
         let whole = refusals.filter(\.isWhole)
@@ -84,7 +88,7 @@ struct ChainJudge: Sendable {
     /// Returns the exported files that reject the chain, or none if the chain isn't trusted.
     private func refusals(of trust: ServerTrust, port: UInt16, after verdict: Verdict) -> [ExportRefusal] {
         guard !exports.isEmpty, let path = verdict.path else { return [] }
-        let claim = verdict.rule?.anchors.map { trust.replacingStore($0) } ?? trust
+        let claim = verdict.rule.map { trust.under($0) } ?? trust
         let paths = (try? claim.allPaths(beside: path, at: time, limit: Self.pathLimit)) ?? [path]
         return exports.compactMap { $0.refusal(of: paths, to: trust.name, port: port, at: time) }
     }

@@ -38,7 +38,8 @@ extension CanonicalRule {
             patterns: [HostPattern(rule.host.description, rule.includesSubdomains ? .exactAndBelow : .exact)],
             ports: rule.ports, pins: rule.pins.map(CanonicalPin.init), requirement: rule.requirement, mode: rule.mode,
             expiry: rule.expiry.map { RuleExpiry(.instant(Int64($0.end.timeIntervalSince1970)), $0.action) },
-            anchors: rule.anchors.map { _ in [AnchorSet("in code")] }, reports: rule.reports.map(\.absoluteString),
+            anchors: rule.anchors.map { _ in [AnchorSet("in code")] },
+            certificateTransparency: rule.certificateTransparency, reports: rule.reports.map(\.absoluteString),
             note: rule.note, location: rule.location)
         ownsPublicSuffix = rule.ownsPublicSuffix
         stores = RuleStores(anchors: rule.anchors, pinsApplyOnlyUnder: rule.pinsApplyOnlyUnder)

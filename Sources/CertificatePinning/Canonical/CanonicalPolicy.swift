@@ -51,6 +51,8 @@ package struct CanonicalRule: Sendable, Hashable {
     package var expiry: RuleExpiry?
     /// The roots that chains may end at, or `nil` for the system's default.
     package var anchors: [AnchorSet]?
+    /// The extent to which Certificate Transparency is checked, or `nil` for the client's default.
+    package var certificateTransparency: CertificateTransparencyMode?
     /// The absolute URLs that failures are reported to.
     package var reports: [String]
     /// Whether failures are also reported to the default address of the system's vendor.
@@ -68,7 +70,8 @@ package struct CanonicalRule: Sendable, Hashable {
     /// Creates a rule without checking it.
     package init(
         patterns: [HostPattern], ports: Set<Int>? = nil, pins: [CanonicalPin], requirement: PinRequirement = .any,
-        mode: PinningMode = .enforce, expiry: RuleExpiry? = nil, anchors: [AnchorSet]? = nil, reports: [String] = [],
+        mode: PinningMode = .enforce, expiry: RuleExpiry? = nil, anchors: [AnchorSet]? = nil,
+        certificateTransparency: CertificateTransparencyMode? = nil, reports: [String] = [],
         usesDefaultReport: Bool = false, note: String? = nil, location: PolicyLocation? = nil
     ) {
         self.patterns = patterns
@@ -78,6 +81,7 @@ package struct CanonicalRule: Sendable, Hashable {
         self.mode = mode
         self.expiry = expiry
         self.anchors = anchors
+        self.certificateTransparency = certificateTransparency
         self.reports = reports
         self.usesDefaultReport = usesDefaultReport
         self.note = note

@@ -112,7 +112,7 @@ extension Examination {
     /// Returns each path that was tried for the server trust.
     private func attempts(by rule: PinningRule) -> [TrustAttempt] {
         var attempts: [TrustAttempt] = []
-        let claim = rule.anchors.map { trust.replacingStore($0) } ?? trust
+        let claim = trust.under(rule)
         _ = try? claim.evaluate(at: time, accepting: { _ in false }, tracing: { attempts.append($0) })
         return attempts
     }

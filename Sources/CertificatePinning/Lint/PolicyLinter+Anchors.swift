@@ -39,6 +39,18 @@ extension PolicyLinter {
         }
     }
 
+    /// Returns a finding for a rule that requires transparency of a CA that is hardly in any log.
+    func transparencyFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        guard rule.certificateTransparency == .require, !rule.trustsSystem else { return [] }
+        return [
+            LintFinding(
+                .refusesEverything, .warning, at: location(of: rule),
+                "\(rule.lintTitle) requires Certificate Transparency but doesn't trust the system's roots, and the logs that "
+                    + "browsers recognize don't accept certificates of other CAs: set \"certificateTransparency\" to ignore"
+            )
+        ]
+    }
+
     func anchorFindings(_ rule: CanonicalRule) -> [LintFinding] {
         let anchors = facts(of: rule).anchors
         guard !anchors.isEmpty else { return [] }

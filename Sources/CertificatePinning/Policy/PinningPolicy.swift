@@ -77,7 +77,7 @@ extension PinningPolicy {
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> PinDecision {
         let rule = rule(for: trust.name, port: port)
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
-        let trust = rule?.anchors.map { trust.replacingStore($0) } ?? trust
+        let trust = rule.map { trust.under($0) } ?? trust
         var accepted: PinDecision?
         // An acceptance without a match, used only if no path has the pins.
         var unmatched: PinDecision?
@@ -156,7 +156,19 @@ extension PinningPolicy {
 extension ServerTrust {
     /// Returns the same server trust with other anchors.
     package func replacingStore(_ store: TrustStore) -> ServerTrust {
-        ServerTrust(presented: presented, name: name, store: store, policy: policy, revocation: revocation)
+        ServerTrust(
+            presented: presented, name: name, store: store, policy: policy, revocation: revocation,
+            transparency: transparency)
+    }
+
+    /// Returns the same server trust with the anchors and the trust settings of a rule, where it has its own.
+    package func under(_ rule: PinningRule) -> ServerTrust {
+        guard rule.anchors != nil || rule.certificateTransparency != nil else { return self }
+        var policy = policy
+        if let mode = rule.certificateTransparency { policy.certificateTransparency = mode }
+        return ServerTrust(
+            presented: presented, name: name, store: rule.anchors ?? store, policy: policy, revocation: revocation,
+            transparency: transparency)
     }
 }
 

@@ -23,6 +23,9 @@ public struct PinningRule: Sendable {
     public let expiry: PinningExpiry?
     /// The trust anchors for this host. `nil` means the evaluator's trust store.
     public let anchors: TrustStore?
+    /// The extent to which Certificate Transparency is checked for this host. `nil` means the evaluator's setting,
+    /// ``TrustPolicy/certificateTransparency``. It is a condition on the path, whatever the ``mode`` of the pins is.
+    public let certificateTransparency: CertificateTransparencyMode?
     /// The anchors under which the pins apply. A path that ends at any other anchor is accepted without a match, for
     /// example that of a debugging proxy with its own CA. `nil` means that the pins always apply.
     public let pinsApplyOnlyUnder: TrustStore?
@@ -40,7 +43,8 @@ public struct PinningRule: Sendable {
         host: ServerName, includesSubdomains: Bool = false, ownsPublicSuffix: Bool = false, ports: Set<Int>? = nil,
         pins: [Pin],
         requirement: PinRequirement = .any, mode: PinningMode = .enforce,
-        expiry: PinningExpiry? = nil, anchors: TrustStore? = nil, pinsApplyOnlyUnder: TrustStore? = nil,
+        expiry: PinningExpiry? = nil, anchors: TrustStore? = nil,
+        certificateTransparency: CertificateTransparencyMode? = nil, pinsApplyOnlyUnder: TrustStore? = nil,
         reports: [URL] = [], note: String? = nil, location: PolicyLocation? = nil
     ) {
         self.host = host
@@ -52,6 +56,7 @@ public struct PinningRule: Sendable {
         self.mode = mode
         self.expiry = expiry
         self.anchors = anchors
+        self.certificateTransparency = certificateTransparency
         self.pinsApplyOnlyUnder = pinsApplyOnlyUnder
         self.reports = reports
         self.note = note

@@ -31,8 +31,9 @@ extension PinningRule {
             case .eachOf(let roles): "each:" + roles.map(\.rawValue).sorted().joined(separator: ",")
             }
         let expiry = expiry.map { "\($0.end.timeIntervalSince1970):\($0.action.rawValue)" } ?? "never"
+        let transparency = certificateTransparency.map { "ct:\($0.rawValue) " } ?? ""
         return "\(host) \(includesSubdomains) \(ports) \(roles) \(mode.rawValue) \(expiry) "
-            + "\(stores.joined(separator: " ")) \(pins.canonicalText)\n"
+            + "\(transparency)\(stores.joined(separator: " ")) \(pins.canonicalText)\n"
     }
 }
 

@@ -89,6 +89,8 @@ extension PolicyReader {
             mode: value["mode"]?.string.flatMap(PinningMode.init) ?? .enforce,
             expiry: expiry,
             anchors: anchors,
+            certificateTransparency: value["certificateTransparency"]?.string
+                .flatMap(CertificateTransparencyMode.init),
             pinsApplyOnlyUnder: bypass,
             reports: reports.map(\.url),
             note: value["note"]?.string,

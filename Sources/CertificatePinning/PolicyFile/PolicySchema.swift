@@ -1,3 +1,5 @@
+import CertificateTrust
+
 /// The keys of a policy file, version 1.
 package enum PolicySchema {
     package static let file = PolicyShape.object(
@@ -54,6 +56,7 @@ package enum PolicySchema {
         PolicyKey("expires", .string),
         PolicyKey("onExpiry", .choice(PinningExpiry.Action.allCases.map(\.rawValue))),
         PolicyKey("anchors", .either(.choice(["system"]), anchors)),
+        PolicyKey("certificateTransparency", .choice(CertificateTransparencyMode.allCases.map(\.rawValue))),
         PolicyKey("localAnchorsBypassPins", .boolean),
         PolicyKey("reports", .array(of: .string)),
         PolicyKey("check", check),

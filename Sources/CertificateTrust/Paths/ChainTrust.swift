@@ -12,15 +12,19 @@ public struct ChainTrust: Sendable {
     public let policy: TrustPolicy
     /// The evidence about revocation, which is used if the policy checks revocation.
     public let revocation: RevocationEvidence
+    /// The evidence about Certificate Transparency, which is used if the policy checks it.
+    public let transparency: TransparencyEvidence
 
     /// Creates a claim for a parsed chain.
     public init(
-        presented: PresentedChain, store: TrustStore, policy: TrustPolicy, revocation: RevocationEvidence = .none
+        presented: PresentedChain, store: TrustStore, policy: TrustPolicy, revocation: RevocationEvidence = .none,
+        transparency: TransparencyEvidence = .none
     ) {
         self.presented = presented
         self.store = store
         self.policy = policy
         self.revocation = revocation
+        self.transparency = transparency
     }
 
     /// Returns the best valid path as of `time`, as ``ServerTrust`` does, but without a hostname. Throws the most
@@ -38,11 +42,14 @@ public struct ChainTrust: Sendable {
     }
 
     private var claim: TrustEvaluation.Claim {
-        TrustEvaluation.Claim(presented: presented, name: nil, store: store, policy: policy, revocation: revocation)
+        TrustEvaluation.Claim(
+            presented: presented, name: nil, store: store, policy: policy, revocation: revocation,
+            transparency: transparency)
     }
 
-    private func verified(_ path: [X509Certificate]) -> VerifiedChain {
-        VerifiedChain(certificates: path, leaf: presented.leaf)
+    private func verified(_ path: TrustEvaluation.Path) -> VerifiedChain {
+        VerifiedChain(
+            certificates: path.certificates, leaf: presented.leaf, transparencyFinding: path.transparencyFinding)
     }
 }
 
@@ -53,10 +60,14 @@ public struct VerifiedChain: Sendable, Hashable {
     public let certificates: [X509Certificate]
     /// The certificate that was presented first.
     public let leaf: X509Certificate
+    /// The reason why the leaf isn't compliant, if the policy reports Certificate Transparency
+    /// (``CertificateTransparencyMode/report``).
+    public let transparencyFinding: TrustFinding?
 
-    init(certificates: [X509Certificate], leaf: X509Certificate) {
+    init(certificates: [X509Certificate], leaf: X509Certificate, transparencyFinding: TrustFinding?) {
         self.certificates = certificates
         self.leaf = leaf
+        self.transparencyFinding = transparencyFinding
     }
 
     /// The trust anchor at the end of the path.

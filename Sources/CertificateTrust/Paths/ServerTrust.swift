@@ -16,19 +16,22 @@ public final class ServerTrust: Sendable {
     public let policy: TrustPolicy
     /// The evidence about revocation, which is used if the policy checks revocation.
     public let revocation: RevocationEvidence
+    /// The evidence about Certificate Transparency, which is used if the policy checks it.
+    public let transparency: TransparencyEvidence
 
     private let attached = Locked<(any Sendable)?>(nil)
 
     /// Creates a claim for a parsed chain.
     public init(
         presented: PresentedChain, name: ServerName, store: TrustStore, policy: TrustPolicy = .default,
-        revocation: RevocationEvidence = .none
+        revocation: RevocationEvidence = .none, transparency: TransparencyEvidence = .none
     ) {
         self.presented = presented
         self.name = name
         self.store = store
         self.policy = policy
         self.revocation = revocation
+        self.transparency = transparency
     }
 
     /// Calls `body` with a value that a layer above this library keeps for this claim, and that is released with it. No
@@ -88,10 +91,14 @@ public final class ServerTrust: Sendable {
     }
 
     private var claim: TrustEvaluation.Claim {
-        TrustEvaluation.Claim(presented: presented, name: name, store: store, policy: policy, revocation: revocation)
+        TrustEvaluation.Claim(
+            presented: presented, name: name, store: store, policy: policy, revocation: revocation,
+            transparency: transparency)
     }
 
-    private func verified(_ path: [X509Certificate]) -> VerifiedPath {
-        VerifiedPath(certificates: path, leaf: presented.leaf, name: name)
+    private func verified(_ path: TrustEvaluation.Path) -> VerifiedPath {
+        VerifiedPath(
+            certificates: path.certificates, leaf: presented.leaf, name: name,
+            transparencyFinding: path.transparencyFinding)
     }
 }

@@ -12,12 +12,20 @@ struct TrustEvaluation: PathJudge {
         let store: TrustStore
         let policy: TrustPolicy
         let revocation: RevocationEvidence
+        let transparency: TransparencyEvidence
+    }
+
+    /// A valid path, leaf first.
+    struct Path: Sendable {
+        let certificates: [X509Certificate]
+        /// The reason why the leaf isn't compliant with Certificate Transparency, if the policy only reports that.
+        let transparencyFinding: TrustFinding?
     }
 
     /// The outcome of an evaluation.
     struct Result: Sendable {
-        /// The accepted path, leaf first.
-        var accepted: [X509Certificate]?
+        /// The accepted path.
+        var accepted: Path?
         /// Whether there are valid paths, all of which `accepting` rejected.
         var isRefused = false
         /// The most useful finding.
@@ -34,7 +42,7 @@ struct TrustEvaluation: PathJudge {
     let claim: Claim
     /// Seconds since 1970.
     private let time: Int64
-    private let accepting: ([X509Certificate]) -> Bool
+    private let accepting: (Path) -> Bool
     private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
     /// Whether a certificate is admitted at its position. Each is judged once per evaluation.
@@ -44,11 +52,13 @@ struct TrustEvaluation: PathJudge {
     private var revocation: RevocationCheck?
     private var finding: TrustFinding?
     private var isRefused = false
-    private var accepted: [X509Certificate]?
+    private var accepted: Path?
+    /// The finding about transparency for each issuer of the leaf. Timestamps are verified once for each.
+    private var transparencyFindings: [X509Certificate: TrustFinding?] = [:]
 
     /// Searches for a path that is valid at `time` and that `accepting` accepts.
     static func run(
-        _ claim: Claim, at time: Date, accepting: ([X509Certificate]) -> Bool = { _ in true },
+        _ claim: Claim, at time: Date, accepting: (Path) -> Bool = { _ in true },
         tracing: (TrustAttempt) -> Void
     ) -> Result {
         // No certificate is valid at an infinite Date.
@@ -75,7 +85,7 @@ struct TrustEvaluation: PathJudge {
     }
 
     private init(
-        claim: Claim, time: Int64, accepting: @escaping ([X509Certificate]) -> Bool,
+        claim: Claim, time: Int64, accepting: @escaping (Path) -> Bool,
         tracing: @escaping (TrustAttempt) -> Void
     ) {
         self.claim = claim
@@ -113,23 +123,25 @@ struct TrustEvaluation: PathJudge {
     }
 
     mutating func visit(_ path: [X509Certificate]) -> PathBuilder.Visit {
+        let valid: Path
         do throws(PathRefusal) {
             try checkDepth(path)
             try checkNames(path)
             try checkSignatures(path)
             try checkKeyIdentifiers(path)
             try checkRevocation(path)
+            valid = Path(certificates: path, transparencyFinding: try checkTransparency(path))
         } catch {
             note(error.finding, of: path)
             return error.visit
         }
-        guard accepting(path) else {
+        guard accepting(valid) else {
             tracing(TrustAttempt(certificates: path, outcome: .refused))
             isRefused = true
             return .next
         }
         tracing(TrustAttempt(certificates: path, outcome: .accepted))
-        accepted = path
+        accepted = valid
         return .stop
     }
 
@@ -304,17 +316,45 @@ extension TrustEvaluation {
         var policy = claim.policy
         policy.purpose = .any
         policy.revocation = .ignore
+        // Certificates that sign lists aren't published in logs.
+        policy.certificateTransparency = .ignore
         let presented = PresentedChain(
             leaf: signer, intermediates: claim.presented.intermediates + claim.revocation.certificates)
         var evaluation = TrustEvaluation(
             claim: Claim(
                 presented: presented, name: nil, store: TrustStore(certificates: [anchor]), policy: policy,
-                revocation: .none),
+                revocation: .none, transparency: .none),
             time: time, accepting: { _ in true }, tracing: { _ in })
         evaluation.budget = budget
         evaluation.search()
         budget = evaluation.budget
-        return evaluation.accepted
+        return evaluation.accepted?.certificates
+    }
+}
+
+/// The check of Certificate Transparency, which is about the leaf and the key of its issuer.
+extension TrustEvaluation {
+    /// Returns the reason why the leaf isn't compliant, if the policy only reports it. Throws it if the policy requires
+    /// compliance.
+    private mutating func checkTransparency(_ path: [X509Certificate]) throws(PathRefusal) -> TrustFinding? {
+        let mode = claim.policy.certificateTransparency
+        guard mode != .ignore, let leaf = path.first else { return nil }
+        let issuer = path.dropFirst().first
+        let finding: TrustFinding?
+        if let known = transparencyFindings[issuer ?? leaf] {
+            finding = known
+        } else {
+            let now = Date(timeIntervalSince1970: Double(time))
+            let check = TimestampCheck(
+                of: leaf, claim.transparency, stapledOCSP: claim.revocation.stapledOCSP, at: now)
+            guard budget.spend(signatures: check.signatureCount) else {
+                throw PathRefusal(finding: Self.overBudget, visit: .overBudget)
+            }
+            finding = check.finding(check.timestamps(issuer: issuer))
+            transparencyFindings[issuer ?? leaf] = .some(finding)
+        }
+        guard let finding, mode == .require else { return finding }
+        throw PathRefusal(finding: finding)
     }
 }
 
@@ -322,16 +362,16 @@ extension TrustEvaluation {
     /// Returns the best valid path. Throws the most useful finding if there is none.
     static func bestPath(
         _ claim: Claim, at time: Date, tracing: (TrustAttempt) -> Void
-    ) throws(TrustFinding) -> [X509Certificate] {
+    ) throws(TrustFinding) -> Path {
         let result = run(claim, at: time, tracing: tracing)
         guard let path = result.accepted else { throw result.finding }
         return path
     }
 
     /// Returns every valid path, best first, up to `limit`. Throws the most useful finding if there is none.
-    static func allPaths(_ claim: Claim, at time: Date, limit: Int) throws(TrustFinding) -> [[X509Certificate]] {
+    static func allPaths(_ claim: Claim, at time: Date, limit: Int) throws(TrustFinding) -> [Path] {
         guard limit > 0 else { return [] }
-        var paths: [[X509Certificate]] = []
+        var paths: [Path] = []
         let result = run(
             claim, at: time,
             accepting: { path in

@@ -43,6 +43,9 @@ public struct TrustPolicy: Sendable, Hashable {
     /// The extent of the revocation check. By default, revocation isn't checked.
     public var revocation = RevocationMode.ignore
 
+    /// The extent to which Certificate Transparency is checked. By default, it isn't.
+    public var certificateTransparency = CertificateTransparencyMode.ignore
+
     /// The certificate policies that a path must be valid for. By default, any policy is accepted.
     public var certificatePolicies = CertificatePolicyRequirements()
 
@@ -113,6 +116,9 @@ extension TrustPolicy: CustomStringConvertible {
         }
         if strength != usual.strength { parts.append("strength: \(strength)") }
         if revocation != usual.revocation { parts.append("revocation: \(revocation)") }
+        if certificateTransparency != usual.certificateTransparency {
+            parts.append("certificate transparency: \(certificateTransparency.rawValue)")
+        }
         if certificatePolicies != usual.certificatePolicies { parts.append("certificate policies required") }
         if publicSuffixes != usual.publicSuffixes { parts.append("its own public suffixes") }
         return parts.joined(separator: ", ")

@@ -7,10 +7,17 @@ public struct VerifiedPath: Sendable, Hashable {
     /// The hostname for which the leaf was verified.
     public let name: ServerName
 
-    init(certificates: [X509Certificate], leaf: X509Certificate, name: ServerName) {
+    /// The reason why the leaf isn't compliant, if the policy reports Certificate Transparency
+    /// (``CertificateTransparencyMode/report``).
+    public let transparencyFinding: TrustFinding?
+
+    init(
+        certificates: [X509Certificate], leaf: X509Certificate, name: ServerName, transparencyFinding: TrustFinding?
+    ) {
         self.certificates = certificates
         self.leaf = leaf
         self.name = name
+        self.transparencyFinding = transparencyFinding
     }
 
     /// The server's certificate.

@@ -1,3 +1,5 @@
+import Basics
+
 /// A successful OCSP response (RFC 6960, section 4.2), parsed but not verified.
 struct OCSPResponse {
     /// The responder that the response names.
@@ -23,6 +25,8 @@ struct OCSPResponse {
         let status: Status
         let thisUpdate: Int64
         let nextUpdate: Int64?
+        /// The SignedCertificateTimestampList, if there is one (RFC 6962, section 3.3).
+        let timestamps: [UInt8]?
     }
 
     let derBytes: [UInt8]
@@ -111,11 +115,21 @@ struct OCSPResponse {
             nextUpdate = try DERTime.seconds(bytes, try inner.next(DERTag.generalizedTime, bytes).whole)
             try inner.finish()
         }
-        try checkExtensions(bytes, &fields)
+        var timestamps: [UInt8]?
+        try checkExtensions(bytes, &fields) { (identifier, value) throws(DERError) in
+            guard ObjectIdentifierNumber(bytes, identifier) == .stapledTimestampList else { return }
+            var outer = DERCursor(value)
+            let list = try outer.next(DERTag.octetString, bytes).contents
+            try outer.finish()
+            guard timestamps == nil else {
+                throw .invalidValue(what: "repeated extension", offset: identifier.lowerBound)
+            }
+            timestamps = Array(copying: bytes.extracting(list))
+        }
         return Single(
             hash: hash.map { bytes[$0] }, issuerNameHash: nameHash.map { bytes[$0] },
             issuerKeyHash: keyHash.map { bytes[$0] }, serialNumber: serialNumber.map { bytes[$0] }, status: status,
-            thisUpdate: thisUpdate, nextUpdate: nextUpdate)
+            thisUpdate: thisUpdate, nextUpdate: nextUpdate, timestamps: timestamps)
     }
 
     private static func status(_ bytes: Span<UInt8>, _ element: DERElement) throws(DERError) -> Status {
@@ -137,17 +151,21 @@ struct OCSPResponse {
         }
     }
 
-    /// Checks the extensions in the last field, `[1] EXPLICIT Extensions`. RFC 6960 defines no critical ones, and none
-    /// is read here.
-    private static func checkExtensions(_ bytes: Span<UInt8>, _ fields: inout DERCursor) throws(DERError) {
+    /// Checks the extensions in the last field, `[1] EXPLICIT Extensions`, and calls `body` with each identifier and
+    /// value. RFC 6960 defines no critical ones.
+    private static func checkExtensions(
+        _ bytes: Span<UInt8>, _ fields: inout DERCursor,
+        _ body: (Range<Int>, Range<Int>) throws(DERError) -> Void = { (_, _) throws(DERError) in }
+    ) throws(DERError) {
         if let explicit = try fields.nextIfPresent(DERTag.constructedContext(1), bytes) {
             var outer = DERCursor(explicit.contents)
             let list = try outer.next(DERTag.sequence, bytes).contents
             try outer.finish()
-            try DERExtensions.forEach(bytes, list) { (identifier, isCritical, _) throws(DERError) in
+            try DERExtensions.forEach(bytes, list) { (identifier, isCritical, value) throws(DERError) in
                 guard !isCritical else {
                     throw .invalidValue(what: "critical extension", offset: identifier.lowerBound)
                 }
+                try body(identifier, value)
             }
         }
         try fields.finish()

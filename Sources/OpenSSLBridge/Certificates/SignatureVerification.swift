@@ -15,16 +15,8 @@ package func verifySignature(
     OpenSSLError.clear()
     // A rejected signature leaves errors in the queue. Don't leave them for the next caller.
     defer { OpenSSLError.clear() }
-    let key = unsafe subjectPublicKeyInfo.withUnsafeBufferPointer { buffer in
-        var cursor = buffer.baseAddress
-        return unsafe d2i_PUBKEY(nil, &cursor, buffer.count)
-    }
-    guard let key = unsafe key else { return false }
+    guard let key = unsafe publicKey(subjectPublicKeyInfo) else { return false }
     defer { unsafe EVP_PKEY_free(key) }
-    let family = unsafe EVP_PKEY_get_base_id(key)
-    let isRSA = family == EVP_PKEY_RSA || family == EVP_PKEY_RSA_PSS
-    guard !isRSA || (unsafe EVP_PKEY_get_bits(key)) <= largestRSAKey else { return false }
-
     let identifier = unsafe algorithm.withUnsafeBufferPointer { buffer in
         var cursor = buffer.baseAddress
         return unsafe d2i_X509_ALGOR(nil, &cursor, buffer.count)
@@ -44,4 +36,46 @@ package func verifySignature(
     }
     guard isCopied == 1 else { return false }
     return unsafe COpenSSL_verify_any(value, identifier, bits, key) == 1
+}
+
+/// Returns whether `signature` over any bytes verifies with the key in a DER SubjectPublicKeyInfo and SHA-256
+/// (`EVP_DigestVerify`). An RSA signature has the padding of PKCS#1 v1.5, and an ECDSA signature is DER.
+///
+/// Returns false for input that OpenSSL can't read, and for RSA keys over 8,192 bits. The caller decides which keys are
+/// acceptable.
+package func verifySHA256Signature(
+    of message: Span<UInt8>, signature: Span<UInt8>, by subjectPublicKeyInfo: Span<UInt8>
+) -> Bool {
+    OpenSSLError.clear()
+    defer { OpenSSLError.clear() }
+    guard let key = unsafe publicKey(subjectPublicKeyInfo) else { return false }
+    defer { unsafe EVP_PKEY_free(key) }
+    guard let context = unsafe EVP_MD_CTX_new() else { return false }
+    defer { unsafe EVP_MD_CTX_free(context) }
+    guard
+        unsafe EVP_DigestVerifyInit_ex(context, nil, "SHA2-256", LibraryContext.pointer, nil, key, nil) == 1
+    else { return false }
+    return unsafe signature.withUnsafeBufferPointer { signature in
+        unsafe message.withUnsafeBufferPointer { message in
+            unsafe EVP_DigestVerify(
+                context, signature.baseAddress, signature.count, message.baseAddress, message.count) == 1
+        }
+    }
+}
+
+/// Returns the key in a DER SubjectPublicKeyInfo (`d2i_PUBKEY`), which the caller frees. Returns nil for an RSA key over
+/// 8,192 bits.
+private func publicKey(_ subjectPublicKeyInfo: Span<UInt8>) -> OpaquePointer? {
+    let key = unsafe subjectPublicKeyInfo.withUnsafeBufferPointer { buffer in
+        var cursor = buffer.baseAddress
+        return unsafe d2i_PUBKEY(nil, &cursor, buffer.count)
+    }
+    guard let key = unsafe key else { return nil }
+    let family = unsafe EVP_PKEY_get_base_id(key)
+    let isRSA = family == EVP_PKEY_RSA || family == EVP_PKEY_RSA_PSS
+    guard !isRSA || (unsafe EVP_PKEY_get_bits(key)) <= largestRSAKey else {
+        unsafe EVP_PKEY_free(key)
+        return nil
+    }
+    return unsafe key
 }

@@ -43,6 +43,9 @@ import COpenSSL
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
     private let offeredProtocols: [String]
+    private let receivedTimestamps = TLSTimestamps()
+    /// The timestamps of the first handshake of the session that was offered.
+    private let sessionTimestamps: [UInt8]?
     private let offersSession: Bool
     private var hasAsked = false
     // SSL_is_init_finished becomes false again while a ticket or a key update has arrived in part.
@@ -84,6 +87,8 @@ import COpenSSL
         unsafe self.outgoing = outgoing
         offeredProtocols = applicationProtocols
         offersSession = session != nil
+        sessionTimestamps = session?.timestamps
+        guard unsafe receivedTimestamps.attach(to: ssl) else { throw OpenSSLError.take() }
 
         guard unsafe COpenSSL_SSL_set_min_proto_version(ssl, minimumVersion.rawValue) == 1 else {
             throw OpenSSLError.take()
@@ -213,8 +218,12 @@ extension TLSClientEngine {
     /// Returns the session for a later connection (`SSL_get1_session`), or nil while there is none that can be resumed.
     package func session() -> TLSSession? {
         guard let session = unsafe SSL_get1_session(ssl) else { return nil }
-        return unsafe TLSSession(owning: session)
+        return unsafe TLSSession(owning: session, timestamps: timestamps)
     }
+
+    /// The list of timestamps that the server sent in an extension (RFC 6962, section 3.3.1), unchecked, or nil if there
+    /// is none. For a resumed session it is that of the first handshake.
+    package var timestamps: [UInt8]? { receivedTimestamps.bytes ?? (isResumed ? sessionTimestamps : nil) }
 
     /// The certificates the server sent, leaf first (`SSL_get_peer_cert_chain`). Empty before it sent them.
     package var presentedCertificates: [ReceivedCertificate] {

@@ -30,7 +30,7 @@ import COpenSSL
     package init() throws(OpenSSLError) {
         if let incompatibility = OpenSSLLibrary.incompatibility { throw incompatibility }
         OpenSSLError.clear()
-        guard TLSVerdict.index >= 0, TLSIdentityAnswer.index >= 0,
+        guard TLSVerdict.index >= 0, TLSIdentityAnswer.index >= 0, TLSTimestamps.index >= 0,
             let pointer = unsafe SSL_CTX_new_ex(LibraryContext.pointer, nil, TLS_client_method())
         else { throw OpenSSLError.take() }
         unsafe self.pointer = pointer
@@ -39,6 +39,7 @@ import COpenSSL
         unsafe SSL_CTX_set_security_level(pointer, 2)
         guard unsafe COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
             unsafe SSL_CTX_set_cipher_list(pointer, Self.cipherList) == 1,
+            unsafe TLSTimestamps.request(on: pointer),
             Self.groupLists.contains(where: { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 })
         else { throw OpenSSLError.take() }
         OpenSSLError.clear()

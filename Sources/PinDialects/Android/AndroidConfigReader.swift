@@ -20,6 +20,7 @@ struct AndroidConfigReader {
     private struct Inheritance {
         var pinSet: PinSet?
         var anchors: [AnchorSet]?
+        var transparency: CertificateTransparencyMode?
         var trustKit: TrustKit?
     }
 
@@ -95,8 +96,10 @@ extension AndroidConfigReader {
     private mutating func config(_ element: XMLElement, _ kind: ConfigKind, _ parent: Inheritance) -> Inheritance {
         var own = parent
         var patterns: [HostPattern] = []
+        var explicit: CertificateTransparencyMode?
         noteExtras(of: element, besides: [])
-        let children = distinct(element.elements, once: ["pin-set", "trust-anchors", "trustkit-config"])
+        let children = distinct(
+            element.elements, once: ["pin-set", "trust-anchors", "trustkit-config", "certificateTransparency"])
         for child in children {
             switch child.localName {
             case "domain" where kind == .domain: if let pattern = domain(child) { patterns.append(pattern) }
@@ -108,11 +111,13 @@ extension AndroidConfigReader {
                     at: child.position)
             case "trust-anchors": own.anchors = anchors(child, overridesByDefault: kind == .debug)
             case "trustkit-config" where kind == .domain: own.trustKit = trustKit(child)
+            case "certificateTransparency" where kind != .debug: explicit = transparency(child)
             case "certificateTransparency":
-                note(.unchanged, "certificateTransparency doesn't affect pins", child.position, nil)
+                note(.unchanged, "certificateTransparency applies only to debuggable builds", child.position, nil)
             default: noteUnknown(child, in: element)
             }
         }
+        own.transparency = explicit ?? Self.inherited(parent.transparency, under: children, own.anchors)
         guard kind == .domain else { return own }
         if !element.elements.contains(where: { $0.localName == "domain" }) {
             problems.add("this domain-config has no domain: add one", at: element.position)
@@ -123,6 +128,21 @@ extension AndroidConfigReader {
         return own
     }
 
+    private mutating func transparency(_ element: XMLElement) -> CertificateTransparencyMode {
+        noteExtras(of: element, besides: ["enabled"])
+        return boolean("enabled", of: element, default: false) ? .require : .ignore
+    }
+
+    /// Returns the setting of a config without an element of its own. Android doesn't check transparency if the config
+    /// itself names roots that aren't the system's, because private CAs don't publish certificates.
+    private static func inherited(
+        _ setting: CertificateTransparencyMode?, under children: [XMLElement], _ anchors: [AnchorSet]?
+    ) -> CertificateTransparencyMode? {
+        let namesOthers =
+            children.contains { $0.localName == "trust-anchors" } && anchors?.contains { $0.source != "system" } == true
+        return namesOthers ? setting.map { _ in .ignore } : setting
+    }
+
     private mutating func addRule(
         _ patterns: [HostPattern], _ own: Inheritance, inherited: PinSet?, _ element: XMLElement
     ) {
@@ -131,7 +151,8 @@ extension AndroidConfigReader {
             CanonicalRule(
                 patterns: patterns, pins: pins, mode: pins.isEmpty ? .off : .enforce,
                 expiry: pins.isEmpty ? nil : own.pinSet?.expiry, anchors: own.anchors,
-                reports: own.trustKit?.reports ?? [], usesDefaultReport: own.trustKit?.usesDefaultReport ?? false,
+                certificateTransparency: own.transparency, reports: own.trustKit?.reports ?? [],
+                usesDefaultReport: own.trustKit?.usesDefaultReport ?? false,
                 location: PolicyLocation(path: path, element.position)))
         if own.anchors?.isEmpty == true {
             note(

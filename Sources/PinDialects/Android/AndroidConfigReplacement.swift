@@ -95,6 +95,7 @@ struct AndroidConfigReplacement {
         let own = policy.rules.filter { !hosts.isDisjoint(with: $0.patterns) }
         guard let first = own.first, Set(own.flatMap(\.patterns)) == hosts,
             own.allSatisfy({ $0.anchors == nil || $0.anchors == there.anchors }),
+            own.allSatisfy({ [nil, there.certificateTransparency].contains($0.certificateTransparency) }),
             own.allSatisfy({ $0.reports == there.reports && $0.usesDefaultReport == there.usesDefaultReport })
         else { return false }
         let lines = try AndroidConfigWriter.pinSet(first)
@@ -121,14 +122,21 @@ struct AndroidConfigReplacement {
         of config: XMLElement, inherited: AndroidConfigWriter.Rest
     ) -> [(String, AndroidConfigWriter.Rest)] {
         let own = config.attributes.map { " \($0.name)=\"\(escapedXML($0.value))\"" }.joined()
-        let about: Set = ["domain", "pin-set", "trust-anchors", "trustkit-config", "domain-config"]
+        let about: Set = [
+            "domain", "pin-set", "trust-anchors", "trustkit-config", "domain-config", "certificateTransparency",
+        ]
         let others = config.elements.filter { !about.contains($0.localName) }
             .map { String(decoding: bytes[$0.range], as: UTF8.self) }
         let anchors = config.elements.first { $0.localName == "trust-anchors" }
+        let transparency = config.elements.first { $0.localName == "certificateTransparency" }
+        // Android doesn't inherit the setting where a config names roots that aren't the system's.
+        let inherits = anchors?.elements.allSatisfy { $0["src"]?.value == "system" } ?? true
         let rest = AndroidConfigWriter.Rest(
             attributes: own.isEmpty ? inherited.attributes : own,
             elements: others.isEmpty ? inherited.elements : others,
-            anchors: anchors.map { String(decoding: bytes[$0.range], as: UTF8.self) } ?? inherited.anchors)
+            anchors: anchors.map { String(decoding: bytes[$0.range], as: UTF8.self) } ?? inherited.anchors,
+            transparency: transparency.map { String(decoding: bytes[$0.range], as: UTF8.self) }
+                ?? (inherits ? inherited.transparency : nil))
         let hosts = config.elements.filter { $0.localName == "domain" }.compactMap(\.text).map { text in
             String(text.unicodeScalars.filter { $0.value > 0x20 }).lowercased()
         }

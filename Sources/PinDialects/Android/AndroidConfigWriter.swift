@@ -11,6 +11,8 @@ enum AndroidConfigWriter {
         var elements: [String] = []
         /// The trust-anchors, which are written if the rule itself doesn't name roots.
         var anchors: String?
+        /// The certificateTransparency, which is written if the rule itself has no such setting.
+        var transparency: String?
     }
 
     /// Returns a domain-config for each rule, with lines indented by `indent`.
@@ -33,6 +35,14 @@ enum AndroidConfigWriter {
         var lines = ["<domain-config\(rest.attributes)>"]
         for pattern in rule.patterns { lines.append("    " + (try domain(pattern, rule))) }
         lines += try pinSet(rule).map { "    " + $0 }
+        switch rule.certificateTransparency {
+        case .require: lines.append("    <certificateTransparency enabled=\"true\" />")
+        case .ignore: lines.append("    <certificateTransparency enabled=\"false\" />")
+        case .report:
+            throw DialectWriteError(
+                "Android's config can't only report transparency: convert the policy first", at: rule.location)
+        case nil: if let transparency = rest.transparency { lines.append("    " + transparency) }
+        }
         if let anchors = rule.anchors {
             lines.append(anchors.isEmpty ? "    <trust-anchors />" : "    <trust-anchors>")
             for anchor in anchors {

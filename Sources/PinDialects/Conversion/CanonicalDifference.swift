@@ -75,6 +75,7 @@ private struct RuleMeaning {
     let mode: PinningMode
     let expiry: RuleExpiry?
     let anchors: Set<AnchorSet>
+    let transparency: CertificateTransparencyMode?
     let reports: Set<String>
     let usesDefaultReport: Bool
 
@@ -83,6 +84,7 @@ private struct RuleMeaning {
         mode = rule.mode
         expiry = rule.expiry
         anchors = Set(rule.anchors ?? [])
+        transparency = rule.certificateTransparency
         reports = Set(rule.reports)
         usesDefaultReport = rule.usesDefaultReport
     }
@@ -105,6 +107,11 @@ private struct RuleMeaning {
             messages.append("expires \(other.expiry?.title ?? "never"), expected \(expiry?.title ?? "never")")
         }
         if anchors != other.anchors { messages.append("trusts other roots") }
+        // Without a setting, the file and its system decide.
+        if let transparency, transparency != other.transparency {
+            let found = other.transparency?.rawValue ?? "not set"
+            messages.append("certificateTransparency is \(found), expected \(transparency.rawValue)")
+        }
         if reports != other.reports {
             messages.append("reports to \(addresses(other.reports)), expected \(addresses(reports))")
         }

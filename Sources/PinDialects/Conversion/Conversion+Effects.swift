@@ -199,6 +199,31 @@ extension Conversion {
         rule.anchors = nil
     }
 
+    /// Drops a setting for Certificate Transparency that the target can't express.
+    private mutating func dropTransparency(
+        _ rule: inout CanonicalRule, _ direction: SecurityDirection, _ effect: String
+    ) {
+        note(.transparencyLost, direction, "\(rule.title): \(effect)", rule.location)
+        rule.certificateTransparency = nil
+    }
+
+    mutating func convertTransparency(_ rule: inout CanonicalRule) {
+        guard let mode = rule.certificateTransparency, !traits.transparency.contains(mode) else { return }
+        guard traits.connects else {
+            rule.certificateTransparency = nil
+            return
+        }
+        switch mode {
+        case .require:
+            dropTransparency(&rule, .weaker, "\(name) doesn't require Certificate Transparency, which the rule does")
+        case .report:
+            dropTransparency(
+                &rule, .either, "\(name) can't only report missing Certificate Transparency: the system decides")
+        case .ignore:
+            dropTransparency(&rule, .either, "\(name) can't turn Certificate Transparency off: the system decides")
+        }
+    }
+
     /// Lets pins apply to the system's own roots again. Only Android can exempt those (`overridePins`).
     private mutating func dropSystemBypass(_ rule: inout CanonicalRule) {
         guard traits.anchors != .named, let anchors = rule.anchors,

@@ -59,6 +59,7 @@ struct Conversion {
             convertExpiry(&rule)
             convertReports(&rule)
             convertAnchors(&rule)
+            convertTransparency(&rule)
             return rule
         }
         convertDenied(&policy)
@@ -98,6 +99,7 @@ extension PinDialect {
         case .hpkp: "Public-Key-Pins"
         case .curl: "curl"
         case .tlsa: "TLSA"
+        case .certspotter: "Cert Spotter"
         case .swift: "Swift"
         }
     }

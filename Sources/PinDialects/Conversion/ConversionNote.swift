@@ -57,6 +57,8 @@ public enum ConversionChange: String, Sendable, Hashable, CaseIterable {
     case reportsLost = "reports-lost"
     /// A rule's own roots are replaced by the system's, or the system's no longer bypass the pins.
     case anchorsLost = "anchors-lost"
+    /// A rule's setting for Certificate Transparency is left out.
+    case transparencyLost = "transparency-lost"
     /// A rule applies to all ports.
     case portsLost = "ports-lost"
     /// Denied pins are left out.

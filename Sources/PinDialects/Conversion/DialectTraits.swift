@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 
 /// The capabilities of a dialect, which determine how policies are converted to it.
 struct DialectTraits {
@@ -28,6 +29,10 @@ struct DialectTraits {
     /// Whether failures are also reported to the system's vendor unless the rule says otherwise.
     var hasDefaultReport = false
     var anchors = Anchors.none
+    /// Whether the dialect's system connects to servers. If it doesn't, conditions on connections mean nothing to it.
+    var connects = true
+    /// The settings for Certificate Transparency that a rule can have.
+    var transparency: Set<CertificateTransparencyMode> = []
     var denies = false
     var refusesUnlisted = false
 
@@ -59,11 +64,13 @@ extension PinDialect {
                 roles: Set(PinRole.allCases), matching: .asRequired, contents: [.publicKey, .certificate],
                 namesPinsAlways: true, modes: Set(PinningMode.allCases), expiry: .instant,
                 effects: Set(PinningExpiry.Action.allCases),
-                reports: .many, anchors: .files, denies: true, refusesUnlisted: true)
+                reports: .many, anchors: .files, transparency: Set(CertificateTransparencyMode.allCases), denies: true,
+                refusesUnlisted: true)
         case .android:
             DialectTraits(
                 scopes: [.exact, .exactAndBelow], combination: .closest, roles: [.any], modes: [.enforce, .off],
-                expiry: .localDay, effects: [.stopPinning], reports: .many, hasDefaultReport: true, anchors: .named)
+                expiry: .localDay, effects: [.stopPinning], reports: .many, hasDefaultReport: true, anchors: .named,
+                transparency: [.require, .ignore])
         case .apple:
             DialectTraits(
                 scopes: [.exact, .exactAndOneLabelBelow], combination: .union, roles: [.leaf, .ca],
@@ -85,6 +92,10 @@ extension PinDialect {
         case .curl:
             DialectTraits(
                 scopes: [.every], combination: .closest, isForOneHost: true, roles: [.leaf], modes: [.enforce])
+        case .certspotter:
+            DialectTraits(
+                scopes: [.exact, .exactAndBelow], combination: .union, repeatsHosts: true, roles: [.leaf],
+                modes: [.enforce], connects: false)
         case .tlsa:
             DialectTraits(
                 scopes: [.exact], combination: .union, repeatsHosts: true, reachesPorts: true, roles: [.leaf, .ca],

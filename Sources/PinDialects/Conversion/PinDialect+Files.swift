@@ -16,6 +16,7 @@ extension PinDialect {
         case .hpkp: try HPKPReader.read(bytes, path: path, host: host)
         case .curl: try CurlPins.read(bytes, path: path)
         case .tlsa: try TLSAZone.read(bytes, path: path)
+        case .certspotter: try CertSpotterKeys.read(bytes, path: path)
         case .swift:
             throw PolicyFileError(problems: [
                 PolicyProblem(
@@ -37,6 +38,7 @@ extension PinDialect {
             case .hpkp: try HPKPWriter.write(policy)
             case .curl: try CurlPins.write(policy)
             case .tlsa: try TLSAZone.write(policy)
+            case .certspotter: try CertSpotterKeys.write(policy)
             case .swift: try SwiftWriter.write(policy)
             }
         return Array(text.utf8)
@@ -53,7 +55,7 @@ extension PinDialect {
         case .android: try AndroidNetworkSecurityConfig.replacing(bytes, path: path, with: policy)
         case .apple: try ApplePinnedDomains.replacing(bytes, path: path, with: policy)
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
-        case .policy, .okhttp, .hpkp, .curl, .tlsa, .swift:
+        case .policy, .okhttp, .hpkp, .curl, .tlsa, .certspotter, .swift:
             throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }
     }

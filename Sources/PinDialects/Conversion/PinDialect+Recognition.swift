@@ -12,7 +12,7 @@ extension PinDialect {
             if has("TSKConfiguration") || has("TSKPinnedDomains") { return .trustkit }
             return has("<plist") ? .apple : nil
         }
-        if start.first == "{" { return .policy }
+        if start.first == "{" { return has("\"pubkey_sha256\"") && has("\"dns_names\"") ? .certspotter : .policy }
         // A program can contain pins of other formats in its comments and strings.
         if has("CertificatePinner") { return .okhttp }
         if has("PinningPolicy(") || has("PinningRule(") { return .swift }

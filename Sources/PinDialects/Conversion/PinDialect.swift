@@ -17,6 +17,8 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case curl
     /// DANE's TLSA records (RFC 6698).
     case tlsa
+    /// The authorized keys of Cert Spotter, a monitor of Certificate Transparency logs.
+    case certspotter
     /// Swift source with this project's types. It can only be written.
     case swift
 }

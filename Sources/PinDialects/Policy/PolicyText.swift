@@ -75,6 +75,9 @@ extension CanonicalRule {
             members.append(("anchors", .object(object)))
             if anchors.contains(where: \.bypassesPins) { members.append(("localAnchorsBypassPins", .bool(true))) }
         }
+        if let certificateTransparency {
+            members.append(("certificateTransparency", .string(certificateTransparency.rawValue)))
+        }
         if !reports.isEmpty { members.append(("reports", .array(reports.map { .string($0) }))) }
         if let note { members.append(("note", .string(note))) }
         return .object(members)

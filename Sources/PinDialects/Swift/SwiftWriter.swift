@@ -71,7 +71,10 @@ enum SwiftWriter {
                 files.isEmpty
                 ? "TrustStore.system()" : isSystem ? "TrustStore(combining: [TrustStore.system(), \(own)])" : own
             arguments.append("anchors: \(store)")
-            if anchors.contains(where: \.bypassesPins) { arguments.append("pinsApplyOnlyUnder: TrustStore.system()") }
+        }
+        if let mode = rule.certificateTransparency { arguments.append("certificateTransparency: .\(mode.rawValue)") }
+        if rule.anchors?.contains(where: \.bypassesPins) == true {
+            arguments.append("pinsApplyOnlyUnder: TrustStore.system()")
         }
         if !rule.reports.isEmpty {
             let urls = rule.reports.map(literal).joined(separator: ", ")

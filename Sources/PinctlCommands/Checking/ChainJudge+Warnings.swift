@@ -25,6 +25,7 @@ extension ChainJudge {
         warnings += underStores(trust, port: port, expecting: expectation)
         warnings += expiring(on: path, within: warningSpan)
         warnings += ending(verdict)
+        warnings += CheckWarning.transparency(of: path)
         return warnings + refusals.map(CheckWarning.init)
     }
 
@@ -60,7 +61,7 @@ extension ChainJudge {
         expecting expectation: Expectation
     ) -> [CheckWarning] {
         guard case .pins(let policy) = expectation else { return [] }
-        let claim = rule.anchors.map { trust.replacingStore($0) } ?? trust
+        let claim = trust.under(rule)
         guard let paths = try? claim.allPaths(beside: path, at: time, limit: Self.pathLimit), paths.count > 1 else {
             return []
         }

@@ -1,5 +1,6 @@
 import Basics
 import CertificatePinning
+import CertificateTrust
 
 /// A warning about a good verdict that won't stay good by itself.
 struct CheckWarning: Sendable, Hashable {
@@ -9,6 +10,7 @@ struct CheckWarning: Sendable, Hashable {
         case somePaths = "some-paths"
         case expiresSoon = "expires-soon"
         case ruleEndsSoon = "rule-ends-soon"
+        case transparency
 
         /// A one-line description of the warning.
         var meaning: String {
@@ -17,6 +19,7 @@ struct CheckWarning: Sendable, Hashable {
             case .somePaths: "pins match, but not on every path or with every trust store"
             case .expiresSoon: "a certificate on the path expires soon"
             case .ruleEndsSoon: "the rule expires soon"
+            case .transparency: "the leaf doesn't have enough timestamps of Certificate Transparency logs"
             }
         }
     }
@@ -31,6 +34,13 @@ extension CheckWarning {
     static var lines: [String] {
         ["", "Warnings about a good verdict. They change the exit code only with --fail-on warning:"]
             + Kind.allCases.map { "\(padded($0.rawValue, 15))      \($0.meaning)" }
+    }
+}
+
+extension CheckWarning {
+    /// Returns a warning if the policy reports Certificate Transparency and the leaf isn't compliant.
+    static func transparency(of path: VerifiedPath) -> [CheckWarning] {
+        (path.transparencyFinding?.detail).map { [CheckWarning(kind: .transparency, text: $0)] } ?? []
     }
 }
 

@@ -135,6 +135,23 @@ extension Arguments {
         return (mode, evidence)
     }
 
+    /// Returns the list of `--ct-logs`, and the mode that says what a leaf without enough timestamps means.
+    func transparency() throws(UsageError) -> (mode: CertificateTransparencyMode, logs: TransparencyLogList?) {
+        let word = self[.transparency]
+        guard let path = self[.transparencyLogs] else {
+            guard word == nil else { throw .missingFlag(.transparencyLogs) }
+            return (.ignore, nil)
+        }
+        guard let mode = CertificateTransparencyMode(rawValue: word ?? "report"), mode != .ignore else {
+            throw .unknownChoice(.transparency, word ?? "", known: ["report", "require"])
+        }
+        do throws(TransparencyLogListError) {
+            return (mode, try TransparencyLogList(contentsOfFile: path))
+        } catch {
+            throw .invalidValue(.transparencyLogs, reason: error.description)
+        }
+    }
+
     /// Returns the operands as targets.
     func targets() throws(UsageError) -> [Target] {
         var targets: [Target] = []

@@ -6,7 +6,7 @@ extension CommandDefinition {
         operandCount: 0...Int.max,
         flags: [
             .policy, .pin, .targets, .files, .passwordDescriptor, .caFile, .systemRoots, .store, .profile, .at, .crl,
-            .revocation,
+            .revocation, .transparencyLogs, .transparency,
         ] + Flag.probing
             + [.failures, .warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable, .report, .annotations],
         notes: [
@@ -21,7 +21,9 @@ extension CommandDefinition {
             "pinctl closes the connection after the server has sent its certificate. No byte of a request",
             "is sent.",
             "",
-            "With --crl or --revocation, a stapled OCSP response is checked too. With --store, a chain is",
+            "With --crl or --revocation, a stapled OCSP response is checked too. With --ct-logs, a leaf needs",
+            "as many timestamps of Certificate Transparency logs as Chrome and Apple require, or else gets a",
+            "warning (--transparency report) or is rejected (--transparency require). With --store, a chain is",
             "also verified with the roots of other clients, and a failure with these roots is a warning.",
             "--store doesn't apply to hosts whose rules have their own anchors.",
             "",

@@ -10,6 +10,7 @@ extension CommandDefinition {
         operands: "FILE|TARGET…", operandCount: 1...Int.max,
         flags: [
             .host, .pem, .base64, .save, .der, .passwordDescriptor, .caFile, .profile, .at,
+            .transparencyLogs,
         ] + Flag.probing,
         notes: [
             "An operand is a file if it is -, contains a slash or has a usual extension such as .pem.",
@@ -19,6 +20,8 @@ extension CommandDefinition {
             "Certificates that form a chain are put in order and verified. For a file, the hostname is",
             "checked only with --host. A server is asked for both key types, RSA and ECDSA. With --pem,",
             "pinctl connects once and prints the chain as it was served, even if it is not trusted.",
+            "",
+            "The timestamps of Certificate Transparency logs (SCTs) are listed, and verified with --ct-logs.",
             "",
             "--save writes the certificates that were presented. It does not overwrite a file with other",
             "content.",
@@ -84,7 +87,9 @@ private struct ShownProbe: Sendable {
             (chain, staple) = (nil, nil)
             return
         }
-        chain = ShownChain(served.presented, source: "served", for: probe.target.endpoint.name, by: judge)
+        chain = ShownChain(
+            served.presented, source: "served", for: probe.target.endpoint.name, staple: served.staple,
+            timestamps: served.timestamps, by: judge)
         staple = served.staple.map { StapleText($0, of: served.presented, by: judge) }
     }
 

@@ -7,7 +7,10 @@ extension CommandDefinition {
     static let verify = CommandDefinition(
         name: "verify", summary: "verify a certificate chain for a hostname, and check its pins", operands: "CHAIN",
         operandCount: 1...1,
-        flags: [.host, .caFile, .store, .profile, .at, .crl, .ocsp, .revocation, .pin, .policy, .verbose],
+        flags: [
+            .host, .caFile, .store, .profile, .at, .crl, .ocsp, .revocation, .transparencyLogs, .transparency, .pin,
+            .policy, .verbose,
+        ],
         notes: [
             "CHAIN is a file of certificates, PEM or DER, or - for standard input. The first certificate",
             "is the leaf, and the others help to build its path. --host may include a :port, for policies",
@@ -17,7 +20,7 @@ extension CommandDefinition {
             "would verify it, and every store must accept it. Files with the same NAME form one store.",
             "",
             "Revocation is checked if --crl, --ocsp or --revocation is given, in the mode use unless",
-            "--revocation says require.",
+            "--revocation says require. Certificate Transparency is checked if --ct-logs is given.",
             "",
             "In messages, certificate 1 is the issuer of the leaf, and the word in brackets is the rule",
             "that was violated.",
@@ -45,17 +48,21 @@ extension CommandDefinition {
             let (mode, evidence) = try arguments.revocation()
             var policy = try arguments.trustPolicy()
             policy.revocation = mode
+            let logs: TransparencyLogList?
+            (policy.certificateTransparency, logs) = try arguments.transparency()
             let stores = try arguments.trustStores(in: environment)
             let presented = try presentedChain(arguments.operands[0])
             for (name, store) in stores {
                 let trust = ServerTrust(
-                    presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence)
+                    presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence,
+                    transparency: TransparencyEvidence(logs: logs))
                 let verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)
                 let result = CheckResult(
                     verdict: verdict,
                     subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: "file",
                     presented: presented.certificates, now: time,
-                    causes: verdict.causes(among: expectation.causes(of: trust, port: endpoint.port, at: time)))
+                    causes: verdict.causes(among: expectation.causes(of: trust, port: endpoint.port, at: time)),
+                    warnings: verdict.isGood ? verdict.path.map { CheckWarning.transparency(of: $0) } ?? [] : [])
                 let trace = arguments.has(.verbose) ? TraceText(of: trust, at: time) : nil
                 console.result(
                     [result.headline] + result.details + (trace?.lines ?? []),

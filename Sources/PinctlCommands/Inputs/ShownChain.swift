@@ -15,16 +15,25 @@ struct ShownChain: Sendable {
     let finding: TrustFinding?
     /// Whether the leaf matches the requested hostname, or `nil` if none was given.
     let nameMatches: Bool?
+    private let timestampCheck: TimestampCheck
     private let now: Date
 
     /// The maximum number of paths.
     private static let pathLimit = 8
 
     /// Evaluates a chain, with or without a hostname.
-    init(_ presented: PresentedChain, source: String, for name: ServerName?, by judge: ChainJudge) {
+    ///
+    /// `staple` and `timestamps` are what the server sent with it: a DER OCSP response, and the list in its TLS extension.
+    init(
+        _ presented: PresentedChain, source: String, for name: ServerName?, staple: [UInt8]? = nil,
+        timestamps: [UInt8]? = nil, by judge: ChainJudge
+    ) {
         self.presented = presented.certificates
         self.source = source
         now = judge.time
+        timestampCheck = TimestampCheck(
+            of: presented.leaf, TransparencyEvidence(logs: judge.logs, handshakeTimestamps: timestamps),
+            stapledOCSP: staple, at: judge.time)
         nameMatches = name.map { name in presented.leaf.subjectAlternativeNames.contains { name.matches($0) } }
         let unnamed = ChainTrust(presented: presented, store: judge.store, policy: judge.policy)
         if let name {
@@ -50,6 +59,14 @@ struct ShownChain: Sendable {
     }
 
     var isTrusted: Bool { finding == nil && !paths.isEmpty }
+
+    /// The timestamps of the leaf. Those inside it are about its issuer too: the one on the best path, or else the one
+    /// that was presented.
+    private var transparency: TransparencyText {
+        let leaf = presented.first
+        let issuer = paths.first?.dropFirst().first ?? presented.dropFirst().first { $0.subject == leaf?.issuer }
+        return TransparencyText(timestampCheck, timestampCheck.timestamps(issuer: issuer))
+    }
 }
 
 // MARK: - Text
@@ -61,7 +78,7 @@ extension ShownChain {
     /// The lines below the headline.
     var lines: [String] {
         var lines = finding.map { ["  why: \($0)"] } ?? []
-        lines += CertificateRow.lines(rows, now: now)
+        lines += CertificateRow.lines(rows, now: now) + transparency.lines
         for path in paths.dropFirst() { lines.append("  other path: \(other(path))") }
         return lines
     }
@@ -101,6 +118,7 @@ extension ShownChain {
         if let nameMatches { members.append(("name_matches", .bool(nameMatches))) }
         if let finding { members += finding.members }
         members.append(("chain", .array(rows.map(\.json))))
+        members += transparency.members
         let others = paths.dropFirst().map { path in
             JSON.array(
                 path.map {

@@ -26,6 +26,8 @@ struct ServedChain: Sendable {
     var cipherSuite = ""
     /// The DER-encoded stapled OCSP response (RFC 6066, section 8), or `nil` if none was requested or sent.
     var staple: [UInt8]?
+    /// The SignedCertificateTimestampList that the server sent in its extension (RFC 6962, section 3.3.1), if any.
+    var timestamps: [UInt8]?
     /// The outcome for the client certificate, or `nil` if there is none to send.
     var identity: PendingConnection.IdentityOutcome?
 }

@@ -112,6 +112,7 @@ extension ServerProbe {
             since: start)
         var served = ServedChain(
             presented: connection.presented, version: connection.version, cipherSuite: connection.cipherSuite)
+        served.timestamps = connection.timestamps
         let reached = proxy == nil ? connection.remoteAddress : nil
         if let identity = identity {
             let (outcome, staple) = try await connection.show(identity, patience: Self.patience)

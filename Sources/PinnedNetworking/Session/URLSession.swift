@@ -146,6 +146,14 @@ public final class URLSession: Sendable {
         }
     }
 
+    /// The logs of Certificate Transparency for all further requests. The initial value is the configuration's.
+    ///
+    /// A connection that was accepted with another list isn't reused.
+    public var certificateTransparencyLogs: TransparencyLogList? {
+        get { trust.logs }
+        set { currentTrust.withLock { $0.logs = newValue } }
+    }
+
     var trust: SessionTrust { currentTrust.withLock { $0 } }
 
     /// Drops connections and TLS sessions, so that further requests create new ones. Requests in progress continue.

@@ -61,6 +61,17 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.trust.revocation] = DigestedEvidence(newValue) }
     }
 
+    /// The logs of Certificate Transparency for `trustPolicy.certificateTransparency`, and for the rules that have a setting
+    /// of their own. The default is none.
+    ///
+    /// Nothing is fetched. A list that is 70 days old proves nothing, and then `require` rejects every server, so a
+    /// program that requires transparency must be able to replace its list. Timestamps in certificates and in the TLS
+    /// extension count. The client doesn't request stapled OCSP responses.
+    public var certificateTransparencyLogs: TransparencyLogList? {
+        get { self[\.trust.logs] }
+        set { self[\.trust.logs] = newValue }
+    }
+
     /// A closure that is called for every decision about a server, both acceptances and refusals, with the reason.
     /// `nil` means none.
     ///
@@ -272,6 +283,7 @@ struct SessionTrust: Sendable {
     var store: TrustStore?
     var policy = TrustPolicy.default
     var revocation = DigestedEvidence(.none)
+    var logs: TransparencyLogList?
 }
 
 /// Evidence about revocation with its digest, which is computed once because lists can be large.

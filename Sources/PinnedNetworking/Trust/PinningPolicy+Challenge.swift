@@ -39,6 +39,7 @@ extension PinningPolicy {
     /// Whether a delegate may accept an untrusted chain: no pins apply to the host, and none of its keys is denied.
     func leavesToDelegate(_ trust: ServerTrust, port: Int) -> Bool {
         isUnpinned(trust.name, port: port) && deniedPin(among: trust.presented.certificates) == nil
+            && rule(for: trust.name, port: port)?.certificateTransparency != .require
     }
 
     /// Whether no pins apply to a host, so that a delegate may evaluate its chain: there is no rule and unlisted hosts

@@ -18,6 +18,7 @@ struct ServerEvaluator: Sendable {
     private let roots: [UInt8]
     private let trustPolicy: TrustPolicy
     private let revocation: DigestedEvidence
+    private let logs: TransparencyLogList?
 
     /// Creates the evaluation. Throws ``SystemTrustStore/Unread`` if the system's trust store is required and hasn't
     /// been read yet.
@@ -37,6 +38,7 @@ struct ServerEvaluator: Sendable {
         roots = store.digest
         trustPolicy = trust.policy
         revocation = trust.revocation
+        logs = trust.logs
     }
 
     // MARK: Connections of earlier requests
@@ -46,7 +48,7 @@ struct ServerEvaluator: Sendable {
 
     func matches(_ approval: Approval) -> Bool {
         guard approval.policy == policy?.digest ?? [], approval.roots == roots, approval.trustPolicy == trustPolicy,
-            approval.revocation == revocation.digest
+            approval.revocation == revocation.digest, approval.transparency == logs?.digest ?? []
         else { return false }
         switch approval.acceptance {
         case .verified, .session: break
@@ -79,7 +81,9 @@ struct ServerEvaluator: Sendable {
         } else {
             // A trust of its own, as for a new connection: what one delegate has set for a trust, by identity, doesn't
             // apply to the challenge of another.
-            let evaluated = try await evaluate(trust(over: server.trust.presented), on: .reused)
+            let evaluated = try await evaluate(
+                trust(over: server.trust.presented, timestamps: server.trust.transparency.handshakeTimestamps),
+                on: .reused)
             guard evaluated.approval.acceptance == server.approval.acceptance else {
                 throw refusal(.rejected(name))
             }
@@ -88,10 +92,12 @@ struct ServerEvaluator: Sendable {
         return try await identityQuestion.choose(request.issuers)?.digest == request.sent
     }
 
-    /// Returns the claim of a server that presented this chain, for one challenge.
-    private func trust(over presented: PresentedChain) -> ServerTrust {
+    /// Returns the claim of a server that presented this chain, for one challenge. `timestamps` are those in its TLS
+    /// extension.
+    private func trust(over presented: PresentedChain, timestamps: [UInt8]?) -> ServerTrust {
         ServerTrust(
-            presented: presented, name: name, store: store, policy: trustPolicy, revocation: revocation.evidence)
+            presented: presented, name: name, store: store, policy: trustPolicy, revocation: revocation.evidence,
+            transparency: TransparencyEvidence(logs: logs, handshakeTimestamps: timestamps))
     }
 
     /// Calls the observer for a server that the task's delegates were already asked about, or don't have to be. Runs
@@ -175,10 +181,14 @@ struct ServerEvaluator: Sendable {
         }
     }
 
-    /// Returns the time when the acceptance must be evaluated again, because the rule or a revocation list expires.
+    /// Returns the time when the acceptance must be evaluated again, because the rule, a revocation list or the list of
+    /// logs expires.
     private func end(of result: EvaluatedServer.Result, after now: Date) -> Date? {
         let list = trustPolicy.revocation == .ignore ? nil : revocation.evidence.nextExpiry(after: now)
-        return [(try? result.get())?.rule?.nextExpiry(after: now), list].compactMap(\.self).min()
+        let rule = (try? result.get())?.rule
+        let mode = rule?.certificateTransparency ?? trustPolicy.certificateTransparency
+        let logs = mode == .ignore ? nil : logs.flatMap { now < $0.end ? $0.end : nil }
+        return [rule?.nextExpiry(after: now), list, logs].compactMap(\.self).min()
     }
 
     private var identityQuestion: IdentityQuestion {
@@ -194,7 +204,7 @@ struct ServerEvaluator: Sendable {
             }
         return Approval(
             policy: policy?.digest ?? [], roots: roots, trustPolicy: trustPolicy, revocation: revocation.digest,
-            acceptance: acceptance)
+            transparency: logs?.digest ?? [], acceptance: acceptance)
     }
 
     private func report(_ result: EvaluatedServer.Result, _ connection: ServerTrustDecision.Connection) {
@@ -217,6 +227,9 @@ struct ServerEvaluator: Sendable {
         switch result {
         case .success(let decision):
             decision.log()
+            if let finding = decision.path.transparencyFinding {
+                NSLog("%@", "PinnedNetworking continues: \(name) port \(port): \(finding)")
+            }
             if case .forgiven(let mismatch) = decision { queueReport(mismatch, trust, at: time) }
         case .failure(let error):
             NSLog("%@", "PinnedNetworking continues: a delegate accepted \(name) port \(port): \(error)")
@@ -240,7 +253,7 @@ struct ServerEvaluator: Sendable {
         var evaluated: EvaluatedServer
         do {
             evaluated = try await evaluate(
-                trust(over: pending.presented), on: pending.isResumed ? .resumed : .new)
+                trust(over: pending.presented, timestamps: pending.timestamps), on: pending.isResumed ? .resumed : .new)
         } catch {
             await pending.refuse()
             throw error

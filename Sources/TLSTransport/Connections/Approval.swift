@@ -1,7 +1,7 @@
 package import CertificateTrust
 
-/// The grounds on which a connection was approved: the policies, the trust roots, the evidence about revocation, the
-/// acceptance of the server, and the identity that the client presented.
+/// The grounds on which a connection was approved: the policies, the trust roots, the evidence about revocation and
+/// transparency, the acceptance of the server, and the identity that the client presented.
 ///
 /// A request may only use a connection whose approval is valid for it. The code that keeps connections for reuse
 /// compares the two.
@@ -36,17 +36,20 @@ package struct Approval: Sendable, Hashable {
     package var trustPolicy: TrustPolicy
     /// The digest of the evidence about revocation, 32 bytes, or empty without evidence.
     package var revocation: [UInt8]
+    /// The digest of the list of Certificate Transparency logs, 32 bytes, or empty without a list.
+    package var transparency: [UInt8]
     package var acceptance: Acceptance
     package var identity: Identity
 
     package init(
-        policy: [UInt8], roots: [UInt8], trustPolicy: TrustPolicy, revocation: [UInt8],
+        policy: [UInt8], roots: [UInt8], trustPolicy: TrustPolicy, revocation: [UInt8], transparency: [UInt8] = [],
         acceptance: Acceptance, identity: Identity = .none
     ) {
         self.policy = policy
         self.roots = roots
         self.trustPolicy = trustPolicy
         self.revocation = revocation
+        self.transparency = transparency
         self.acceptance = acceptance
         self.identity = identity
     }

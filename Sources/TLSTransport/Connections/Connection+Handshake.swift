@@ -11,6 +11,8 @@ extension Connection {
         let isResumed: Bool
         let version: String
         let cipherSuite: String
+        /// The list of timestamps in the server's extension, or that of the session's first handshake.
+        let timestamps: [UInt8]?
     }
 
     /// The next step of a handshake after the server was accepted.

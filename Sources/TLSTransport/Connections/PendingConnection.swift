@@ -16,6 +16,9 @@ package struct PendingConnection: ~Copyable, Sendable {
     package let version: String
     /// The OpenSSL name of the agreed cipher suite (`SSL_CIPHER_get_name`).
     package let cipherSuite: String
+    /// The SignedCertificateTimestampList that the server sent in an extension (RFC 6962, section 3.3.1), unchecked, or
+    /// nil if there is none. For a resumed session it is that of its first handshake.
+    package let timestamps: [UInt8]?
 
     private let connection: Connection
     private let name: ServerName
@@ -35,6 +38,7 @@ package struct PendingConnection: ~Copyable, Sendable {
         isResumed = question.isResumed
         version = question.version
         cipherSuite = question.cipherSuite
+        timestamps = question.timestamps
         self.remoteAddress = remoteAddress
         self.name = name
         self.limit = limit

@@ -125,6 +125,17 @@ struct LintRuleTests {
                 == [])
     }
 
+    @Test("P025: a rule that requires transparency of private roots only is a warning")
+    func privateTransparency() throws {
+        func found(_ rule: String) throws -> [String] { try lint([pin(server.leaf)], rule: rule) }
+        let own = #""anchors": { "files": ["root.pem"] },"#
+        let both = #""anchors": { "files": ["root.pem"], "system": true },"#
+        #expect(try found(own + #""certificateTransparency": "require","#) == ["P025 warning"])
+        #expect(try found(own + #""certificateTransparency": "report","#) == [])
+        #expect(try found(both + #""certificateTransparency": "require","#) == [])
+        #expect(try found(#""certificateTransparency": "require","#) == [])
+    }
+
     @Test("P024: localAnchorsBypassPins with only private anchors pins nothing")
     func bypass() throws {
         func found(_ rule: String) throws -> [String] { try lint([pin(server.leaf)], rule: rule) }

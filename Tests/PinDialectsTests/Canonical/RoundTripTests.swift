@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 import FoundationEssentials
 import PinDialects
 import Testing
@@ -46,6 +47,7 @@ struct RoundTripTests {
             case 2: rule.expiry = RuleExpiry(.age(Int64(number(below: 5_000_000))), .stopPinning)
             default: break
             }
+            rule.certificateTransparency = one([nil, nil, .ignore, .report, .require])
             if number(below: 3) == 0 { rule.reports = ["https://r.example/a?b=c&d=e", "https://s.example/"] }
             return rule
         }

@@ -28,8 +28,10 @@ struct MarkupRoundTripTests {
         var file = Array((dialect == .android ? "<network-security-config/>" : "<plist><dict/></plist>").utf8)
         for _ in 0..<60 {
             var policy = CanonicalPolicy.random(for: dialect, &generator)
-            // Trust anchors stay with the hosts of the file, which another test covers.
-            for index in policy.rules.indices { policy.rules[index].anchors = nil }
+            // Trust anchors and certificateTransparency stay with the hosts of the file, which other tests cover.
+            for index in policy.rules.indices {
+                (policy.rules[index].anchors, policy.rules[index].certificateTransparency) = (nil, nil)
+            }
             file = try dialect.replacing(file, path: "f", with: policy)
             #expect(policy.differences(in: try dialect.read(file, path: "f").policy) == [])
         }
@@ -162,6 +164,9 @@ extension CanonicalRule {
         if dialect == .android, flip() {
             let sources = [AnchorSet("system"), AnchorSet("user", bypassesPins: true), AnchorSet("@raw/our_roots")]
             rule.anchors = sources.filter { _ in flip() }
+        }
+        if dialect == .android {
+            rule.certificateTransparency = [nil, .require, .ignore].randomElement(using: &generator) ?? nil
         }
         guard rule.mode != .off else { return rule }
         if dialect == .trustkit, flip() { rule.mode = .report }

@@ -19,6 +19,7 @@ struct RecognitionTests {
             ("a.example sha256/\(pin)", .okhttp),
             ("{ \"note\": \"CertificatePinner\" }", .policy),
             ("<!-- CertificatePinner --><network-security-config/>", .android),
+            ("{\"pubkey_sha256\":\"00\",\"dns_names\":[\"a.example\"]}", .certspotter),
             ("hello", nil),
         ] as [(String, PinDialect?)])
     func recognized(text: String, dialect: PinDialect?) {

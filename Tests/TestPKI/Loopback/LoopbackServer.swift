@@ -38,6 +38,8 @@ package final class LoopbackServer: Sendable {
         package var otherChain: [TestCertificate] = []
         /// The OCSP response in DER for clients that request one. It is empty for none.
         package var staple: [UInt8] = []
+        /// The SignedCertificateTimestampList for clients that request one. It is empty for none.
+        package var timestamps: [UInt8] = []
         /// Whether the server works without TLS.
         package var isPlain = false
         package var script = Script.respond(Response(body: "hello"))

@@ -42,6 +42,7 @@ import COpenSSL
             try unsafe control(
                 SSL_CTRL_SET_TLSEXT_STATUS_REQ_CB_ARG, 0, Unmanaged.passUnretained(self).toOpaque())
         }
+        if !settings.timestamps.isEmpty { try send(timestamps: settings.timestamps) }
         try askForCertificate(settings.clientAuthentication)
         try resume(settings)
         if let bits = settings.finiteFieldBits { try useFiniteField(bits: bits) }
@@ -68,6 +69,23 @@ import COpenSSL
         ERR_clear_error()
         guard unsafe SSL_CTX_ctrl(pointer, command, number, argument) != 0 else {
             throw .openSSL("SSL_CTX_ctrl \(command)")
+        }
+    }
+
+    /// Sends a list of timestamps with the certificate, but not when a session is resumed
+    /// (`SSL_CTX_use_serverinfo_ex`).
+    private func send(timestamps: [UInt8]) throws(TestPKIError) {
+        let context =
+            SSL_EXT_CLIENT_HELLO | SSL_EXT_TLS1_2_SERVER_HELLO | SSL_EXT_TLS1_3_CERTIFICATE
+            | SSL_EXT_IGNORE_ON_RESUMPTION
+        let type = TLSEXT_TYPE_signed_certificate_timestamp
+        let header = [
+            0, 0, context >> 8, context, type >> 8, type, Int32(timestamps.count >> 8), Int32(timestamps.count),
+        ]
+        let information = header.map { UInt8(truncatingIfNeeded: $0) } + timestamps
+        try check("SSL_CTX_use_serverinfo_ex") {
+            unsafe SSL_CTX_use_serverinfo_ex(
+                pointer, UInt32(SSL_SERVERINFOV2), information, information.count)
         }
     }
 

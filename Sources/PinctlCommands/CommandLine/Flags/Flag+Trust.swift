@@ -21,6 +21,16 @@ extension Flag {
     static let revocation = Flag(
         "revocation", value: .choice("MODE", ["use", "require"]), in: .trust,
         "use: check the CRLs and OCSP responses available; require: every certificate needs one")
+    static let transparencyLogs = Flag(
+        "ct-logs", value: .file("FILE"), in: .trust,
+        "verify Certificate Transparency with the logs in FILE (Google's log_list.json)",
+        details: "pinctl fetches nothing. A list that is 70 days old proves nothing, so get a new one regularly.")
+    static let transparency = Flag(
+        "transparency", value: .choice("MODE", ["report", "require"]), in: .trust,
+        "report: warn about a leaf without enough timestamps; require: reject it (needs --ct-logs)",
+        details:
+            "With --ct-logs, the default is report. A rule of the policy that has certificateTransparency overrides "
+            + "this flag.")
     static let at = Flag(
         "at", value: .text("TIME"), in: .trust, "use this time (RFC 3339, or a date) instead of now")
     static let pin = Flag(

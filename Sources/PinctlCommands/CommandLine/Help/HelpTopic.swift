@@ -83,7 +83,7 @@ struct HelpTopic: Sendable {
     private static let dialects =
         PinDialect.allCases.map { dialect in
             let ways = dialect == .swift ? "written" : dialect.isPartOfFiles ? "read, written, --into" : "read, written"
-            return "\(padded(dialect.rawValue, 8))  \(padded(ways, 21))  \(dialect.title)"
+            return "\(padded(dialect.rawValue, 11))  \(padded(ways, 21))  \(dialect.title)"
         } + [
             "", "Changes that a conversion can report, for --allow:",
         ]
@@ -110,6 +110,7 @@ extension ConversionChange {
         case .backupsOnly: "only backup pins could match, whose keys no server uses; never written"
         case .reportsLost: "failures are reported to fewer addresses, or to none"
         case .anchorsLost: "the system's roots replace a rule's own, or no longer bypass the pins"
+        case .transparencyLost: "a rule's setting for Certificate Transparency is left out"
         case .portsLost: "a rule applies to every port"
         case .denyLost: "denied keys are accepted"
         case .unlistedLost: "hosts without a rule are accepted"

@@ -66,11 +66,15 @@ struct TrustRequirement: Sendable {
             strict.revocation = .require
             let evidence = trust.revocation.limited(to: flags)
             limited.append(
-                Claim(presented: trust.presented, name: nil, store: store, policy: strict, evidence: evidence))
+                Claim(
+                    presented: trust.presented, name: nil, store: store, policy: strict, evidence: evidence,
+                    transparency: trust.transparency))
         }
         let names: [ServerName?] = names.isEmpty ? [nil] : names
         return names.map {
-            Claim(presented: trust.presented, name: $0, store: store, policy: policy, evidence: trust.revocation)
+            Claim(
+                presented: trust.presented, name: $0, store: store, policy: policy, evidence: trust.revocation,
+                transparency: trust.transparency)
         } + limited
     }
 }
@@ -82,14 +86,18 @@ private struct Claim {
     let store: TrustStore
     let policy: TrustPolicy
     let evidence: RevocationEvidence
+    let transparency: TransparencyEvidence
 
     /// Returns valid paths, best first and at most `limit`. Throws the reason if there is none.
     func paths(at time: Date, limit: Int) throws(TrustFinding) -> [[X509Certificate]] {
         guard let name else {
-            let trust = ChainTrust(presented: presented, store: store, policy: policy, revocation: evidence)
+            let trust = ChainTrust(
+                presented: presented, store: store, policy: policy, revocation: evidence, transparency: transparency)
             return try trust.allPaths(at: time, limit: limit).map(\.certificates)
         }
-        let trust = ServerTrust(presented: presented, name: name, store: store, policy: policy, revocation: evidence)
+        let trust = ServerTrust(
+            presented: presented, name: name, store: store, policy: policy, revocation: evidence,
+            transparency: transparency)
         return try trust.allPaths(at: time, limit: limit).map(\.certificates)
     }
 }

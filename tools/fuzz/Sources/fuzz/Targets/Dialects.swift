@@ -19,6 +19,7 @@ extension FuzzTarget {
         .dialect(.hpkp),
         .dialect(.curl),
         .dialect(.tlsa),
+        .dialect(.certspotter),
     ]
 
     /// Reads, and where that goes well converts to the dialect's own words, writes, reads again and compares; puts the
