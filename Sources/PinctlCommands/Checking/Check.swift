@@ -29,11 +29,11 @@ struct Check: Sendable {
         let lists = arguments.all(.targets)
         let password = try arguments.password()
         probe = try ServerProbe(arguments, password: password)
-        let span = try arguments.period(.warnWithin) ?? 14 * 86_400
+        let period = try arguments.warningPeriod()
         gate = try arguments.gate()
         var judge = try ChainJudge(arguments, in: environment)
         judge.clientStores = try arguments.clientStores()
-        judge.warningSpan = span
+        judge.warningPeriod = period
         var source = try arguments.pinSource()
         if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
         if case .policy(let file) = source { judge.exports = try Self.exports(of: file) }

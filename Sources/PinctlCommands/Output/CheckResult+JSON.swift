@@ -79,8 +79,11 @@ extension CheckResult {
     private func element(_ role: PinRole, _ certificate: X509Certificate) -> JSON {
         [
             "role": .string(role.rawValue), "pin": .string(certificate.spkiFingerprint.description),
-            "subject": .string(certificate.subject.description), "source": .string(origin(of: certificate)),
-            "not_after": .string(certificate.notAfter.rfc3339),
+            "key": .string(certificate.subjectPublicKeyInfo.keyKind.description),
+            "subject": .string(certificate.subject.description), "issuer": .string(certificate.issuer.description),
+            "source": .string(origin(of: certificate)),
+            "not_before": .string(certificate.notBefore.rfc3339), "not_after": .string(certificate.notAfter.rfc3339),
+            "lifetime_left_percent": .integer(Int(certificate.lifetimeLeft(at: now) * 100)),
         ]
     }
 
