@@ -128,7 +128,7 @@ let package = Package(
             name: "PeerTests",
             dependencies: [
                 "Basics", "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning",
-                "CertificateTrust",
+                "CertificateTrust", "PinDialects",
                 "TestPKI",
             ],
             swiftSettings: strict),
