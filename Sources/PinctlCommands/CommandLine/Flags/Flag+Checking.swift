@@ -1,3 +1,5 @@
+import CertificatePinning
+
 /// Flags that select what `check` checks and how its results count.
 extension Flag {
     static let targets = Flag(
@@ -19,6 +21,12 @@ extension Flag {
             + "most 14d)",
         details: "Each certificate on the path is measured by its own lifetime. For a CA certificate, a share is at "
             + "most 14 days. The expiry of a rule is measured by the period, or by 14 days.")
+    static let requireGroup = Flag(
+        "require-group", value: .choice("GROUP", CheckSettings.keyExchangeGroups),
+        "fail if a server uses another key exchange group, such as X25519MLKEM768 against quantum computers",
+        details:
+            "The groups are \(CheckSettings.keyExchangeGroups.joined(separator: ", ")). X25519MLKEM768 needs OpenSSL "
+            + "3.5 or later. Servers that use TLS 1.2 fail too. In a policy, this is \"requireGroup\" in \"check\".")
     static let failOn = Flag(
         "fail-on", value: .choice("LEVEL", ["error", "warning"]),
         "fail on an error only, or on a warning too (default: error)")
