@@ -48,7 +48,7 @@ struct YAMLReaderTests {
     func isRead(_ text: String, _ expected: String) { #expect(Self.reading(text) == expected) }
 
     @Test(
-        "Everything else is refused at its line and column",
+        "XI6: Everything else is refused at its line and column",
         arguments: [
             ("a: &x 1\nb: *x\n", "f:1:4: anchors (&) aren't supported"),
             ("a: 1\nb: *x\n", "f:2:4: aliases (*) aren't supported"),
@@ -88,7 +88,7 @@ struct YAMLReaderTests {
         #expect(found.hasPrefix(problem), "\(found)")
     }
 
-    @Test("Texts that aren't UTF-8, and more values than the limit, are refused")
+    @Test("XI6: Texts that aren't UTF-8, and more values than the limit, are refused")
     func limits() {
         #expect(throws: PolicyFileError.self) { try YAMLReader.read([0x61, 0x3A, 0x20, 0xFF], path: "f") }
         let count = YAMLReader.maximumNodes
