@@ -23,10 +23,10 @@ extension Flag {
             + "most 14 days. The expiry of a rule is measured by the period, or by 14 days.")
     static let requireGroup = Flag(
         "require-group", value: .choice("GROUP", CheckSettings.keyExchangeGroups),
-        "fail if a server uses another key exchange group, such as X25519MLKEM768 against quantum computers",
+        "fail if a server uses another key exchange group than GROUP, such as X25519MLKEM768",
         details:
-            "The groups are \(CheckSettings.keyExchangeGroups.joined(separator: ", ")). X25519MLKEM768 needs OpenSSL "
-            + "3.5 or later. Servers that use TLS 1.2 fail too. In a policy, this is \"requireGroup\" in \"check\".")
+            "X25519MLKEM768 resists quantum computers, and needs OpenSSL 3.5 or later. Servers that use TLS 1.2 "
+            + "fail too. In a policy, this is \"requireGroup\" in \"check\".")
     static let failOn = Flag(
         "fail-on", value: .choice("LEVEL", ["error", "warning"]),
         "fail on an error only, or on a warning too (default: error)")
