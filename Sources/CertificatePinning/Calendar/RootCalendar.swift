@@ -46,6 +46,9 @@ package struct RootCalendar: Sendable {
     /// The day on which the facts were last checked, and the file that says so.
     package private(set) var checked: (day: Date, path: String)?
 
+    /// The keys of a file with a calendar, besides those of a file that names pins.
+    static let keys = ["x-checked", "x-sources"]
+
     /// Creates a calendar without roots.
     package init() {}
 

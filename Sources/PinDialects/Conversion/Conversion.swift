@@ -98,6 +98,7 @@ extension PinDialect {
         case .okhttp: "OkHttp"
         case .hpkp: "Public-Key-Pins"
         case .curl: "curl"
+        case .envoy: "Envoy"
         case .tlsa: "TLSA"
         case .certspotter: "Cert Spotter"
         case .swift: "Swift"

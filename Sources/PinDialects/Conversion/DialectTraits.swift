@@ -96,6 +96,10 @@ extension PinDialect {
             DialectTraits(
                 scopes: [.exact, .exactAndBelow], combination: .union, repeatsHosts: true, roles: [.leaf],
                 modes: [.enforce], connects: false)
+        case .envoy:
+            DialectTraits(
+                scopes: [.exact], combination: .closest, roles: [.leaf], contents: [.publicKey, .certificate],
+                modes: [.enforce])
         case .tlsa:
             DialectTraits(
                 scopes: [.exact], combination: .union, repeatsHosts: true, reachesPorts: true, roles: [.leaf, .ca],

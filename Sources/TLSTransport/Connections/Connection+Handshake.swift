@@ -13,6 +13,7 @@ extension Connection {
         let cipherSuite: String
         /// The list of timestamps in the server's extension, or that of the session's first handshake.
         let timestamps: [UInt8]?
+        let group: String?
     }
 
     /// The next step of a handshake after the server was accepted.

@@ -19,6 +19,9 @@ package struct PendingConnection: ~Copyable, Sendable {
     /// The SignedCertificateTimestampList that the server sent in an extension (RFC 6962, section 3.3.1), unchecked, or
     /// nil if there is none. For a resumed session it is that of its first handshake.
     package let timestamps: [UInt8]?
+    /// The agreed key exchange group, such as `X25519MLKEM768`, or nil in TLS 1.2, where the server sends it after its
+    /// certificate.
+    package let group: String?
 
     private let connection: Connection
     private let name: ServerName
@@ -39,6 +42,7 @@ package struct PendingConnection: ~Copyable, Sendable {
         version = question.version
         cipherSuite = question.cipherSuite
         timestamps = question.timestamps
+        group = question.group
         self.remoteAddress = remoteAddress
         self.name = name
         self.limit = limit

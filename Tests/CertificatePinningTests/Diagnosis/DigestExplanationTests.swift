@@ -89,6 +89,18 @@ struct DigestExplanationTests {
         }
     }
 
+    @Test("The fingerprint that http_certificate_pinning takes is explained as that of a certificate, not as a pin")
+    func certificateFingerprint() throws {
+        let certificate = try TestCertificate.root("Test")
+        let folder = try TestFolder()
+        _ = try folder.add(certificate.pemText, name: "c.pem")
+        // The command that the package's README names prints the digest after an equals sign.
+        let line = try Self.run("openssl x509 -noout -fingerprint -sha256 -inform pem -in c.pem", in: folder)
+        let digest = line.split(separator: "=").last.map { $0.dropLast() } ?? ""
+        #expect(digest.utf8.count == 95)
+        #expect(try explain(String(digest), certificate) == ["SHA-256 of the whole certificate 0"])
+    }
+
     @Test(
         "Digests are read in every common spelling",
         arguments: [
