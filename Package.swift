@@ -42,81 +42,88 @@ let package = Package(
     ],
     targets: [
         // Without pkg-config, which SwiftPM would miss on a bare machine: the header says what to install.
-        .systemLibrary(name: "COpenSSL"),
-        .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CBuild"),
-        .target(name: "LibC", swiftSettings: modern),
-        .target(name: "PlatformFoundation", swiftSettings: modern),
-        .target(name: "OpenSSLBridge", dependencies: ["COpenSSL", "LibC"], swiftSettings: modern),
-        .target(name: "Basics", dependencies: ["LibC", "PlatformFoundation"], swiftSettings: modern),
+        .systemLibrary(name: "CPinctlOpenSSL"),
+        .systemLibrary(name: "CPinctlLinux"),
+        .systemLibrary(name: "CPinctlBuild"),
+        .target(name: "PinctlLibC", swiftSettings: modern),
+        .target(name: "PinctlFoundation", swiftSettings: modern),
+        .target(name: "OpenSSLBridge", dependencies: ["CPinctlOpenSSL", "PinctlLibC"], swiftSettings: modern),
+        .target(name: "PinctlBasics", dependencies: ["PinctlLibC", "PinctlFoundation"], swiftSettings: modern),
         .target(
-            name: "CertificateTrust", dependencies: ["Basics", "LibC", "OpenSSLBridge", "PlatformFoundation"],
+            name: "CertificateTrust",
+            dependencies: ["PinctlBasics", "PinctlLibC", "OpenSSLBridge", "PinctlFoundation"],
             // A link to the one in pins/, like the schema below.
             resources: [.embedInCode("public-roots.jsonc")],
             swiftSettings: modern),
         .target(
-            name: "CertificatePinning", dependencies: ["Basics", "CertificateTrust", "PlatformFoundation"],
+            name: "CertificatePinning", dependencies: ["PinctlBasics", "CertificateTrust", "PinctlFoundation"],
             swiftSettings: modern),
         .target(
             name: "PinDialects",
-            dependencies: ["Basics", "CertificatePinning", "CertificateTrust", "PlatformFoundation"],
+            dependencies: ["PinctlBasics", "CertificatePinning", "CertificateTrust", "PinctlFoundation"],
             swiftSettings: modern),
-        .target(name: "HTTPMessages", dependencies: ["Basics", "CertificateTrust"], swiftSettings: modern),
+        .target(name: "HTTPMessages", dependencies: ["PinctlBasics", "CertificateTrust"], swiftSettings: modern),
         .target(
             name: "TLSTransport",
-            dependencies: ["Basics", "CertificateTrust", "HTTPMessages", "LibC", "OpenSSLBridge", "CLinux"],
+            dependencies: [
+                "PinctlBasics", "CertificateTrust", "HTTPMessages", "PinctlLibC", "OpenSSLBridge", "CPinctlLinux",
+            ],
             swiftSettings: modern),
-        .target(name: "SystemGSSAPI", dependencies: ["LibC", "CLinux"], swiftSettings: modern),
-        .target(name: "SystemZlib", dependencies: ["LibC", "CLinux"], swiftSettings: modern),
+        .target(name: "SystemGSSAPI", dependencies: ["PinctlLibC", "CPinctlLinux"], swiftSettings: modern),
+        .target(name: "SystemZlib", dependencies: ["PinctlLibC", "CPinctlLinux"], swiftSettings: modern),
         .target(
             name: "PinnedNetworking",
             dependencies: [
-                "Basics", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "SystemZlib",
+                "PinctlBasics", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "SystemZlib",
                 "TLSTransport",
             ],
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",
             dependencies: [
-                "Basics", "CertificatePinning", "CertificateTrust", "LibC", "PinDialects", "PlatformFoundation",
+                "PinctlBasics", "CertificatePinning", "CertificateTrust", "PinctlLibC", "PinDialects",
+                "PinctlFoundation",
                 "TLSTransport",
             ],
             // A link to the one in pins/; in the program itself, so that it runs without a folder beside it.
             resources: [.embedInCode("policy.schema.json")],
             swiftSettings: modern),
-        .executableTarget(name: "pinctl", dependencies: ["CBuild", "PinctlCommands"], swiftSettings: modern),
+        .executableTarget(name: "pinctl", dependencies: ["CPinctlBuild", "PinctlCommands"], swiftSettings: modern),
 
-        .target(name: "TestPKI", dependencies: ["COpenSSL"], path: "Tests/TestPKI", swiftSettings: modern),
+        .target(name: "TestPKI", dependencies: ["CPinctlOpenSSL"], path: "Tests/TestPKI", swiftSettings: modern),
         // The public suites' cases; tools/conformance reaches it too.
         .target(
             name: "ConformanceSuite", dependencies: ["CertificateTrust"], path: "Tests/ConformanceSuite",
             swiftSettings: modern),
-        .testTarget(name: "BasicsTests", dependencies: ["Basics", "TestPKI"], swiftSettings: modern),
+        .testTarget(name: "PinctlBasicsTests", dependencies: ["PinctlBasics", "TestPKI"], swiftSettings: modern),
         .testTarget(
             name: "CertificateTrustTests",
-            dependencies: ["Basics", "CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
+            dependencies: ["PinctlBasics", "CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
             swiftSettings: modern),
         .testTarget(
             name: "CertificatePinningTests",
-            dependencies: ["Basics", "CertificatePinning", "CertificateTrust", "PinDialects", "TestPKI"],
+            dependencies: ["PinctlBasics", "CertificatePinning", "CertificateTrust", "PinDialects", "TestPKI"],
             swiftSettings: modern),
         .testTarget(
             name: "PinDialectsTests",
-            dependencies: ["Basics", "PinDialects", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            dependencies: ["PinctlBasics", "PinDialects", "CertificatePinning", "CertificateTrust", "TestPKI"],
             // Run by the tests beside the libraries that they ask.
             exclude: ["Peers"],
             swiftSettings: modern),
         .testTarget(
-            name: "HTTPMessagesTests", dependencies: ["Basics", "HTTPMessages", "CertificateTrust"],
+            name: "HTTPMessagesTests", dependencies: ["PinctlBasics", "HTTPMessages", "CertificateTrust"],
             swiftSettings: modern),
         .testTarget(
             name: "TLSTransportTests",
-            dependencies: ["Basics", "TLSTransport", "CertificateTrust", "HTTPMessages", "OpenSSLBridge", "TestPKI"],
+            dependencies: [
+                "PinctlBasics", "TLSTransport", "CertificateTrust", "HTTPMessages", "OpenSSLBridge", "TestPKI",
+            ],
             swiftSettings: modern),
         .testTarget(
             name: "PinnedNetworkingTests",
             dependencies: [
-                "Basics", "PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI",
+                "PinctlBasics", "PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages",
+                "SystemGSSAPI",
                 "SystemZlib",
                 "TLSTransport",
                 "TestPKI",
@@ -127,7 +134,7 @@ let package = Package(
         .testTarget(
             name: "PeerTests",
             dependencies: [
-                "Basics", "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning",
+                "PinctlBasics", "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning",
                 "CertificateTrust", "PinDialects",
                 "TestPKI",
             ],
@@ -135,7 +142,7 @@ let package = Package(
         .testTarget(
             name: "PinctlTests",
             dependencies: [
-                "Basics", "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "PinDialects",
+                "PinctlBasics", "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "PinDialects",
                 "TLSTransport",
                 "TestPKI",
             ],

@@ -259,7 +259,7 @@ symbol_graph() {
     local module=$1
     shift
     swift symbolgraph-extract -module-name "$module" -target "$(uname -m)-unknown-linux-gnu" \
-        -I .build/debug/Modules -I Sources/COpenSSL -I Sources/CLinux -minimum-access-level public \
+        -I .build/debug/Modules -I Sources/CPinctlOpenSSL -I Sources/CPinctlLinux -minimum-access-level public \
         -skip-synthesized-members -output-dir "$graphs" "$@"
 }
 

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// An excerpt of a message for use in an error: at most 60 bytes, in quotes, with invisible characters made visible.
 package struct HTTPExcerpt: Hashable, Sendable, CustomStringConvertible {

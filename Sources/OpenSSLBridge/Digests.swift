@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// Returns the SHA-256 digest (`SHA256_Init`, `SHA256_Update`, `SHA256_Final`), 32 bytes.
 ///

@@ -1,5 +1,5 @@
-import COpenSSL
-import LibC
+import CPinctlOpenSSL
+import PinctlLibC
 
 /// The library context (`OSSL_LIB_CTX`) in which certificates are parsed and verified and TLS connections are made.
 ///

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// The oldest entry of OpenSSL's error queue after a failed call (`ERR_get_error`).
 ///

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// OpenSSL's one-time initialization, its version and its supported algorithms.
 package enum OpenSSLLibrary {

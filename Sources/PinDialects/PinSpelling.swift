@@ -1,5 +1,5 @@
-import Basics
 public import CertificateTrust
+import PinctlBasics
 
 /// A notation for the pin of a key. The raw value is the notation's name on the command line.
 @nonexhaustive

@@ -1,4 +1,4 @@
-package import PlatformFoundation
+package import PinctlFoundation
 
 /// The inputs of a command other than its arguments.
 package struct CommandEnvironment: Sendable {

@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import PinDialects
+import PinctlBasics
 
 /// A file of pins in any dialect.
 struct DialectInput {

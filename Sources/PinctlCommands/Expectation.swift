@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlFoundation
 import TLSTransport
 
 /// The source of the pins of a run.

@@ -1,6 +1,6 @@
 import CertificatePinning
 import PinDialects
-import PlatformFoundation
+import PinctlFoundation
 
 /// The decision that a policy would have made on the chain in an OkHttp exception.
 struct PolicyAnswer {

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinDialects
-import PlatformFoundation
+import PinctlFoundation
 
 /// The pins of one file, as the clients that have the file enforce them.
 ///

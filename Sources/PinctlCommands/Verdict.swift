@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlFoundation
 import TLSTransport
 
 /// The verdict on one server or one chain.

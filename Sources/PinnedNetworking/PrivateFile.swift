@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The contents of a ``PrivateFile``.
 protocol PrivateFileContents: Equatable, Sendable {

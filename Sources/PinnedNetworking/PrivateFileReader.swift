@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// A reader of the fields in a ``PrivateFile``. A field is its length in bytes and its value, as in `5:value,`, or `-,`
 /// for none.

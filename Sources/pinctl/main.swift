@@ -1,4 +1,4 @@
-import CBuild
+import CPinctlBuild
 import PinctlCommands
 
 await Pinctl.main(commit: CBuild_commit)

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 import PinnedNetworking
 
 /// Returns its answers in order. Uses default handling after the last answer, and for server trust.

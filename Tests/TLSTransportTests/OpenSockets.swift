@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 import Testing
 
 /// Returns the number of this machine's sockets that are connected or connecting to `port` of the loopback interface

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 import Glibc
 
 /// A failed call to OpenSSL or to the operating system.

@@ -25,7 +25,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(name: "foundation-client", swiftSettings: strict + [.define("FOUNDATION")]),
         // Links to the chains of the project's tests and to what mints them, which are no products. TestPKI imports
-        // COpenSSL, whose module map comes with the library.
+        // CPinctlOpenSSL, whose module map comes with the library.
         .target(name: "TestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
         .executableTarget(
             name: "mint", dependencies: ["TestPKI", .product(name: "CertificateTrust", package: "pinctl")]),

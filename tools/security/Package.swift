@@ -22,7 +22,7 @@ let package = Package(
             name: "Security", dependencies: [.product(name: "PinnedNetworking", package: "pinctl")],
             swiftSettings: strict),
         // A link to what mints certificates and runs servers in the project's tests, which is no product. It imports
-        // COpenSSL, whose module map comes with the library.
+        // CPinctlOpenSSL, whose module map comes with the library.
         .target(name: "TestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
         .testTarget(
             name: "SecurityTests",

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 // Findings about pinned public roots that trust stores distrust, or whose CA moves to another root.
 

@@ -1,6 +1,6 @@
-import Basics
 package import CertificateTrust
-package import PlatformFoundation
+import PinctlBasics
+package import PinctlFoundation
 
 /// The public roots with the days on which trust stores start and stop trusting them, such as `pins/public-roots.jsonc`.
 ///

@@ -1,6 +1,6 @@
-import Basics
 package import CertificateTrust
-package import PlatformFoundation
+import PinctlBasics
+package import PinctlFoundation
 
 /// The decision on a verified path, made by the rules for its host the way their own system does.
 package struct CanonicalDecision: Sendable, Hashable {

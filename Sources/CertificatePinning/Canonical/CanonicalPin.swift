@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A pin as dialects define it: of a key or a certificate, by one of several digests.
 ///

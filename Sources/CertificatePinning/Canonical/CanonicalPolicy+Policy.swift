@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 extension CanonicalPolicy {
     /// Creates a canonical policy from a policy of this project.

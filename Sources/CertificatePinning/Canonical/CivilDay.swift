@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// Calendar days as dialects write them, such as `2026-12-31`. A day means its midnight in UTC.
 extension CivilTime {

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The input of a digest that is used as a pin.
 @nonexhaustive

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A digest in any usual spelling: base64 (standard or URL-safe, padded or not) or hexadecimal (with colons, blanks or
 /// neither), optionally after any of the usual prefixes and in quotes.

@@ -1,6 +1,6 @@
-import Basics
 public import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The cause of a pin failure, or of pins that didn't have their intended effect.
 @nonexhaustive

@@ -1,5 +1,5 @@
 public import CertificateTrust
-public import PlatformFoundation
+public import PinctlFoundation
 
 extension PinningPolicy {
     /// Returns the likely causes of a pin failure, or of pins that don't apply to a connection, the most likely first.

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The reason why rules weren't added to a policy file.
 package enum PolicyInsertionError: Error, Sendable {

@@ -1,5 +1,5 @@
-import Basics
 public import CertificateTrust
+import PinctlBasics
 
 /// A first version of a policy: the named keys of verified paths, and a slot for the backup key that doesn't exist yet.
 public struct PolicyDraft: Sendable {

@@ -1,5 +1,5 @@
 package import CertificateTrust
-package import PlatformFoundation
+package import PinctlFoundation
 
 extension CanonicalPolicy {
     /// Returns all lint findings as of `time` for a file of another system, in the order of the file.

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A comment that allows findings on its own line or the next: `pinctl-allow P011, P016: reason`.
 package struct LintAllowance: Sendable, Hashable {

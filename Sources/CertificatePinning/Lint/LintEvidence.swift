@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The keys in the file that a pin claims to come from.
 package struct LintEvidence: Sendable {

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A problem in a policy that is valid but likely to cause an outage or to weaken security.
 public struct LintFinding: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import Basics
 public import CertificateTrust
-public import PlatformFoundation
+import PinctlBasics
+public import PinctlFoundation
 
 extension PolicyFile {
     /// Returns everything that lint finds at `time`, in file order.

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 // Findings about a rule's pins as a whole, its hosts and its expiry.
 

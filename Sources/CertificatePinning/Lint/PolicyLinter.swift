@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The lint checks of one policy, with what they need to know besides the policy itself.
 struct PolicyLinter {
@@ -57,7 +57,8 @@ struct PolicyLinter {
         for pin in namedPins { add(pin, location(of: pin)) }
         for rule in policy.rules {
             findings += hostFindings(rule) + endFindings(rule) + setFindings(rule)
-            findings += deniedFindings(rule) + anchorFindings(rule) + transparencyFindings(rule) + calendarFindings(rule)
+            findings +=
+                deniedFindings(rule) + anchorFindings(rule) + transparencyFindings(rule) + calendarFindings(rule)
             for pin in rule.pins { add(pin, location(of: pin, in: rule)) }
         }
         // Findings of the reader often repeat those of a rule.

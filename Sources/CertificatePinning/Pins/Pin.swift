@@ -1,5 +1,5 @@
-import Basics
 public import CertificateTrust
+import PinctlBasics
 
 /// The fingerprint of what a pin names: a key, or one certificate.
 @nonexhaustive

@@ -1,5 +1,5 @@
-import Basics
 public import CertificateTrust
+import PinctlBasics
 
 /// A verified path that doesn't meet the requirement of its rule, with the served keys and the pins.
 public struct PinMismatch: Sendable {

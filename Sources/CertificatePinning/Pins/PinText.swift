@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 extension PinFingerprint {
     /// Parses `sha256/BASE64` or `cert-sha256/BASE64`, canonical base64 of 32 bytes.

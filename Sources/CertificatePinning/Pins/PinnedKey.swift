@@ -1,5 +1,5 @@
-import Basics
 public import CertificateTrust
+import PinctlBasics
 
 // Pins made from keys, either in a certificate or on their own.
 

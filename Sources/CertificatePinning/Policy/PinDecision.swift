@@ -1,6 +1,6 @@
-import Basics
 public import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A verified path that a policy accepts, with the reason. A policy that refuses one throws ``PinningError``.
 @nonexhaustive

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-public import PlatformFoundation
+import PinctlBasics
+public import PinctlFoundation
 
 /// The time when a rule expires, and its behavior from then on.
 public struct PinningExpiry: Sendable, Hashable {

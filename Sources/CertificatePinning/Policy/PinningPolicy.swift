@@ -1,5 +1,5 @@
 public import CertificateTrust
-public import PlatformFoundation
+public import PinctlFoundation
 
 /// A set of rules that map hosts to the public keys they must present.
 ///

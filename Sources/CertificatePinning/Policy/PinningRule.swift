@@ -1,5 +1,5 @@
 public import CertificateTrust
-public import PlatformFoundation
+public import PinctlFoundation
 
 /// The pins for a host, and the requirement for its verified path.
 public struct PinningRule: Sendable {

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// Returns the SHA-256 of a policy's canonical text. The text has everything that affects decisions, in an order that
 /// doesn't depend on the file. It has no names, notes or locations.

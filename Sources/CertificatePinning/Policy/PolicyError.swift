@@ -1,6 +1,6 @@
-import Basics
 public import CertificateTrust
-public import PlatformFoundation
+import PinctlBasics
+public import PinctlFoundation
 
 /// The reason why rules don't form a valid policy.
 @nonexhaustive

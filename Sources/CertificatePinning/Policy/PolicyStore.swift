@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The current policy of a program that receives new policies while it runs.
 ///

@@ -1,5 +1,5 @@
-package import Basics
 public import CertificateTrust
+package import PinctlBasics
 
 /// A policy file: the policy, and settings that only the file has.
 public struct PolicyFile: Sendable {

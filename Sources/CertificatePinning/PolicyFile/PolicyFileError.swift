@@ -1,5 +1,5 @@
-package import Basics
 import CertificateTrust
+package import PinctlBasics
 
 /// A problem in a policy file.
 public struct PolicyProblem: Sendable, Hashable {

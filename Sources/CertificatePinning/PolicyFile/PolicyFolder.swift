@@ -1,6 +1,6 @@
-package import Basics
 import CertificateTrust
-import PlatformFoundation
+package import PinctlBasics
+import PinctlFoundation
 
 /// The source of the files that a policy names: the file system, or a stored snapshot of it.
 package struct PolicyFolder {

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The limits on the files that are read for one policy, and the use so far.
 struct PolicyReadingBudget {

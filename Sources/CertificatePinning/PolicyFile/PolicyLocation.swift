@@ -1,5 +1,5 @@
-package import Basics
 import CertificateTrust
+package import PinctlBasics
 
 /// A location in a policy file.
 public struct PolicyLocation: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A reader that makes rules from a file. The shape of the file has already been checked, so values of the wrong shape
 /// were already reported and are ignored here.

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The values that are allowed at a position of a policy file, as far as a table can express them.
 package indirect enum PolicyShape: Sendable {

@@ -1,6 +1,6 @@
-import Basics
 public import CertificateTrust
-public import PlatformFoundation
+import PinctlBasics
+public import PinctlFoundation
 
 /// A report of a pin mismatch from a client to the operator of the pins. It contains the host, the chains and the pins.
 /// It contains nothing of the request, its addresses or its credentials.

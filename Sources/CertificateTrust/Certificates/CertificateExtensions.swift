@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The contents of a certificate's extensions (RFC 5280, section 4.2), parsed once from the DER.
 ///

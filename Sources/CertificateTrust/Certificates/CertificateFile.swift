@@ -1,4 +1,4 @@
-package import Basics
+package import PinctlBasics
 
 /// A reader for certificate files, which are DER with one certificate, or PEM with any number of them and text in
 /// between.

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The relation between the two places in which a certificate names its signature algorithm (RFC 5280, sections 4.1.1.2
 /// and 4.1.2.3). One is signed, and the other is next to the signature.

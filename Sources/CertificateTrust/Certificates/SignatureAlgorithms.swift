@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The signature algorithms that certificates and revocation evidence may use: RSA and ECDSA with SHA-256 or better,
 /// Ed25519 and Ed448 (RFC 4055, RFC 5758, RFC 8410), and ML-DSA and SLH-DSA if OpenSSL supports them. SHA-1, SHA-224,

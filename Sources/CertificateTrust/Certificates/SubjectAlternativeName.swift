@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// One entry of the subjectAltName extension (RFC 5280, section 4.2.1.6).
 ///

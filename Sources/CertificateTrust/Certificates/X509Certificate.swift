@@ -1,5 +1,5 @@
 package import OpenSSLBridge
-public import PlatformFoundation
+public import PinctlFoundation
 
 /// An X.509 certificate, parsed but not verified.
 ///

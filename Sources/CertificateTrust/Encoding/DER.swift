@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The reason why bytes aren't the expected DER.
 ///

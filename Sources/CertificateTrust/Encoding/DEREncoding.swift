@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// A check that a whole encoding is DER (X.690, sections 8, 10 and 11), including the parts that aren't decoded here.
 enum DEREncoding {

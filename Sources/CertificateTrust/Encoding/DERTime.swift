@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The two time types of a certificate (RFC 5280, section 4.1.2.5): UTC, to the second, without fractions.
 enum DERTime {

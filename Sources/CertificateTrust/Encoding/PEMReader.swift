@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// One encapsulated object in a PEM text (RFC 7468).
 struct PEMBlock {

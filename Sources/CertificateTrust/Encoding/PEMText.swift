@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// Returns a DER object as PEM (RFC 7468), in lines of 64 characters with a line end after the last.
 package func pemText(_ label: String, _ der: [UInt8]) -> String {

@@ -1,5 +1,5 @@
-import Basics
 package import OpenSSLBridge
+import PinctlBasics
 
 /// A client certificate with its chain and private key, for servers that request one.
 ///

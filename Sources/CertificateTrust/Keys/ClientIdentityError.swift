@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The reason why there is no identity to answer a server's request for a client certificate.
 @nonexhaustive

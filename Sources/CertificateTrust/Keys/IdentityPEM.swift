@@ -1,5 +1,5 @@
-import Basics
 import OpenSSLBridge
+import PinctlBasics
 
 /// A collector for the certificates and the private key of PEM texts.
 struct IdentityPEM {

@@ -1,5 +1,5 @@
-import Basics
 import OpenSSLBridge
+import PinctlBasics
 
 /// The containers of several certificates and keys: PKCS #7 (RFC 2315, section 9) and PKCS #12 (RFC 7292).
 enum KeyContainer {

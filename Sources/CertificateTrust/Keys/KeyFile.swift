@@ -1,5 +1,5 @@
-package import Basics
 import OpenSSLBridge
+package import PinctlBasics
 
 /// A reader for files of keys and certificates, which are DER with one object, or PEM with any number of them.
 package enum KeyFile {

@@ -1,5 +1,5 @@
-import Basics
 import OpenSSLBridge
+import PinctlBasics
 
 /// An object with one public key: a certificate, a certificate request, a public key or a private key.
 ///

@@ -1,5 +1,5 @@
-import Basics
 import OpenSSLBridge
+import PinctlBasics
 
 /// The password for the encrypted keys of some files, and the work that may still be spent on all of them. Without that
 /// limit, a directory of files that take two seconds each could take hours. The password is wiped on deinitialization.

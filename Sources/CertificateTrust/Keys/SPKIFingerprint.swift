@@ -1,5 +1,5 @@
-import Basics
 import OpenSSLBridge
+import PinctlBasics
 
 /// The SHA-256 of a DER SubjectPublicKeyInfo as in the certificate, also called a pin.
 ///

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// A public key as in a certificate: its algorithm and key bits (RFC 5280, section 4.1.2.7).
 public struct SubjectPublicKeyInfo: Sendable, Hashable {

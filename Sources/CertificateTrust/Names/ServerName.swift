@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The hostname that a server must prove: a DNS name or an IP address. It is parsed once, and always compared as bytes.
 ///

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// A parsed list of publicsuffix.org.
 struct SuffixList: Sendable {

@@ -1,5 +1,5 @@
-import Basics
-package import PlatformFoundation
+import PinctlBasics
+package import PinctlFoundation
 
 /// The system's list of public suffixes, which Debian's package `publicsuffix` installs.
 package struct SystemSuffixList: Sendable {

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The subject or issuer of a certificate (RFC 5280, section 4.1.2.4).
 public struct X509Name: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import PlatformFoundation
+public import PinctlFoundation
 
 /// A claim without a server name: the chain of a TLS client, or for the purpose in ``TrustPolicy/purpose``.
 ///

@@ -1,5 +1,5 @@
-import Basics
-public import PlatformFoundation
+import PinctlBasics
+public import PinctlFoundation
 
 /// A claim to evaluate: a presented chain, the hostname it should prove, the anchors and the policy.
 ///

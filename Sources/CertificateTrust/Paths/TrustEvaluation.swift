@@ -1,5 +1,5 @@
 import OpenSSLBridge
-import PlatformFoundation
+import PinctlFoundation
 
 /// The evaluation of one claim. It judges the paths of a ``PathBuilder``, keeps the best finding and spends a budget.
 ///

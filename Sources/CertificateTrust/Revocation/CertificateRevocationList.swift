@@ -1,5 +1,5 @@
-import Basics
-public import PlatformFoundation
+import PinctlBasics
+public import PinctlFoundation
 
 /// A certificate revocation list (CRL), parsed but not verified.
 ///

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// A successful OCSP response (RFC 6960, section 4.2), parsed but not verified.
 struct OCSPResponse {

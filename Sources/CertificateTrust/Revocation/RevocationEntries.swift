@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The entry of a list about one certificate.
 struct RevocationEntry: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import PlatformFoundation
+package import PinctlFoundation
 
 /// The available evidence about revocation. Nothing is fetched, and nothing here is trusted until its signature is
 /// verified.

@@ -1,5 +1,5 @@
-import Basics
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 extension RevocationEvidence {
     /// Reads every list in the given PEM (`X509 CRL`) or DER files, and the certificates next to them, which may have

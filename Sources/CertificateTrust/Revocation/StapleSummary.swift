@@ -1,4 +1,4 @@
-package import PlatformFoundation
+package import PinctlFoundation
 
 /// A summary of what an OCSP response says about a certificate, found by its serial number. The signer isn't checked.
 package struct StapleSummary: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The checks that both profiles make.
 extension CertificateRule {

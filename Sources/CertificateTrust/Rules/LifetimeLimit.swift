@@ -1,5 +1,5 @@
-import Basics
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A limit on the lifetime of the certificates that public CAs issue to servers (Baseline Requirements, section 6.3.2,
 /// as changed by ballots 193, SC31 and SC-081v3).

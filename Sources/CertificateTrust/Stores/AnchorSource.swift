@@ -1,6 +1,6 @@
-import Basics
 import OpenSSLBridge
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A source of anchors for a trust store.
 protocol AnchorSource: Sendable {

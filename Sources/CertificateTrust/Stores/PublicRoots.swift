@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The roots of public CAs that this version of the library knows.
 package enum PublicRoots {

@@ -1,5 +1,5 @@
-import Basics
-public import PlatformFoundation
+import PinctlBasics
+public import PinctlFoundation
 
 /// A set of trust anchors: certificates at which a path may end, found by subject. A store never changes after it is
 /// created.

@@ -1,5 +1,5 @@
-import Basics
 import OpenSSLBridge
+import PinctlBasics
 
 /// The signatures in paths to a store's anchors that OpenSSL has verified, so that it verifies none of them twice.
 ///

@@ -1,5 +1,5 @@
-import Basics
-import LibC
+import PinctlBasics
+import PinctlLibC
 
 /// The text form of IP addresses (`inet_pton`, `inet_ntop`). The arrays live as long as the calls, which know their
 /// sizes by the family.

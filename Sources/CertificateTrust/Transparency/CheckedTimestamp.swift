@@ -1,6 +1,6 @@
-import Basics
 import OpenSSLBridge
-package import PlatformFoundation
+import PinctlBasics
+package import PinctlFoundation
 
 /// A timestamp with the result of its verification.
 package struct CheckedTimestamp: Sendable, Hashable {

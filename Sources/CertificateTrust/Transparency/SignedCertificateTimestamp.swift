@@ -1,5 +1,5 @@
-import Basics
-package import PlatformFoundation
+import PinctlBasics
+package import PinctlFoundation
 
 /// A promise of a log to publish a certificate, version 1 (RFC 6962, section 3.2). Parsed, but not verified.
 package struct SignedCertificateTimestamp: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Basics
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The number of timestamps that a certificate needs, so that Chrome and Apple's systems both accept it.
 ///

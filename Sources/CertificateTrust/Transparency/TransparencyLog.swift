@@ -1,4 +1,4 @@
-package import PlatformFoundation
+package import PinctlFoundation
 
 /// A log of Certificate Transparency, as a list describes it.
 package struct TransparencyLog: Sendable, Hashable {

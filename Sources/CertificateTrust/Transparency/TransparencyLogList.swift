@@ -1,5 +1,5 @@
-import Basics
-public import PlatformFoundation
+import PinctlBasics
+public import PinctlFoundation
 
 /// The logs of Certificate Transparency that browsers recognize, in the format of Google's list, version 3.
 ///

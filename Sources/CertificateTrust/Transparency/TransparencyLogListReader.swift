@@ -1,5 +1,5 @@
-import Basics
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A reader for Google's `log_list.json`, version 3: the schema at
 /// `https://www.gstatic.com/ct/log_list/v3/log_list_schema.json` (read on 2026-11-24).

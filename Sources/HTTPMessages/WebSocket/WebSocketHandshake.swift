@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The opening handshake of one WebSocket connection (RFC 6455, section 4).
 package struct WebSocketHandshake: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// Returns the hash of a DER Name by which `openssl rehash` names files (`X509_NAME_hash_ex`), or nil if the Name can't
 /// be parsed.

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// OpenSSL's verdict on one path.
 package enum PathVerdict: Sendable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// The largest supported RSA key, in bits. The cost of a verification grows with the square of the size.
 private let largestRSAKey: Int32 = 8_192

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// A verification error code, `X509_V_ERR_…`.
 package struct VerifyCode: RawRepresentable, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// An error from decrypting a password-protected key or identity.
 package enum ProtectedKeyError: Error, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// A certificate, its private key and its intermediate certificates, ready for a handshake.
 ///

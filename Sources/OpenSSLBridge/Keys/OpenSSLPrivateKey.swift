@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// An owned `EVP_PKEY` with its private half. OpenSSL wipes it when it is freed.
 ///

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// The contents of a PKCS #12 file (RFC 7292): its certificates as DER, in file order, and its private keys.
 package struct PKCS12Contents {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// Returns the DER SubjectPublicKeyInfo of an unencrypted private key: PKCS#8, PKCS#1, SEC 1 or DSA
 /// (`d2i_AutoPrivateKey`, `i2d_PUBKEY`). No byte of the private key leaves OpenSSL.

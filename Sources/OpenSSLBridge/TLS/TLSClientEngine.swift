@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// One TLS client connection (`SSL`) without I/O. The owner feeds in and takes out ciphertext, and reads and writes
 /// plaintext.

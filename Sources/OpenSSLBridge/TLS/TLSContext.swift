@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// The configuration shared by all client connections (`SSL_CTX`): versions, ciphers, limits and callbacks.
 ///

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// A TLS session that can be resumed once (`SSL_SESSION`). It holds the chain that the server presented with it.
 @safe package final class TLSSession: @unchecked Sendable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// The storage for what a server sends in the extension signed_certificate_timestamp (RFC 6962, section 3.3.1). The SSL's
 /// ex_data refers to it, and the engine owns it.

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A reader that parses a document like AOSP's XmlConfigSource.
 struct AndroidConfigReader {

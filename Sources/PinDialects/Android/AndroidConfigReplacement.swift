@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// A replacement of the domain-configs in a file that contain pins.
 struct AndroidConfigReplacement {

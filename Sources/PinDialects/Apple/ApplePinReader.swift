@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A reader that parses an Info.plist like Apple's Security framework (SecPolicy.c, parseNSPinnedDomains).
 struct ApplePinReader {

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A writer of rules as entries of NSPinnedDomains.
 enum ApplePinWriter {

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// The keys that Cert Spotter, a monitor of Certificate Transparency logs, takes as authorized. It reports certificates
 /// for other keys.

@@ -1,6 +1,6 @@
-import Basics
 public import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A difference between two policies for one host.
 public struct CanonicalDifference: Sendable, Hashable {

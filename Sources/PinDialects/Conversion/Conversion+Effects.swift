@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 extension Conversion {
     /// Converts the mode. Returns false if the rule is to be left out, as is possible for most rules that are off.

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 extension Conversion {
     /// Keeps the rules that apply to one host, as rules for that host alone.

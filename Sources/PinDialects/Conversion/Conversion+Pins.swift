@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 extension Conversion {
     mutating func convertPins(_ rule: inout CanonicalRule) {

@@ -1,7 +1,7 @@
-import Basics
 public import CertificatePinning
 import CertificateTrust
-public import PlatformFoundation
+import PinctlBasics
+public import PinctlFoundation
 
 extension CanonicalPolicy {
     /// Converts the policy to the form that a dialect can express, and returns notes on everything that changes.

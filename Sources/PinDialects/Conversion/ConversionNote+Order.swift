@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 extension [ConversionNote] {
     /// The notes in the order of the file. Notes about the whole file come first.

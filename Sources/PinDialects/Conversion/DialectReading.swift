@@ -1,6 +1,6 @@
 public import CertificatePinning
 public import CertificateTrust
-public import PlatformFoundation
+public import PinctlFoundation
 
 /// The result of reading a file.
 public struct DialectReading: Sendable {

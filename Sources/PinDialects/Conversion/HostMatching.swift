@@ -1,6 +1,6 @@
-import Basics
 package import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 extension PinDialect {
     /// Returns the rules that apply to a host as the user wrote it. To look up several hosts, create a ``HostTable``.

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// The argument of curl's `--pinnedpubkey`, `sha256//BASE64;sha256//BASE64`.
 ///

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// The pins of servers in Envoy's configuration, in YAML or JSON: `verify_certificate_spki` and
 /// `verify_certificate_hash` of a validation context

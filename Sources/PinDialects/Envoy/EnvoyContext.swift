@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// A validation context in Envoy's configuration, and what surrounds it.
 struct EnvoyContext {

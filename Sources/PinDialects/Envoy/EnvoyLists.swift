@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// The two lists of a validation context that hold a rule's pins.
 struct EnvoyLists {

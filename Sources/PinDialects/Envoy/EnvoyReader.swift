@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A reader of the pins in Envoy's configuration, which checks them as Envoy does (`DefaultCertValidator`).
 struct EnvoyReader {

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A header field Public-Key-Pins or Public-Key-Pins-Report-Only (RFC 7469, section 2.1), parsed into its directives.
 struct HPKPHeader {

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A reader of Public-Key-Pins: the value of a header field, or the header of a response with one or both of the
 /// fields.

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A writer of the rules for one host as header fields (RFC 7469).
 enum HPKPWriter {

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A reader of the input to OkHttp's CertificatePinner: a program in Kotlin or Java, lines with a pattern and its pins,
 /// or the text of the exception that a mismatch throws.

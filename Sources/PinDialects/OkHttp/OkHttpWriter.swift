@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A writer of policies as Kotlin code that builds OkHttp's CertificatePinner.
 enum OkHttpWriter {

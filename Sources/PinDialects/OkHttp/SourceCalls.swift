@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// The calls of `CertificatePinner.Builder.add` in a program.
 ///

@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// The named strings of a program: `const val HOST = "…"`, `static final String HOST = "…";`.
 ///

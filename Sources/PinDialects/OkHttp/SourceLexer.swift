@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// A word, string or sign in a Kotlin or Java program.
 struct SourceToken {

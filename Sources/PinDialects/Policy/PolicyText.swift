@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 extension PinDialect {
     /// Returns the policy file of a converted policy: JSON with comments. The same policy always produces the same

@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 extension PinDialect {
     /// Returns every dialect that has pins in the file.

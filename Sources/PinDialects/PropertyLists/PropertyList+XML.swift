@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 // The elements of Apple's PropertyList-1.0.dtd.
 extension PropertyList {

@@ -1,5 +1,5 @@
-package import Basics
 package import CertificatePinning
+package import PinctlBasics
 
 /// A value of a property list, with its position.
 ///

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A writer of policies as Swift source with this project's types.
 enum SwiftWriter {

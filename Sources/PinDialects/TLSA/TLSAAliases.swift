@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// The CNAME records of a zone, which lead clients to the TLSA records of other names (RFC 7671, section 7).
 struct TLSAAliases {

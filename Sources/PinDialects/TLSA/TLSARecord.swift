@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// The data of a TLSA record (RFC 6698, section 2.1).
 struct TLSARecord: Hashable {

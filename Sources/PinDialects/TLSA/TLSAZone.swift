@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A reader and writer of TLSA records as lines of a zone file: `_443._tcp.example.com. IN TLSA 3 1 1 …`.
 enum TLSAZone {

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A base64 decoder that, like Foundation and Android, allows unused bits to be set.
 enum LenientBase64 {

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A cursor that moves through a text and tracks its position. No step traps, not even past the end.
 struct TextCursor {

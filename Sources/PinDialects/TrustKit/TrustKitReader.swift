@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A reader that parses a configuration like TrustKit for Apple's systems (parse_configuration.m).
 struct TrustKitReader {

@@ -1,5 +1,5 @@
-package import Basics
 import CertificatePinning
+package import PinctlBasics
 
 /// An element of an XML document, with its position.
 package struct XMLElement: Sendable {

@@ -1,6 +1,6 @@
-package import Basics
 import CertificatePinning
 import CertificateTrust
+package import PinctlBasics
 
 /// A problem at a position in a text with markup.
 package struct MarkupProblem: Error, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// A value of a YAML text, with its place in the text.
 struct YAMLNode: Sendable {

@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// Texts on one line, and collections in brackets and braces, which include JSON.
 extension YAMLReader {

@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// A reader of the part of YAML 1.2 that configuration files use, with JSON as a part of it: block and flow
 /// collections, texts on one line with or without quotes, block scalars, and comments.

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 import TLSTransport
 
 /// The failures of an earlier run, read from its JSON output.

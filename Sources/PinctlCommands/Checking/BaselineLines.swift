@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A reader of the lines of a file.
 struct BaselineLines: ~Copyable {

@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 extension ChainJudge {
     /// The maximum number of paths to examine. Each path is a way in which a client may anchor the chain.

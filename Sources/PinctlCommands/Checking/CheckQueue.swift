@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// The items of a run in order: those of the arguments and the policy, each once, then the lines of `--targets`.
 ///

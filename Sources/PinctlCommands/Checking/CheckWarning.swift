@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A warning about a good verdict that won't stay good by itself.
 struct CheckWarning: Sendable, Hashable {

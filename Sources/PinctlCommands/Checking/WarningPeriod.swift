@@ -1,5 +1,5 @@
 import CertificateTrust
-import PlatformFoundation
+import PinctlFoundation
 
 /// The time before an expiry in which `check` warns about it.
 enum WarningPeriod: Sendable {

@@ -1,4 +1,4 @@
-import PlatformFoundation
+import PinctlFoundation
 
 extension Arguments {
     /// Returns a period such as `100d`, `12w` or `36h` in seconds, or `nil` without the flag. `0` needs no unit.

@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// A reason why a command line is invalid.
 package enum UsageError: Error, Sendable {

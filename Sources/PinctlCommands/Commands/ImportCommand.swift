@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import PinDialects
+import PinctlBasics
 
 extension CommandDefinition {
     static let importing = CommandDefinition(

@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The output of certificates by `show` as PEM, base64 or files instead of text.
 struct CertificateExport {

@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A certificate in the output of `show`: two lines, or an element of JSON.
 struct CertificateRow {

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A reader of the objects in files, directories and standard input. It recognizes the format from the contents.
 struct InputReader: Sendable {

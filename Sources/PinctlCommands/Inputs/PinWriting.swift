@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import PinDialects
+import PinctlBasics
 
 /// The notation for the pins of `hash`, with the owner name for a whole TLSA record.
 struct PinWriting {

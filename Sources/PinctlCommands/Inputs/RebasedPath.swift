@@ -1,4 +1,4 @@
-import PlatformFoundation
+import PinctlFoundation
 
 /// Returns a path relative to the working directory as a path relative to a policy. A policy without a directory is in
 /// the working directory.

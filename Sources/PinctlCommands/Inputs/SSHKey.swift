@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// An SSH public key as a line of text: a type, base64 and a comment (RFC 4253, section 6.6; RFC 5656; RFC 8709).
 enum SSHKey {

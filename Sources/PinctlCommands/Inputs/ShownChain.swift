@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A chain in the output of `show`: the presented certificates, and either every way to anchor them or the reason why
 /// there is none.

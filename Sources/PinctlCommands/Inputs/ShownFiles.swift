@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A writer of the contents of files: the chain in order, then any other objects.
 struct ShownFiles {

@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The status in a stapled OCSP response for the server's leaf, verified as in an evaluation.
 struct StapleText {

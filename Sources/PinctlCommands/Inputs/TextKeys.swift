@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import PinDialects
+import PinctlBasics
 
 /// Keys in text formats other than PEM: TLSA records (RFC 6698), JSON Web Keys (RFC 7517) and SSH public keys (RFC
 /// 4253).

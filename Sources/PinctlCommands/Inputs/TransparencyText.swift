@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The timestamps of a leaf in the output of `show` (RFC 6962), and whether they are enough.
 struct TransparencyText {

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// JSON Web Keys (RFC 7517), a single one or a set. Private parts are ignored.
 enum WebKeys {

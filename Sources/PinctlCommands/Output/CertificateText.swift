@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// Returns the expiry of a certificate, such as `2027-11-20 (364 d)`, or the day on which it expired.
 func expiry(_ certificate: X509Certificate, now: Date) -> String {

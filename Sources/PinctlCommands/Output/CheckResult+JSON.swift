@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import PinDialects
+import PinctlBasics
 import TLSTransport
 
 extension CheckResult {

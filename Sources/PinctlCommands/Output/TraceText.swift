@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The paths that an evaluation tried, in order, with the outcome of each, for `--verbose`.
 struct TraceText {

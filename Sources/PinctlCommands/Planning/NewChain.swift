@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlFoundation
 
 /// The input that servers are going to serve: a chain, or the key it will be issued for.
 struct NewChain: Sendable {

@@ -1,8 +1,8 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import PinDialects
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The decision of a release on a verified path or on a key alone.
 enum PathJudgement: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinDialects
-import PlatformFoundation
+import PinctlFoundation
 
 /// A plan that checks new chains or keys against releases.
 struct Plan {

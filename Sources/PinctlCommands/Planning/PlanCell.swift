@@ -1,8 +1,8 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import PinDialects
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The effect on one release at one host.
 struct PlanCell: Sendable {

@@ -1,8 +1,8 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import PinDialects
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The text output of a plan: a matrix if it fits, then the reasons, then the remedies.
 struct PlanText {

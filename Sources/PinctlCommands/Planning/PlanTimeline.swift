@@ -1,8 +1,8 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import PinDialects
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A timeline with every pin of the releases, what depends on its key, and when the key can be removed.
 ///

@@ -1,8 +1,8 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import PinDialects
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A reader of releases from `git:TAGGLOB:PATH`, a file or a directory of files.
 struct ReleaseReader {

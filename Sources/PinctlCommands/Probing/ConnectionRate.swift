@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 import TLSTransport
 
 /// A limiter that spaces connections evenly so that at most a given number begin per second.

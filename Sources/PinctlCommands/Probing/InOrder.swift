@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// Runs `work` for several elements at a time and passes the results to `each` in the order of the elements, as soon as
 /// possible.

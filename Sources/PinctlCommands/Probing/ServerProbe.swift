@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 import TLSTransport
 
 /// A client that fetches chains from servers, with the settings of the command line. It evaluates nothing, and sends

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A writer of workflow commands that annotate lines of files on GitHub.
 ///

@@ -1,5 +1,5 @@
 import CertificateTrust
-import PlatformFoundation
+import PinctlFoundation
 
 /// The style and script of every page of `--report html`.
 enum HTMLPage {

@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 /// A writer of the same document as `--json`, byte for byte, so that it can serve as a baseline.
 enum JSONReport {

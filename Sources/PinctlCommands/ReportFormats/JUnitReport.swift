@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A writer of the XML of Ant's JUnit task with the extensions of Surefire, which Jenkins and GitLab read.
 ///

@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A writer of Markdown for GitHub and GitLab: the verdict, the failures by cause, then the details, folded.
 ///

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// Escapes external text for use in an element or attribute of XML or HTML.
 ///

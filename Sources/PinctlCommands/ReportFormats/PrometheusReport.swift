@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A writer of the Prometheus text exposition format, for the node exporter's textfile collector.
 ///

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// The findings of a run for the files of `--report`. Every format is generated from this value alone.
 struct Report: Sendable {

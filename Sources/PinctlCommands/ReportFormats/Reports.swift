@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// The reports that the command line asks for, and the output for the CI job.
 struct Reports: Sendable {

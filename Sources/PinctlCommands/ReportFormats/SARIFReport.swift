@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import PlatformFoundation
+import PinctlBasics
+import PinctlFoundation
 
 /// A writer of SARIF 2.1.0 (OASIS) for code scanning, with a rule for each verdict and warning and a result for each
 /// entry that isn't good.

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import LibC
+import PinctlBasics
+import PinctlLibC
 
 /// The system's message for a refused connection.
 let connectionRefusedText = systemErrorText(ECONNREFUSED)

@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// Raises the soft limit on descriptors to the hard limit (`RLIMIT_NOFILE`). Each connection needs one, and the usual
 /// soft limit is meant for programs that use `select`.

@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// The kind of file that a path leads to, following symbolic links.
 enum FileKind {

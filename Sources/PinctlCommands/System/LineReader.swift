@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 import TLSTransport
 
 /// A reader of the lines of several files, one file after the other, only as far as needed.

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import LibC
+import PinctlBasics
+import PinctlLibC
 
 /// Writes a new file completely or not at all. It never overwrites an existing file.
 func writeNewFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {

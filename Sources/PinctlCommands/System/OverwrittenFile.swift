@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// Writes a file completely or not at all, whether it exists or not. A pipe or device is written to directly.
 func overwriteFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {

@@ -1,6 +1,6 @@
 import CertificateTrust
-import LibC
-import PlatformFoundation
+import PinctlFoundation
+import PinctlLibC
 
 extension Pinctl {
     /// Runs the command line of this process, and exits. `commit` is the first 16 hexadecimal digits of the commit that

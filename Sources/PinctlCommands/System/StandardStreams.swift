@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import LibC
+import PinctlBasics
+import PinctlLibC
 
 /// The three standard descriptors, and the handling of missing or failing ones.
 enum StandardStreams {

@@ -1,5 +1,5 @@
-import LibC
-import PlatformFoundation
+import PinctlFoundation
+import PinctlLibC
 
 extension Terminal {
     /// The terminal of this process, if any.

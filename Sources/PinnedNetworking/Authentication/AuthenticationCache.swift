@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The accepted credentials of a session by protection space, shared by all of its tasks.
 ///

@@ -1,5 +1,5 @@
-import Basics
 import HTTPMessages
+import PinctlBasics
 
 /// The remaining work for a response that is delivered to the task.
 struct AuthenticationOutcome: Sendable {

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The answer to a Basic challenge (RFC 7617).
 enum BasicAuthorization {

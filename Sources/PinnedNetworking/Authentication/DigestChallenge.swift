@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import HTTPMessages
+import PinctlBasics
 
 /// A supported Digest challenge (RFC 7616, section 3.3, or RFC 2069 without `qop`).
 struct DigestChallenge: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Basics
 import HTTPMessages
+import PinctlBasics
 
 /// A credential that answers one Digest challenge, for as many requests as the server accepts it.
 struct DigestSession: Sendable, Hashable {

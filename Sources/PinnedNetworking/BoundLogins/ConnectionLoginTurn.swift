@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import HTTPMessages
+import PinctlBasics
 
 /// The client's turn in a connection's login: the authentication that a request is sent with, and the server's last
 /// message.

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// A login of a connection by NTLM. It takes two messages from the client and one from the server.
 final class NTLMLogin: ConnectionLogin {

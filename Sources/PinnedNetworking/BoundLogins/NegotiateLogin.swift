@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import HTTPMessages
+import PinctlBasics
 import SystemGSSAPI
 
 /// A login of a connection by Negotiate, with Kerberos. Requests on a connection that is logged in send a field again,

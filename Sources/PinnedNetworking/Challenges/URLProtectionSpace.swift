@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// A server or proxy that requires authentication, or a realm on it, together with the authentication method.
 ///

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The date in an `Expires` attribute, parsed as RFC 6265bis requires (section 5.1.1): tokens in any order, of which
 /// the first time, day, month and year count.

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import HTTPMessages
+import PinctlBasics
 
 /// A cookie: a value that a server sets and that later requests to it carry (RFC 6265bis).
 ///

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A store of cookies. A session uses the one that its configuration names
 /// (``URLSessionConfiguration/httpCookieStorage``), which is none by default.

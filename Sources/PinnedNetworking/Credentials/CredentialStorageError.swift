@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// An error in reading credentials, cookies or reports from a file or storing them in it.
 ///

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The credentials that a ``URLCredentialStorage`` holds at one point in time, in memory and in its file.
 struct KeptCredentials: Sendable {

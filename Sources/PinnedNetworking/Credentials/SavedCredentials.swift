@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The credentials that a ``URLCredentialStorage`` keeps in a file: user names and passwords, grouped by protection
 /// space.

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A store of credentials for protection spaces and of the default credential for each space.
 ///

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// An error in an FTP download.
 enum FTPError: Error, Hashable {

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import HTTPMessages
+import PinctlBasics
 import TLSTransport
 
 /// One task's FTP download, from the greeting to the last byte. It runs on the event loop.

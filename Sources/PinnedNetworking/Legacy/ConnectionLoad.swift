@@ -1,5 +1,5 @@
-import Basics
 import Foundation
+import PinctlBasics
 
 /// The common part of connections and downloads: a task in its own session, and the delegate that is called.
 ///

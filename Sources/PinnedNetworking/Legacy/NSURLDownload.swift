@@ -1,5 +1,5 @@
-import Basics
 public import Foundation
+import PinctlBasics
 
 /// A single request that saves the body to a file, in the style of programs older than ``URLSessionDownloadTask``.
 ///

@@ -1,5 +1,5 @@
-import Basics
 import HTTPMessages
+import PinctlBasics
 import TLSTransport
 
 /// The contents of a `data` URL (RFC 2397).

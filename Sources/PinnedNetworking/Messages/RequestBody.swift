@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The body of a request.
 enum RequestBody: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import Basics
 public import Foundation
 import HTTPMessages
+import PinctlBasics
 
 /// A request for a URL.
 ///

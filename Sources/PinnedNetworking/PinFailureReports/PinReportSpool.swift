@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 import TLSTransport
 
 /// A spool that keeps reports of pin failures in a directory and sends them independently of the failed requests.

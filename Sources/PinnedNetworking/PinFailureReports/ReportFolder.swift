@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// A report to be sent.
 struct QueuedReport: Sendable {

@@ -1,5 +1,5 @@
-import Basics
 import HTTPMessages
+import PinctlBasics
 import TLSTransport
 
 /// The transfer of one task whose request a protocol class handles. It runs on the event loop, and the class's methods

@@ -1,5 +1,5 @@
-import Basics
 import Foundation
+import PinctlBasics
 import Synchronization
 
 /// An object of a protocol class while it handles a request.

@@ -1,5 +1,5 @@
-import Basics
 public import Foundation
+import PinctlBasics
 
 /// A superclass for classes that handle requests in place of the network, for example in tests.
 ///

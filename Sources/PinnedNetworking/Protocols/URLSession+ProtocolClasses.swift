@@ -1,5 +1,5 @@
-import Basics
 import Foundation
+import PinctlBasics
 import Synchronization
 import TLSTransport
 

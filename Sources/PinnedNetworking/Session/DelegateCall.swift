@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A delegate method, independent of its variant (completion handler or async).
 enum DelegateMethod: Sendable {

@@ -1,5 +1,5 @@
-import Basics
 import HTTPMessages
+import PinctlBasics
 import TLSTransport
 
 /// An HTTP or SOCKS proxy.

@@ -1,5 +1,5 @@
-import Basics
 public import Foundation
+import PinctlBasics
 
 /// A cache of the responses that the program stores in it, in memory.
 ///

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 // The tasks and the invalidation of a session.
 

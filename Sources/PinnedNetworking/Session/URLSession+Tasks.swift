@@ -1,6 +1,6 @@
-import Basics
 import Foundation
 import HTTPMessages
+import PinctlBasics
 import Synchronization
 
 // The running of tasks: from their creation over the transfer to the result or the calls to the delegates.

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 public import Foundation
+import PinctlBasics
 import Synchronization
 
 /// A session that sends requests to servers which its configuration and its delegates accept.

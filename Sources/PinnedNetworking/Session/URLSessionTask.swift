@@ -1,7 +1,7 @@
-import Basics
 import CertificateTrust
 import Foundation
 import HTTPMessages
+import PinctlBasics
 import Synchronization
 
 /// The size of a body that isn't known.

@@ -1,5 +1,5 @@
-import Basics
 public import Foundation
+import PinctlBasics
 
 /// Settings of requests and configurations that Apple's systems use and nothing here does. They are stored, so that
 /// code which sets them compiles and reads back what it set.

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import Foundation
+import PinctlBasics
 
 /// A stream that provides the body of a request. Only one transfer reads it, with one call at a time.
 ///

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The file of a download, with mode 0600, in its own temporary directory with mode 0700.
 ///

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 import TLSTransport
 
 /// The transfer of a task whose response is known: that of a `data` URL, or one that the program stored in the

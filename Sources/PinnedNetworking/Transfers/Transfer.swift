@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import HTTPMessages
+import PinctlBasics
 import TLSTransport
 
 /// The HTTP transfer of one task, from its request to the last byte of its response. It includes connections, logins

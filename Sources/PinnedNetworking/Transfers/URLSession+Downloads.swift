@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 // Downloads, which save a body to a file and can be resumed.
 

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// A task whose body is written to a file.
 public final class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 import TLSTransport
 
 /// A limit that ends work which is cancelled, makes no progress for too long, or takes too long in total. It also

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 import TLSTransport
 
 /// A server's request for a client certificate. The delegates and the stored credentials answer it while the handshake

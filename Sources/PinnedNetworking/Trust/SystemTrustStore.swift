@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 
 /// The operating system's trust store, read once per process.
 enum SystemTrustStore {

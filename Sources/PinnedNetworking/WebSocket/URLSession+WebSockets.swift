@@ -1,6 +1,6 @@
-import Basics
 public import Foundation
 import HTTPMessages
+import PinctlBasics
 
 extension URLSession {
     /// Creates a task for a WebSocket, `wss` or `ws`. It opens with ``URLSessionTask/resume()``.

@@ -1,5 +1,5 @@
-import Basics
 import HTTPMessages
+import PinctlBasics
 
 /// The messages of one WebSocket between the program, which calls from any thread, and the event loop.
 ///

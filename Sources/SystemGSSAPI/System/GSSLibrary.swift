@@ -1,5 +1,5 @@
-import CLinux
-import LibC
+import CPinctlLinux
+import PinctlLibC
 
 /// The system's GSSAPI library (RFC 2744), loaded on first use (`dlopen`).
 ///

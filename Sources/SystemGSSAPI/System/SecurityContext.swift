@@ -1,4 +1,4 @@
-import CLinux
+import CPinctlLinux
 import Synchronization
 
 /// One login by SPNEGO with Kerberos (RFC 4178, RFC 4559). Tokens are exchanged until both sides have authenticated.

@@ -1,4 +1,4 @@
-import CLinux
+import CPinctlLinux
 
 /// One compressed stream that is decompressed in steps (RFC 1950 to RFC 1952). Each step has bounded output, so the
 /// sender decides neither how much memory a step takes nor how long it runs.

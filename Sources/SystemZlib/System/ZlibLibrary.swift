@@ -1,5 +1,5 @@
-import CLinux
-import LibC
+import CPinctlLinux
+import PinctlLibC
 
 /// The system's zlib, loaded on first use (`dlopen`).
 // Unchecked Sendable: these are pointers to functions of a library that is never unloaded.

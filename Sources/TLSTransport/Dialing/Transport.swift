@@ -1,6 +1,6 @@
-import Basics
 package import CertificateTrust
 import OpenSSLBridge
+import PinctlBasics
 
 /// A factory for connections. They all run on one event loop, which starts with the first.
 package final class Transport: Sendable {

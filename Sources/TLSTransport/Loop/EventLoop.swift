@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 import Synchronization
 
 /// A thread that waits for sockets and timers, and runs the actors bound to it.

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// A result that several parties may give. Only the first one counts. One caller waits for it.
 final class OneShot<Value: Sendable>: Sendable {

@@ -1,6 +1,6 @@
-import Basics
 package import CertificateTrust
 import HTTPMessages
+import PinctlBasics
 
 /// A proxy between the client and a host, with an unencrypted connection to the proxy.
 package struct CleartextProxy: Sendable {

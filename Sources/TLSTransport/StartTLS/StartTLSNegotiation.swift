@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 
 /// The next step on a connection that begins in cleartext.
 enum StartTLSAction: Sendable, Hashable {

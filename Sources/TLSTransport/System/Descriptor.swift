@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// A file descriptor, closed when dropped.
 struct Descriptor: ~Copyable, Sendable {

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import LibC
+import PinctlBasics
+import PinctlLibC
 
 /// A name lookup that runs a blocking function on its own threads. ``shared`` uses the system's resolver.
 ///

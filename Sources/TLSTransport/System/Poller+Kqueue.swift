@@ -1,5 +1,5 @@
 #if canImport(Darwin)
-import LibC
+import PinctlLibC
 
 /// A poller that waits for sockets and for a wake-up from another thread (`kqueue`, `EVFILT_USER`). It can be used from
 /// any thread.

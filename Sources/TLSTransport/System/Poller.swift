@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
-import CLinux
-import LibC
+import CPinctlLinux
+import PinctlLibC
 
 /// A poller that waits for sockets and for a wake-up from another thread (`epoll`, `eventfd`). It can be used from any
 /// thread.

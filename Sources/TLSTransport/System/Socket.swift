@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// A non-blocking TCP socket, closed when dropped.
 struct Socket: ~Copyable, Sendable {

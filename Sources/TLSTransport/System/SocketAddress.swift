@@ -1,5 +1,5 @@
 import CertificateTrust
-import LibC
+import PinctlLibC
 
 /// The IP address and port that a TCP socket connects to (`sockaddr_in`, `sockaddr_in6`).
 package struct SocketAddress: Hashable, Sendable {

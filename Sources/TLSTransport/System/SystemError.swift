@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import LibC
+import PinctlBasics
+import PinctlLibC
 
 /// An `errno` value.
 package struct SystemError: Error, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// Runs `body` on a detached thread that receives no signals (`pthread_create`).
 ///

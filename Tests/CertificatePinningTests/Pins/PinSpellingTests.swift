@@ -1,8 +1,8 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinDialects
+import PinctlBasics
 import Testing
 
 @Suite("Other spellings of a pin")

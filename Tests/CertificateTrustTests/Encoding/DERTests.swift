@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 import Testing
 
 @testable import CertificateTrust

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import FoundationEssentials
+import PinctlBasics
 import TestPKI
 import Testing
 

@@ -1,5 +1,5 @@
-import Basics
 import FoundationEssentials
+import PinctlBasics
 import TestPKI
 import Testing
 

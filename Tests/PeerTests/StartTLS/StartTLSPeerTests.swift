@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import Foundation
+import PinctlBasics
 import PinctlCommands
 import TLSTransport
 import TestPKI

@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 
 @testable import PinDialects
 

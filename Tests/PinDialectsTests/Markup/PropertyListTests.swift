@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 import TestPKI
 import Testing
 

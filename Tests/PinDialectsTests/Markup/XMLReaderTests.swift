@@ -1,5 +1,5 @@
-import Basics
 import CertificatePinning
+import PinctlBasics
 import Testing
 
 @testable import PinDialects

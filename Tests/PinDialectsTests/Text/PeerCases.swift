@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import FoundationEssentials
+import PinctlBasics
 import TestPKI
 
 /// The results that the tests of other systems expect, collected in `peer-cases.json`. The file is read when the tests

@@ -85,7 +85,7 @@ struct SwiftTests {
         let program = folder.path + "/program"
         let files = [try folder.add(policy, name: "Policy.swift"), try folder.add(Self.program, name: "main.swift")]
         let modules = [
-            "CertificatePinning", "CertificateTrust", "OpenSSLBridge", "Basics", "LibC", "PlatformFoundation",
+            "CertificatePinning", "CertificateTrust", "OpenSSLBridge", "PinctlBasics", "PinctlLibC", "PinctlFoundation",
         ]
         let compilation = try await TestBuild.compile(files, with: modules, to: program)
         try #require(compilation.status == 0, "\(policy)\n\(compilation.text)")

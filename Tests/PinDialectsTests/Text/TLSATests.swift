@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
+import PinctlBasics
 import Testing
 
 @testable import PinDialects

@@ -1,8 +1,8 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinDialects
+import PinctlBasics
 import PinctlCommands
 import TestPKI
 import Testing

@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import FoundationEssentials
+import PinctlBasics
 
 @testable import PinctlCommands
 

@@ -1,5 +1,5 @@
-import Basics
 import CertificateTrust
+import PinctlBasics
 import TestPKI
 
 @testable import PinnedNetworking

@@ -8,7 +8,7 @@ struct CompiledProgram {
     private let folder: TestFolder
     private static let modules = [
         "PinnedNetworking", "SystemGSSAPI", "SystemZlib", "TLSTransport", "HTTPMessages", "CertificatePinning",
-        "CertificateTrust", "OpenSSLBridge", "Basics", "LibC", "PlatformFoundation",
+        "CertificateTrust", "OpenSSLBridge", "PinctlBasics", "PinctlLibC", "PinctlFoundation",
     ]
 
     /// Compiles the files of `Programs/NAME` and the shared one, with their listings inserted.

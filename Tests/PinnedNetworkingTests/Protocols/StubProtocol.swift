@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 import PinnedNetworking
 
 /// A protocol class that handles requests to the hosts of tests. Each test has a host of its own, because tests run at

@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 import PinnedNetworking
 import TestPKI
 import Testing

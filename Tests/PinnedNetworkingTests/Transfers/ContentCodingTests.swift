@@ -1,5 +1,5 @@
-import Basics
 import HTTPMessages
+import PinctlBasics
 import SystemZlib
 import TestPKI
 import Testing

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import HTTPMessages
+import PinctlBasics
 import TestPKI
 import Testing
 

@@ -1,5 +1,5 @@
-import Basics
 import HTTPMessages
+import PinctlBasics
 import Testing
 
 @testable import PinnedNetworking

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import Glibc
+import PinctlBasics
 import TLSTransport
 import TestPKI
 import Testing

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
 import Glibc
+import PinctlBasics
 import TestPKI
 import Testing
 

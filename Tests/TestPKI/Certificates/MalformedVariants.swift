@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 extension TestCertificate {
     /// The certificate's bytes with one bit of the signature changed.

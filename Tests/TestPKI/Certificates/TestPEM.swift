@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// PEM text (RFC 7468).
 package enum TestPEM {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// PKCS #12 files (RFC 7292), both as OpenSSL writes them and as it never would.
 package enum TestPKCS12 {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 extension TestDER {
     /// Returns a time as RFC 5280 writes it: UTCTime up to 2049, and GeneralizedTime from 2050 on (`ASN1_TIME_set`).

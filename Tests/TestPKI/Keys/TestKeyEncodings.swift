@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 extension TestKey {
     /// The SubjectPublicKeyInfo in DER.

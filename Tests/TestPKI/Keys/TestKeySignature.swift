@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// The digest of a signature. Ed25519, Ed448, ML-DSA and SLH-DSA have their own and ignore it.
 package enum TestDigest: String, Sendable {

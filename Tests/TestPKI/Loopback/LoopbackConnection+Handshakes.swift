@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// Actions of a server after the handshake. They are sent at once, and the client's reaction arrives with the next
 /// read.

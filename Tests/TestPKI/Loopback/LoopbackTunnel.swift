@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 import Glibc
 
 extension LoopbackServer.Connection {

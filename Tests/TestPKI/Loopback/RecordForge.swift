@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// A forge of TLS 1.3 records that OpenSSL wouldn't create, encrypted with the server's own key.
 ///

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// Calls `use` with certificates in OpenSSL's own form: the first one, and a stack of the others.
 func withCertificates(

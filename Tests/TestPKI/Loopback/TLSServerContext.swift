@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// An `SSL_CTX` that serves what its settings specify, at security level 0.
 ///

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPinctlOpenSSL
 
 /// An OCSP response with any contents. They aren't checked.
 package struct TestOCSPResponse: Sendable {

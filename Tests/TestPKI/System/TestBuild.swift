@@ -23,7 +23,9 @@ package enum TestBuild {
         let list = try TestFolder()
         var command = ["swiftc", "-swift-version", "\(languageMode)", "-warnings-as-errors", "-module-name", "Program"]
         command += ["-o", program, "-module-cache-path", "\(build)/ModuleCache", "-I", "\(build)/Modules"]
-        for headers in ["COpenSSL", "CLinux"] { command += ["-I", "\(Repository.root)/Sources/\(headers)"] }
+        for headers in ["CPinctlOpenSSL", "CPinctlLinux"] {
+            command += ["-I", "\(Repository.root)/Sources/\(headers)"]
+        }
         command += try sanitizer(of: object) + options + files
         command.append("@" + (try list.add(objects.joined(separator: "\n"))))
         return try await TestCommand.runAside(command)

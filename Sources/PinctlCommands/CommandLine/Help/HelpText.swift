@@ -1,6 +1,6 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// The help, generated from the tables of commands and flags.
 enum HelpText {

@@ -1,6 +1,6 @@
-import Basics
 import CertificateTrust
-import LibC
+import PinctlBasics
+import PinctlLibC
 
 /// A child process that is controlled through its standard input and output.
 ///
@@ -184,13 +184,13 @@ final class ChildProcess {
             pollfd(fd: errors, events: Int16(POLLIN), revents: 0),
         ]
         // Standard error is always readable once it has ended.
-        let count = unsafe LibC.poll(&entries, descriptor == errors || hasEndedErrors() ? 1 : 2, 100)
+        let count = unsafe PinctlLibC.poll(&entries, descriptor == errors || hasEndedErrors() ? 1 : 2, 100)
         if count < 0, errno != EINTR { throw .failed(systemErrorText(errno)) }
     }
 
     private func hasEndedErrors() -> Bool {
         var entry = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
-        return unsafe LibC.poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0
+        return unsafe PinctlLibC.poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0
     }
 
     private func wait() -> Int32 {

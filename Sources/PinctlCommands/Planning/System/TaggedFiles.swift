@@ -1,7 +1,7 @@
-import Basics
 import CertificatePinning
 import CertificateTrust
-import LibC
+import PinctlBasics
+import PinctlLibC
 
 /// The files of a git repository as they were at its tags.
 ///

@@ -1,8 +1,8 @@
 import CertificateTrust
 import Foundation
 
-@testable import Basics
 @testable import HTTPMessages
+@testable import PinctlBasics
 @testable import PinnedNetworking
 
 extension FuzzTarget {

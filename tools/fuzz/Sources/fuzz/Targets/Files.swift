@@ -1,6 +1,6 @@
-@testable import Basics
 @testable import CertificateTrust
 @testable import HTTPMessages
+@testable import PinctlBasics
 @testable import PinnedNetworking
 
 extension FuzzTarget {

@@ -101,7 +101,7 @@ package struct Base64Decoder {
     }
 
     /// Overwrites the storage.
-    package mutating func wipe() { Basics.wipe(&storage) }
+    package mutating func wipe() { PinctlBasics.wipe(&storage) }
 
     /// Decodes from `start` up to a character that isn't valid Base64 there, and returns its index.
     ///

@@ -1,11 +1,11 @@
-import LibC
+import PinctlLibC
 
 /// Writes all bytes (`write(2)`). Returns 0, or the `errno` of the write that failed.
 package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
     var start = 0
     while start < bytes.count {
         let count = unsafe bytes[start...].withUnsafeBytes { rest in
-            unsafe LibC.write(descriptor, rest.baseAddress, rest.count)
+            unsafe PinctlLibC.write(descriptor, rest.baseAddress, rest.count)
         }
         if count >= 0 {
             start += count

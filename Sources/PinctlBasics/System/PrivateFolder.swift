@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// A directory with mode 0700 whose files have mode 0600 and are replaced atomically. A reader finds either the old
 /// file or the new one, even if the program is killed during a change.
@@ -75,7 +75,7 @@ package final class PrivateFolder: Sendable {
             // Reading through a slice would leave a copy in memory.
             let read = unsafe bytes.withUnsafeMutableBytes { all in
                 let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: all[count...])
-                return unsafe LibC.read(opened, rest.baseAddress, rest.count)
+                return unsafe PinctlLibC.read(opened, rest.baseAddress, rest.count)
             }
             if read == 0 { break }
             guard read > 0 || errno == EINTR else {

@@ -1,4 +1,4 @@
-public import LibC
+public import PinctlLibC
 
 /// A value protected by a `pthread_mutex_t`, which the thread sanitizer understands. `Mutex` from Synchronization isn't
 /// instrumented, so the sanitizer reports a race as soon as two threads use one.

@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// An input: a regular file, a pipe, or standard input. Reading a pipe without a writer fails after about one second.
 /// Size limits are left to the caller, who sees the bytes arrive.
@@ -78,7 +78,7 @@ package struct InputFile: ~Copyable {
         var patience = isPipe && !hasSeenWriter ? 20 : 0
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-                unsafe LibC.read(descriptor, bytes.baseAddress, bytes.count)
+                unsafe PinctlLibC.read(descriptor, bytes.baseAddress, bytes.count)
             }
             if count > 0 {
                 hasSeenWriter = true

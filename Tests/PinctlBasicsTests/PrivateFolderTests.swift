@@ -2,7 +2,7 @@ import Glibc
 import TestPKI
 import Testing
 
-@testable import Basics
+@testable import PinctlBasics
 
 /// Tests of who can replace a private directory or its contents. `StoredCredentialTests` covers the modes and links of
 /// files.

@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 extension Array where Element == UInt8 {
     /// Copies the bytes of a span (`memcpy`).

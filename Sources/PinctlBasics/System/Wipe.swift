@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// Overwrites secret bytes in a way that the compiler can't optimize away (`explicit_bzero`). Earlier copies aren't
 /// wiped.

@@ -1,4 +1,4 @@
-import LibC
+import PinctlLibC
 
 /// A walk that opens a directory step by step from the root, each step relative to the descriptor of the last.
 ///
@@ -35,7 +35,7 @@ struct PrivateFolderWalk: ~Copyable {
             if let opened = try walk.enter(name, creates: creates) { return opened }
         }
         // The path is the root itself.
-        let opened = unsafe LibC.open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let opened = unsafe PinctlLibC.open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard opened >= 0 else { throw walk.failed("open") }
         return opened
     }
@@ -43,7 +43,7 @@ struct PrivateFolderWalk: ~Copyable {
     private init(_ path: String) throws(PrivateFolderError) {
         self.path = path
         steps = Self.names(path).reversed()
-        descriptor = unsafe LibC.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
+        descriptor = unsafe PinctlLibC.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failed("open") }
         try checkParent(descriptor)
     }
@@ -108,7 +108,7 @@ struct PrivateFolderWalk: ~Copyable {
         steps += Self.names(destination).reversed()
         _ = place.popLast()
         guard destination.utf8.first == UInt8(ascii: "/") else { return }
-        let root = unsafe LibC.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
+        let root = unsafe PinctlLibC.open("/", Self.passing | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else { throw failed("open") }
         move(to: root)
         place = []

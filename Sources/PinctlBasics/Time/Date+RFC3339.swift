@@ -1,4 +1,4 @@
-package import PlatformFoundation
+package import PinctlFoundation
 
 extension Date {
     /// Parses an RFC 3339 date-time, such as `2026-11-20T18:48:48Z` or one with an offset. A date alone means its first

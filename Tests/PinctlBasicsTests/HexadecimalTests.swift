@@ -1,4 +1,4 @@
-import Basics
+import PinctlBasics
 import Testing
 
 @Suite("Hexadecimal and Base64 text")
