@@ -24,7 +24,7 @@ public struct PinningRule: Sendable {
     /// The trust anchors for this host. `nil` means the evaluator's trust store.
     public let anchors: TrustStore?
     /// The extent to which Certificate Transparency is checked for this host. `nil` means the evaluator's setting,
-    /// ``TrustPolicy/certificateTransparency``. It is a condition on the path, whatever the ``mode`` of the pins is.
+    /// `TrustPolicy.certificateTransparency`. It is a condition on the path, whatever the ``mode`` of the pins is.
     public let certificateTransparency: CertificateTransparencyMode?
     /// The anchors under which the pins apply. A path that ends at any other anchor is accepted without a match, for
     /// example that of a debugging proxy with its own CA. `nil` means that the pins always apply.

@@ -16,9 +16,13 @@ public final class URLSessionTaskMetrics: Sendable {
     public enum DomainResolutionProtocol: Int, Sendable {
         /// Not known: the operating system looks names up.
         case unknown
+        /// DNS over UDP.
         case udp
+        /// DNS over TCP.
         case tcp
+        /// DNS over TLS (RFC 7858).
         case tls
+        /// DNS over HTTPS (RFC 8484).
         case https
     }
 
@@ -79,7 +83,7 @@ public final class URLSessionTaskTransactionMetrics: Sendable {
     public var isProxyConnection: Bool { record.isProxied }
     /// Whether the connection was reused from an earlier request.
     public var isReusedConnection: Bool { record.isReused }
-    /// Always ``ResourceFetchType/networkLoad``.
+    /// Always `networkLoad`.
     public var resourceFetchType: ResourceFetchType { .networkLoad }
     /// The number of bytes of the request's header, or of the FTP commands.
     public var countOfRequestHeaderBytesSent: Int64 { record.headerBytesSent }

@@ -27,9 +27,11 @@ extension URLRequest {
         case `default` = 0
         /// Voice over IP, by an older interface.
         case voip = 1
+        /// Video.
         case video = 2
         /// Traffic that the user doesn't wait for.
         case background = 3
+        /// Voice.
         case voice = 4
         /// Calls being set up.
         case networkServiceTypeCallSignaling = 11

@@ -9,7 +9,9 @@ import TLSTransport
 public final class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
     /// A message.
     public enum Message: Sendable {
+        /// A binary message.
         case data(Data)
+        /// A text message.
         case string(String)
     }
 
