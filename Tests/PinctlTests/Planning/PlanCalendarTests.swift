@@ -183,6 +183,37 @@ struct PlanCalendarTests {
         }
     }
 
+    @Test("A key whose issuer isn't known yet doesn't hide the end of a chain that is given with it")
+    func besideKey() async throws {
+        let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
+        let release = try folder.add(androidText([old.key.pin]))
+        let key = try folder.add(try TestKey().publicKeyPEM)
+        let alone = await pinctl(
+            "plan", "--host", "api.test", "--new", key, "--against", release, "--calendar", calendar)
+        #expect(alone.status == 0 && alone.output.contains("depends"), "\(alone.output)\(alone.errors)")
+        let run = await plan(release, calendar, "--new", key)
+        #expect(run.status == 1, "\(run.output)\(run.errors)")
+        #expect(run.output.contains("until 2027-01-01T00:00:00Z: old-root leaves the store android"))
+    }
+
+    @Test("An exported file whose pins are off doesn't hide that the policy stops surviving")
+    func exported() async throws {
+        let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
+        _ = try folder.add(androidText([old.key.pin], expiration: "2026-01-01"), name: "nsc.xml")
+        let policy = try folder.add(
+            policyText(
+                [("api.test", ["\"\(old.key.pin)\""])], #""exports": [ { "to": "android", "file": "nsc.xml" } ],"#),
+            name: "exporting.jsonc")
+        let report = "\(folder.path)/report.xml"
+        let run = await pinctl(
+            "plan", "--ca-file", roots, "--new", chain, "--policy", policy, "--calendar", calendar, "--report",
+            "junit=\(report)")
+        #expect(run.status == 1, "\(run.output)\(run.errors)")
+        #expect(run.output.contains("nsc.xml: pinning off since 2026-01-01; until 2027-01-01T00:00:00Z: old-root"))
+        let text = try String(contentsOfFile: report, encoding: .utf8)
+        #expect(text.contains(#"failures="1""#) && text.contains(#"<failure type="ends""#), "\(text)")
+    }
+
     @Test("A root that every store drops ends every release below it, ours too")
     func departure() async throws {
         let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
