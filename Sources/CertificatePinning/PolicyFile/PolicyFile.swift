@@ -56,7 +56,7 @@ public struct PolicyFile: Sendable {
         let keys = (root.members ?? []).map(\.key)
         let holdsNamesAlone =
             root["pins"]?.members?.isEmpty == false
-            && keys.allSatisfy { PolicyKey.isFree($0) || ["$schema", "version", "pins", "include"].contains($0) }
+            && keys.allSatisfy(["$schema", "version", "pins", "include", "x-checked", "x-sources"].contains)
         let schema = allowsNamesAlone && holdsNamesAlone ? PolicySchema.included : PolicySchema.file
         schema.check(root, "the policy", &problems)
         var reader = PolicyReader(path: path, folder: folder, publicSuffixes: publicSuffixes, problems: problems)
