@@ -14,8 +14,11 @@ extension PolicyLinter {
         let roots = pins.compactMap { calendar.root(of: $0) }
         // Another pin, such as that of a server's key, can match whatever trust stores do.
         let isAlone = roots.count == pins.count
+        // The key of a backup isn't served, so its pin doesn't match when a path becomes shorter.
+        let servesAlone = pins.allSatisfy { $0.isBackup || calendar.root(of: $0) != nil }
+        let names = Set(roots.map(\.name))
         let limit = time.adding(days: Self.notice)
-        let allLeave = isAlone && roots.allSatisfy { $0.departure(before: limit) != nil }
+        let allLeave = isAlone && roots.allSatisfy { $0.leaves(before: limit) }
         return rule.pins.flatMap { pin -> [LintFinding] in
             guard let root = calendar.root(of: pin) else { return [] }
             let place = location(of: pin, in: rule)
@@ -26,8 +29,8 @@ extension PolicyLinter {
                         .leavingRoot, allLeave ? .error : .warning, at: place,
                         "\(pin.lintTitle) is a root that \(departure): pin the root that its CA issues under now"))
             }
-            guard isAlone else { return findings }
-            for next in calendar.successors(of: root) where !roots.contains(where: { $0.name == next.name }) {
+            guard servesAlone, !pin.isBackup else { return findings }
+            for next in calendar.successors(of: root) where !names.contains(next.name) {
                 guard let arrival = next.arrival(at: time) else { continue }
                 findings.append(
                     LintFinding(
@@ -41,12 +44,23 @@ extension PolicyLinter {
 }
 
 extension RootCalendar.Root {
-    /// Returns how stores stop trusting the root before `limit`, or `nil` if none does. The words follow "a root that".
+    /// Whether a store that trusts or has trusted the root stops doing so before `limit`. A store that never had the
+    /// root isn't a change.
+    fileprivate func leaves(before limit: Date) -> Bool {
+        trust.values.contains { trust in
+            [trust.removed, trust.issuedUntil].contains { day in day.map { $0 < limit } ?? false }
+        }
+    }
+
+    /// Returns which stores don't have the root, and how others stop trusting it before `limit`, or `nil` if every store
+    /// trusts it. The words follow "a root that".
     fileprivate func departure(before limit: Date) -> String? {
         var groups: [String: [RootCalendar.Store]] = [:]
         for store in RootCalendar.Store.allCases {
             guard let trust = trust[store] else { continue }
-            if let removed = trust.removed, removed < limit {
+            if trust.isAbsent {
+                groups["absent from the store", default: []].append(store)
+            } else if let removed = trust.removed, removed < limit {
                 groups["removed from the store on \(removed.day)", default: []].append(store)
             } else if let until = trust.issuedUntil, until < limit {
                 groups["trusted only for certificates issued until \(until.day)", default: []].append(store)

@@ -3,6 +3,7 @@ import PinctlBasics
 package import PinctlFoundation
 
 /// The public roots with the days on which trust stores start and stop trusting them, such as `pins/public-roots.jsonc`.
+/// A key is in one file only once, since facts about it that differ would hide each other.
 ///
 /// The days are in free keys (`x-stores`) of a file that names pins. Programs that load a policy with this file ignore
 /// them, whatever their version is.
@@ -14,6 +15,8 @@ package struct RootCalendar: Sendable {
 
     /// The trust of one store in a root. A root without an entry is trusted if the machine's own store has it.
     package struct Trust: Sendable, Hashable {
+        /// Whether the store doesn't have the root. It may have had it before.
+        package var isAbsent = false
         /// The day from which the store has the root, or `nil` if it has had it for long.
         package var since: Date?
         /// Whether the root is about to enter the store, on an unknown day.
@@ -26,6 +29,7 @@ package struct RootCalendar: Sendable {
         /// Returns whether the store trusts the root for a leaf certificate at a time. Roots that are about to enter
         /// count if `countsPending` is true.
         package func holds(at time: Date, for leaf: X509Certificate, countsPending: Bool) -> Bool {
+            if isAbsent { return false }
             if isPending { return countsPending }
             if let since, time < since { return false }
             if let removed, time >= removed { return false }
@@ -43,6 +47,8 @@ package struct RootCalendar: Sendable {
 
     /// The roots by the SHA-256 of their keys.
     private var roots: [[UInt8]: Root] = [:]
+    /// The keys of the roots that a root has signed a certificate for, by its name.
+    private var signed: [String: Set<[UInt8]>] = [:]
     /// The day on which the facts were last checked, and the file that says so.
     package private(set) var checked: (day: Date, path: String)?
 
@@ -67,35 +73,40 @@ package struct RootCalendar: Sendable {
 
     /// Returns the roots that another one has signed a certificate for, in order of their names.
     func successors(of root: Root) -> [Root] {
-        roots.values.filter { $0.crossSigns.contains { $0.issuer == root.name } }.sorted { $0.name < $1.name }
+        (signed[root.name] ?? []).compactMap { roots[$0] }.sorted { $0.name < $1.name }
     }
 
     /// The age at which a calendar is too old to be relied on without a note, in days: half a year.
     private static let longestUse = 183.0
 
-    /// Returns a note if the calendar is too old, otherwise `nil`.
+    /// Returns a note if the calendar is too old, or not of this time, otherwise `nil`.
     package func note(at time: Date) -> String? {
-        guard let checked, checked.day.adding(days: Self.longestUse) < time else { return nil }
+        guard let checked else { return nil }
+        guard checked.day <= time.adding(days: 1) else {
+            return "the trust stores in \(checked.path) are those of \(checked.day.day), which hasn't come yet: "
+                + "correct \"x-checked\", without which nobody sees that they are too old"
+        }
+        guard checked.day.adding(days: Self.longestUse) < time else { return nil }
         return "the trust stores in \(checked.path) are those of \(checked.day.day), more than six months ago: "
             + "get a newer file"
     }
 
-    /// Reads the calendar in a file. Throws if it has none.
-    package init(contentsOfFile path: String) throws(PolicyFileError) {
-        try self.init(contentsOfFile: path, isRequired: true)
-    }
+    /// The most roots that one root may have signed certificates for. The facts of each are repeated at each pin.
+    private static let successorLimit = 32
 
-    /// Reads the calendars in the files that a policy includes, and its own. It is empty if there are none.
+    /// Reads the calendars in a policy and in the files that it includes, at any depth. It is empty if there are none.
     package init(of policy: PolicyFile) throws(PolicyFileError) {
         var calendar = RootCalendar()
-        let names = (policy.root["include"]?.elements ?? []).compactMap(\.string)
-        for path in [policy.path] + names.map({ resolvedPath($0, besides: policy.path) }) {
-            calendar.add(try RootCalendar(contentsOfFile: path, isRequired: false))
+        for file in [(path: policy.path, root: policy.root)] + policy.included {
+            var problems = PolicyProblems(path: file.path)
+            calendar.add(RootCalendar(file.root, path: file.path, isRequired: false, &problems))
+            guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
         }
         self = calendar
     }
 
-    private init(contentsOfFile path: String, isRequired: Bool) throws(PolicyFileError) {
+    /// Reads the calendar in a file. Throws if it has none.
+    package init(contentsOfFile path: String) throws(PolicyFileError) {
         let bytes: [UInt8]
         do throws(InputFileError) {
             bytes = try InputFile.contents(ofFile: path, limit: JSONCReader.maximumSize)
@@ -107,16 +118,21 @@ package struct RootCalendar: Sendable {
         var problems = PolicyProblems(path: path)
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
         problems.add(document, of: bytes, keys: "\"version\" and \"pins\"")
-        self.init()
-        for member in document.root?["pins"]?.members ?? [] { read(member, &problems) }
-        if let value = document.root?["x-checked"] {
+        guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
+        self.init(root, path: path, isRequired: true, &problems)
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+    }
+
+    private init(_ root: JSONValue, path: String, isRequired: Bool, _ problems: inout PolicyProblems) {
+        for member in root["pins"]?.members ?? [] { read(member, &problems) }
+        if let value = root["x-checked"] {
             if let day = value.string.flatMap({ Date(rfc3339: $0) }) {
                 checked = (day, path)
             } else {
                 problems.add("\"x-checked\" isn't a day: write 2026-11-20", at: value.position)
             }
         }
-        if let root = document.root, problems.isEmpty, isRequired || !roots.isEmpty {
+        if problems.isEmpty, isRequired || !roots.isEmpty {
             // Without the day of the facts, nobody can know when they are too old.
             if roots.isEmpty {
                 problems.add("no pin has \"x-stores\": name a file such as pins/public-roots.jsonc", at: root.position)
@@ -124,11 +140,11 @@ package struct RootCalendar: Sendable {
                 problems.add("the file has no \"x-checked\": add the day of its facts", at: root.position)
             }
         }
-        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
     }
 
     private mutating func add(_ other: RootCalendar) {
         roots.merge(other.roots) { _, new in new }
+        signed.merge(other.signed) { $0.union($1) }
         // The oldest facts count.
         if let day = other.checked?.day, checked.map({ day < $0.day }) ?? true { checked = other.checked }
     }
@@ -164,10 +180,10 @@ extension RootCalendar {
         }
         var trust: [Store: Trust] = [:]
         for store in Store.allCases {
-            // A store that never had the root changes nothing.
-            guard let value = stores[store.rawValue], value["absent"]?.bool != true else { continue }
+            guard let value = stores[store.rawValue] else { continue }
             trust[store] = Trust(
-                since: Self.day(value["since"], &problems), isPending: value["pending"]?.bool ?? false,
+                isAbsent: value["absent"]?.bool ?? false, since: Self.day(value["since"], &problems),
+                isPending: value["pending"]?.bool ?? false,
                 issuedUntil: Self.day(value["issuedUntil"], &problems),
                 removed: Self.day(value["removed"], &problems))
         }
@@ -175,7 +191,20 @@ extension RootCalendar {
             guard let issuer = value["by"]?.string, let until = Self.day(value["until"], &problems) else { return nil }
             return (issuer, until)
         }
-        roots[Array(copying: key.bytes.span)] = Root(name: pin.key, trust: trust, crossSigns: signs)
+        let bytes = Array(copying: key.bytes.span)
+        for issuer in signs.map(\.issuer) {
+            signed[issuer, default: []].insert(bytes)
+            guard signed[issuer]?.count ?? 0 > Self.successorLimit else { continue }
+            problems.add(
+                "\(quoted(issuer)) has signed more than \(Self.successorLimit) roots: "
+                    + "name only those that it has signed", at: pin.keyPosition)
+        }
+        let root = Root(name: pin.key, trust: trust, crossSigns: signs)
+        if let known = roots.updateValue(root, forKey: bytes) {
+            problems.add(
+                "the key of \(quoted(pin.key)) is also that of \(quoted(known.name)): remove one",
+                at: pin.keyPosition)
+        }
     }
 
     private static func day(_ value: JSONValue?, _ problems: inout PolicyProblems) -> Date? {

@@ -98,7 +98,7 @@ extension CanonicalRule {
     }
 
     /// Whether the operating system's anchors are trusted.
-    var trustsSystem: Bool { anchors?.contains { $0.source == "system" } ?? true }
+    package var trustsSystem: Bool { anchors?.contains { $0.source == "system" } ?? true }
 }
 
 extension HostPattern {

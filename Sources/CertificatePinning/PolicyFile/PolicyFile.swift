@@ -13,6 +13,8 @@ public struct PolicyFile: Sendable {
     package let releases: [String]
     /// The file's values with their positions, including free keys.
     package let root: JSONValue
+    /// The values of the files that this one includes, at any depth.
+    let included: [(path: String, root: JSONValue)]
     /// The named pins of this file, without those of included files.
     let names: [String: Pin]
     /// Comments that allow lint findings.
@@ -70,6 +72,7 @@ public struct PolicyFile: Sendable {
         releases = (root["releases"]?.elements ?? []).compactMap(\.string)
         self.path = path
         self.root = root
+        included = reader.included
         names = reader.named.compactMapValues { $0.location.path == path ? $0.pin : nil }
         allowances = LintAllowance.all(in: bytes)
     }

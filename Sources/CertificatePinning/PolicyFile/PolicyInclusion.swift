@@ -70,6 +70,7 @@ extension PolicyReader {
         budget = reader.budget
         lacksNames = lacksNames || reader.lacksNames
         problems.add(included: reader.problems)
+        included += [(target, root)] + reader.included
         for (name, pin) in reader.named.sorted(by: { $0.key < $1.key }) {
             if let known = named[name] {
                 problems.add("\(pin.location): \(Self.taken(name, at: known.location))", at: value.position)

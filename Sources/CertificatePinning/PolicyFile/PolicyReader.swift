@@ -14,6 +14,8 @@ struct PolicyReader {
     /// The files whose inclusion is in progress, with this one last. None of them can be included again.
     var ancestors: [String]
     var budget = PolicyReadingBudget()
+    /// The files that this one includes, at any depth.
+    var included: [(path: String, root: JSONValue)] = []
     /// Whether names are missing because an included file couldn't be read. That problem was already reported.
     var lacksNames = false
     private var stores: [[String]: TrustStore] = [:]

@@ -170,7 +170,7 @@ extension PlanCell {
             switch standing {
             case .breaks: .failed
             case .notTrusted: .notTrusted
-            case .depends, .off: .warning
+            case .depends, .off: end == nil ? .warning : .failed
             case .unpinned, .survives, .survivesOnly: end == nil ? .ok : .failed
             }
         return ReportEntry(

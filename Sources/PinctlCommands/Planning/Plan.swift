@@ -87,9 +87,11 @@ struct Plan {
         let judged = isUncovered ? uncovered(planned, by: rule) : judge(shown, planned, by: rule, at: nil)
         var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names, isUncovered: isUncovered)
         cell.countsPins = cell.standing != .off || rule.lastEnds.contains { $0 > now }
-        if cell.standing.isSurvival {
+        // A key among the candidates leaves open who issues it, but not what happens to the chains.
+        if cell.standing.isSurvival || cell.standing == .depends {
+            let expiry = cell.standing.isSurvival ? limit : nil
             let ends = [
-                limit.flatMap { end(of: cell, rule, shown, judged, planned, before: $0) },
+                expiry.flatMap { end(of: cell, rule, shown, judged, planned, before: $0) },
                 endByStores(rule, judged, before: limit),
             ]
             cell.end = ends.compactMap(\.self).min()

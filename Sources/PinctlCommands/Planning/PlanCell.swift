@@ -65,7 +65,8 @@ extension PlanCell {
             rescues: rescuing.rescues.filter { pin in
                 breaking.allSatisfy { $0.rescues.contains { $0.isSameKey(as: pin) } }
             }, standsWithoutLeaf: standsWithoutLeaf && other.standsWithoutLeaf,
-            hasRemarks: hasRemarks || other.hasRemarks, end: standing.isSurvival ? end : nil,
+            // A file whose pins are off doesn't keep the other from breaking.
+            hasRemarks: hasRemarks || other.hasRemarks, end: standing < .notTrusted ? end : nil,
             countsPins: countsPins || other.countsPins, isUncovered: isUncovered || other.isUncovered)
     }
 

@@ -26,10 +26,12 @@ extension Plan {
     /// come before `limit` or while the leaf is valid, or if their day isn't known.
     ///
     /// The stores are the one with the judgement's name, otherwise those of the release's system, otherwise all.
+    /// A store that doesn't have the root of a path counts like one that removes it.
+    ///
     /// A client with a new root ends its path there, so that it doesn't see the root which signed the new one. This
     /// project's clients also try the longer path.
     func endByStores(_ rule: ReleaseRule, _ judged: [StoreJudgement], before limit: Date?) -> PlanEnd? {
-        guard !calendar.isEmpty, rule.anchors == nil else { return nil }
+        guard !calendar.isEmpty, rule.rules.allSatisfy(\.trustsSystem) else { return nil }
         return judged.flatMap { judgement -> [PlanEnd] in
             guard judgement.direct == nil, let leaf = judgement.paths.first?.path.certificates.first else { return [] }
             let named = judgement.store.flatMap(RootCalendar.Store.init).map { [$0] }
@@ -51,9 +53,9 @@ extension Plan {
             let accepted = seen.count { rule.judge($0, under: judgement.store, at: time).isAccepted }
             return accepted > 0 && (accepted == seen.count || rule.triesEveryPath)
         }
-        for change in calendar.changes(on: paths, in: store) {
+        for change in calendar.changes(on: paths, in: store, at: begin) {
             guard change.day.map({ $0 <= limit }) ?? true,
-                !survives(at: max(begin, change.day ?? begin), countsPending: change.day == nil)
+                !survives(at: max(begin, change.day ?? begin), countsPending: change.isPending)
             else { continue }
             return PlanEnd(date: change.day, why: change.text)
         }
@@ -88,33 +90,57 @@ extension RootCalendar {
         return (triesEveryPath ? ends : Array(ends.prefix(1))).map { Array(path[...$0]) }
     }
 
+    /// A difference between a store and the machine's own.
+    fileprivate struct Change {
+        var day: Date?
+        /// Whether it is announced without a day.
+        var isPending = false
+    }
+
     /// Returns how a store differs from the machine's own, as far as it concerns the roots on these paths. Differences
-    /// without a day come first.
-    fileprivate func changes(on paths: [[X509Certificate]], in store: Store) -> [(day: Date?, text: String)] {
-        var changes: [String: Date?] = [:]
+    /// at `time` come first, then announced ones without a day.
+    fileprivate func changes(
+        on paths: [[X509Certificate]], in store: Store, at time: Date
+    ) -> [(day: Date?, isPending: Bool, text: String)] {
+        var changes: [String: Change] = [:]
+        for root in paths.compactMap(\.last).compactMap({ root(of: $0) }) {
+            guard let trust = root.trust[store] else { continue }
+            if trust.isAbsent {
+                changes["\(root.name) isn't in the store \(store.rawValue)"] = Change()
+            } else if trust.isPending {
+                changes["\(root.name) isn't yet in the store \(store.rawValue)"] = Change()
+            } else if let since = trust.since, since > time {
+                changes["\(root.name) isn't in the store \(store.rawValue) before \(since.day)"] = Change()
+            }
+        }
         for path in paths {
             for certificate in path.dropFirst().dropLast() {
                 guard let root = root(of: certificate), let trust = root.trust[store] else { continue }
                 let arrival = "the store \(store.rawValue), and clients that have it end their paths there"
+                if trust.isAbsent { continue }
                 if trust.isPending {
-                    changes.updateValue(nil, forKey: "\(root.name) is about to enter \(arrival)")
+                    changes["\(root.name) is about to enter \(arrival)"] = Change(isPending: true)
                 } else if let since = trust.since {
-                    changes["\(root.name) enters \(arrival)"] = since
+                    changes["\(root.name) enters \(arrival)"] = Change(day: since)
                 } else {
-                    changes.updateValue(nil, forKey: "\(root.name) is in \(arrival)")
+                    changes["\(root.name) is in \(arrival)"] = Change()
                 }
             }
         }
         for root in paths.flatMap({ $0.dropFirst() }).compactMap({ root(of: $0) }) {
             guard let trust = root.trust[store] else { continue }
             if let until = trust.issuedUntil {
-                changes["the store \(store.rawValue) trusts no certificates issued later below \(root.name)"] = until
+                changes["the store \(store.rawValue) trusts no certificates issued later below \(root.name)"] = Change(
+                    day: until)
             }
             if let removed = trust.removed {
-                changes["\(root.name) leaves the store \(store.rawValue)"] = removed
+                changes["\(root.name) leaves the store \(store.rawValue)"] = Change(day: removed)
             }
         }
-        return changes.map { (day: $0.value, text: $0.key) }
-            .sorted { ($0.day ?? .distantPast, $0.text) < ($1.day ?? .distantPast, $1.text) }
+        return changes.map { (day: $0.value.day, isPending: $0.value.isPending, text: $0.key) }
+            .sorted {
+                ($0.day ?? .distantPast, $0.isPending ? 1 : 0, $0.text)
+                    < ($1.day ?? .distantPast, $1.isPending ? 1 : 0, $1.text)
+            }
     }
 }

@@ -271,6 +271,8 @@ struct LintRuleTests {
         let missing = ["the policy has no \"domains\": add it"]
         #expect(try read(good, allowsNamesAlone: false) == missing)
         #expect(try read(good.replacing("chain.pem", with: "root.pem")) == ["P013"])
+        let facts = #"{ "version": 1, "x-checked": "2026-11-24", "x-sources": {},"#
+        #expect(try read(good.replacing("{ \"version\": 1,", with: facts)) == [])
         // A file with anything else is a policy that lost its rules.
         for other in [
             #""unlisted": "refuse""#, #""deny": ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]"#,

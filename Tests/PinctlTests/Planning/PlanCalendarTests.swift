@@ -8,12 +8,12 @@ import Testing
 /// the root to pin.
 @Suite("pinctl plan and lint on coming changes of trust stores")
 struct PlanCalendarTests {
-    private let folder: TestFolder
-    private let old: TestCertificate
-    private let new: TestCertificate
-    private let roots: String
+    let folder: TestFolder
+    let old: TestCertificate
+    let new: TestCertificate
+    let roots: String
     /// A chain below the new root, which the old one has signed.
-    private let chain: String
+    let chain: String
 
     init() throws {
         folder = try TestFolder()
@@ -26,7 +26,7 @@ struct PlanCalendarTests {
     }
 
     /// A calendar in which the new root and the old one have these entries of `x-stores`.
-    private func calendar(
+    func calendar(
         new newStores: String = "", old oldStores: String = "", checked: String = "2026-11-20", name: String? = nil
     ) throws -> String {
         let text = """
@@ -38,7 +38,7 @@ struct PlanCalendarTests {
         return try name.map { try folder.add(text, name: $0) } ?? folder.add(text)
     }
 
-    private func plan(_ release: String, _ calendar: String, _ words: String...) async -> Run {
+    func plan(_ release: String, _ calendar: String, _ words: String...) async -> Run {
         await pinctl(
             ["plan", "--ca-file", roots, "--new", chain, "--against", release, "--calendar", calendar] + words)
     }
@@ -138,6 +138,82 @@ struct PlanCalendarTests {
         #expect(own.status == 0, "\(own.output)")
     }
 
+    /// The entry of the new root, at which the path ends, and the end for a release that pins it.
+    private static let lastRoots: [(stores: String, end: String?)] = [
+        (#""android": { "source": "t" }"#, nil),
+        (#""android": { "since": "2020-01-01", "source": "t" }"#, nil),
+        (#""apple": { "absent": true, "source": "t" }"#, nil),
+        (#""android": { "absent": true, "source": "t" }"#, "; but new-root isn't in the store android\n"),
+        (
+            #""android": { "absent": true, "issuedUntil": "2024-11-30", "source": "t" }"#,
+            "; but new-root isn't in the store android\n"
+        ),
+        (#""android": { "pending": true, "source": "t" }"#, "; but new-root isn't yet in the store android\n"),
+        (
+            #""android": { "since": "2027-01-01", "source": "t" }"#,
+            "; but new-root isn't in the store android before 2027-01-01\n"
+        ),
+    ]
+
+    @Test("A release breaks in a store that doesn't have the root where the path ends", arguments: lastRoots)
+    func lastRoot(stores: String, end: String?) async throws {
+        let newRoots = try folder.add(new.pemText)
+        let calendar = try calendar(new: stores)
+        let release = try folder.add(androidText([new.key.pin]))
+        let run = await pinctl(
+            "plan", "--ca-file", newRoots, "--new", chain, "--against", release, "--calendar", calendar)
+        #expect(run.status == (end == nil ? 0 : 1), "\(run.output)")
+        if let end { #expect(run.output.contains(end), "\(run.output)") }
+        // Clients find another path if the old root has signed the new one.
+        let bothRoots = try folder.add(old.pemText + new.pemText)
+        let other = await pinctl(
+            "plan", "--ca-file", bothRoots, "--new", chain, "--against", release, "--calendar", calendar)
+        #expect(other.status == 0, "\(other.output)")
+    }
+
+    @Test("A rule that adds roots to those of the system is judged by the calendar, and one with others only isn't")
+    func ownAnchors() async throws {
+        let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
+        for (anchors, status) in [("", 0), (#", "system": true"#, 1), (#", "system": false"#, 0)] {
+            let rule = """
+                { "host": "api.test", "pins": ["\(try old.key.pin)"], "anchors": { "files": ["\(roots)"]\(anchors) } }
+                """
+            let run = await plan(try folder.add(#"{ "version": 1, "domains": [\#(rule)] }"#), calendar)
+            #expect(run.status == Int32(status), "\(run.output)\(run.errors)")
+        }
+    }
+
+    @Test("A key whose issuer isn't known yet doesn't hide the end of a chain that is given with it")
+    func besideKey() async throws {
+        let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
+        let release = try folder.add(androidText([old.key.pin]))
+        let key = try folder.add(try TestKey().publicKeyPEM)
+        let alone = await pinctl(
+            "plan", "--host", "api.test", "--new", key, "--against", release, "--calendar", calendar)
+        #expect(alone.status == 0 && alone.output.contains("depends"), "\(alone.output)\(alone.errors)")
+        let run = await plan(release, calendar, "--new", key)
+        #expect(run.status == 1, "\(run.output)\(run.errors)")
+        #expect(run.output.contains("until 2027-01-01T00:00:00Z: old-root leaves the store android"))
+    }
+
+    @Test("An exported file whose pins are off doesn't hide that the policy stops surviving")
+    func exported() async throws {
+        let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
+        _ = try folder.add(androidText([old.key.pin], expiration: "2026-01-01"), name: "nsc.xml")
+        let policy = try folder.add(
+            policyText(
+                [("api.test", ["\"\(old.key.pin)\""])], #""exports": [ { "to": "android", "file": "nsc.xml" } ],"#),
+            name: "exporting.jsonc")
+        let report = "\(folder.path)/report.xml"
+        let run = await pinctl(
+            "plan", "--ca-file", roots, "--new", chain, "--policy", policy, "--calendar", calendar, "--report",
+            "junit=\(report)")
+        #expect(run.status == 1, "\(run.output)\(run.errors)")
+        #expect(run.output.contains("nsc.xml: pinning off since 2026-01-01; until 2027-01-01T00:00:00Z: old-root"))
+        let text = try String(contentsOfFile: report, encoding: .utf8)
+        #expect(text.contains(#"failures="1""#) && text.contains(#"<failure type="ends""#), "\(text)")
+    }
+
     @Test("A root that every store drops ends every release below it, ours too")
     func departure() async throws {
         let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
@@ -172,33 +248,6 @@ struct PlanCalendarTests {
         #expect(lint.status == 0, "\(lint.output)")
     }
 
-    @Test("lint fails if every pin is a root that leaves, and names the root to pin instead")
-    func lint() async throws {
-        let calendar = try calendar(
-            new: #""apple": { "pending": true, "source": "t" }, "android": { "since": "2027-02-01", "source": "t" }"#,
-            old: #""android": { "issuedUntil": "2027-03-01", "source": "t" }"#)
-        let alone = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
-        let run = await pinctl("lint", "--calendar", calendar, alone)
-        #expect(run.status == 1)
-        #expect(
-            run.output.contains(
-                "is a root that is trusted only for certificates issued until 2027-03-01 (android): pin the root"))
-        #expect(
-            run.output.contains(
-                "has signed the root new-root, which enters the store android on 2027-02-01 and is about to enter stores "
-                    + "(apple)"), "\(run.output)")
-        // Half a year before it is too early for an error, and a pin of the new root settles the rest.
-        let early = await pinctl("lint", "--calendar", calendar, "--at", "2026-08-01", alone)
-        #expect(!early.output.contains("P033"))
-        let both = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\"", "\"\(new.key.pin)\""])]))
-        let settled = await pinctl("lint", "--calendar", calendar, both)
-        #expect(settled.output.contains("warning[P033]"))
-        #expect(!settled.output.contains("P034"))
-        // Other dialects are checked too.
-        let android = await pinctl("lint", "--calendar", calendar, try folder.add(androidText([old.key.pin])))
-        #expect(android.output.contains("error[P033]"))
-    }
-
     @Test("A calendar that is older than half a year is used with a note")
     func age() async throws {
         let release = try folder.add(androidText([old.key.pin]))
@@ -208,56 +257,9 @@ struct PlanCalendarTests {
         #expect(stale.status == 1)
         let fresh = await plan(release, try calendar(new: stores))
         #expect(!fresh.errors.contains("six months"))
+        let coming = await plan(release, try calendar(new: stores, checked: "2099-01-01"))
+        #expect(coming.errors.contains("are those of 2099-01-01, which hasn't come yet: correct \"x-checked\""))
         let lint = await pinctl("lint", "--calendar", try calendar(new: stores, checked: "2026-05-01"), release)
         #expect(lint.errors.contains("more than six months ago"))
-    }
-
-    @Test("A file that isn't a calendar, or has errors, is rejected")
-    func malformed() async throws {
-        let release = try folder.add(androidText([old.key.pin]))
-        let pin = try old.key.pin
-        let files = [
-            (#"{ "version": 1, "pins": { "a": "\#(pin)" } }"#, #"no pin has "x-stores""#),
-            (
-                #"{ "version": 1, "pins": { "a": { "pin": "\#(pin)", "x-stores": {} } } }"#,
-                #"the file has no "x-checked": add the day of its facts"#
-            ),
-            (
-                #"{ "x-checked": "soon", "pins": { "a": { "pin": "\#(pin)", "x-stores": {} } } }"#,
-                #""x-checked" isn't a day"#
-            ),
-            (
-                #"{ "x-checked": "2026-11-01", "pins": { "a": { "pin": "\#(pin)", "x-stores": { "opera": {} } } } }"#,
-                "unknown key \"opera\""
-            ),
-            (
-                #"{ "x-checked": "2026-11-01", "pins": { "a": { "pin": "\#(pin)", "x-stores": { "apple": {} } } } }"#,
-                "has no \"source\""
-            ),
-            (
-                #"{ "x-checked": "2026-11-01", "pins": { "a": { "pin": "\#(pin)", "#
-                    + #""x-stores": { "apple": { "since": "2026-13-01", "source": "t" } } } } }"#,
-                "isn't a day: write 2026-11-20"
-            ),
-            (
-                #"{ "x-checked": "2026-11-01", "pins": { "a": { "file": "a.pem", "x-stores": {} } } }"#,
-                "has \"x-stores\" but no \"pin\""
-            ),
-            ("[", "error:"),
-            ("", "the file is empty"),
-        ]
-        for (text, reason) in files {
-            let file = try folder.add(text)
-            for words in [
-                ["plan", "--ca-file", roots, "--new", chain, "--against", release, "--calendar", file],
-                ["lint", "--calendar", file, release],
-            ] {
-                let run = await pinctl(words)
-                #expect(run.status == 2, "\(text)")
-                #expect(run.errors.contains(reason), "\(text): \(run.errors)")
-            }
-        }
-        let missing = await pinctl("lint", "--calendar", "\(folder.path)/nothing", release)
-        #expect(missing.status == 2)
     }
 }

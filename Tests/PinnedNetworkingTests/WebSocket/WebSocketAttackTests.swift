@@ -184,7 +184,7 @@ struct WebSocketAttackTests {
     @Test("Other requests are served while a server floods a WebSocket with short frames (WS7)")
     func flood() async throws {
         let site = try TestSite.shared.get()
-        let portions = 20
+        let portions = 5
         let script = LoopbackServer.Script.webSocket { peer in
             let portion = [[UInt8]](repeating: WebSocketPeer.frame(9, []), count: 16_000).flatMap(\.self)
             try peer.write(WebSocketPeer.frame("start"))

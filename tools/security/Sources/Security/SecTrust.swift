@@ -92,7 +92,7 @@ public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertifi
 /// `NSUnderlyingErrorKey` the `TrustFinding` of CertificateTrust, if the settings could be honoured.
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: inout CFError?) -> Bool {
     do throws(TrustRefusal) {
-        _ = try TrustSettings(of: trust).path(of: trust, at: Date())
+        _ = try TrustSettings.evaluate(trust)
         error = nil
         return true
     } catch let refusal {
@@ -103,7 +103,7 @@ public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: inout CFError?
 
 /// Returns whether a path satisfies the policies of a trust now. The second argument is `nil`, for no error.
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: Never?) -> Bool {
-    (try? TrustSettings(of: trust).path(of: trust, at: Date())) != nil
+    (try? TrustSettings.evaluate(trust)) != nil
 }
 
 /// The outcome of an evaluation, with the names and values of Apple's platforms.
@@ -131,7 +131,7 @@ public enum SecTrustResultType: UInt32, Sendable {
 @discardableResult
 public func SecTrustEvaluate(_ trust: SecTrust, _ result: inout SecTrustResultType) -> OSStatus {
     do throws(TrustRefusal) {
-        _ = try TrustSettings(of: trust).path(of: trust, at: Date())
+        _ = try TrustSettings.evaluate(trust)
         result = .unspecified
         return errSecSuccess
     } catch .untrusted {

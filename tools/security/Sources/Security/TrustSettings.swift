@@ -104,6 +104,17 @@ extension TrustSettings {
         }
     }
 
+    /// Returns the verified path of a trust under its settings. Throws the reason if there is none.
+    ///
+    /// It is also the chain that ``chain(of:at:)`` returns next, in place of one that was found before the
+    /// evaluation.
+    static func evaluate(_ trust: ServerTrust, at time: Date = Date()) throws(TrustRefusal) -> [X509Certificate] {
+        let settings = TrustSettings(of: trust)
+        let path = try settings.path(of: trust, at: time)
+        settings.keep(path, at: time, of: trust)
+        return path
+    }
+
     /// Returns the chain of a trust under its settings, or nil if they can't be used.
     ///
     /// It is kept for a second, so that a loop over its certificates evaluates the trust once and sees one chain.
@@ -111,13 +122,18 @@ extension TrustSettings {
         let settings = TrustSettings(of: trust)
         if let found = settings.found, (0..<1).contains(time.timeIntervalSince(found.time)) { return found.chain }
         guard let chain = try? settings.chain(of: trust, at: time) else { return nil }
+        settings.keep(chain, at: time, of: trust)
+        return chain
+    }
+
+    /// Keeps a chain that was found under these settings, unless they have been changed meanwhile.
+    private func keep(_ chain: [X509Certificate], at time: Date, of trust: ServerTrust) {
         trust.withAttachment { attached in
             var current = attached as? TrustSettings ?? TrustSettings()
-            guard current.changeCount == settings.changeCount else { return }
+            guard current.changeCount == changeCount else { return }
             current.found = (chain, time)
             attached = current
         }
-        return chain
     }
 }
 

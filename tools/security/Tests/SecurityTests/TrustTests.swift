@@ -251,6 +251,27 @@ struct TrustTests {
         #expect(try trust([below] + site.chain).certificates == [try below.parsed])
     }
 
+    @Test("The chain after an evaluation is the evaluated path, and none that was found before it")
+    func evaluatedChain() throws {
+        // Before the leaf is valid, the longest chain ends at a CA that once signed the root and isn't trusted.
+        let foreign = try TestCertificate.root("Foreign Root") { $0.makeValidNow() }
+        let crossSigned = try foreign.crossSign(site.root)
+        let begin = site.leaf.settings.notBefore + 1000
+        let leaf = try site.intermediate.leaf("localhost") {
+            $0.makeValidNow()
+            $0.notBefore = begin
+        }
+        let trust = try trust([leaf, site.intermediate, crossSigned, foreign])
+        let time = Date(timeIntervalSince1970: TimeInterval(begin))
+        let foreignRoot = try foreign.parsed
+        #expect(TrustSettings.chain(of: trust, at: time - 0.4)?.last == foreignRoot)
+        #expect(throws: TrustRefusal.self) { try TrustSettings.evaluate(trust, at: time - 0.3) }
+        #expect(TrustSettings.chain(of: trust, at: time - 0.2)?.last == foreignRoot)
+        let path = try TrustSettings.evaluate(trust, at: time + 0.1)
+        #expect(path.last == (try site.root.parsed))
+        #expect(TrustSettings.chain(of: trust, at: time + 0.2) == path)
+    }
+
     @Test("The settings of a trust are released with it")
     func memory() throws {
         weak var anchors: TrustStore?
