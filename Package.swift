@@ -51,6 +51,8 @@ let package = Package(
         .target(name: "Basics", dependencies: ["LibC", "PlatformFoundation"], swiftSettings: modern),
         .target(
             name: "CertificateTrust", dependencies: ["Basics", "LibC", "OpenSSLBridge", "PlatformFoundation"],
+            // A link to the one in pins/, like the schema below.
+            resources: [.embedInCode("public-roots.jsonc")],
             swiftSettings: modern),
         .target(
             name: "CertificatePinning", dependencies: ["Basics", "CertificateTrust", "PlatformFoundation"],
@@ -126,7 +128,7 @@ let package = Package(
             name: "PeerTests",
             dependencies: [
                 "Basics", "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning",
-                "CertificateTrust",
+                "CertificateTrust", "PinDialects",
                 "TestPKI",
             ],
             swiftSettings: strict),

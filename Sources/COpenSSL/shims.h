@@ -132,6 +132,11 @@ static inline int COpenSSL_SSL_set_min_proto_version(SSL *ssl, int version) {
 static inline int COpenSSL_SSL_set_max_proto_version(SSL *ssl, int version) {
     return (int)SSL_set_max_proto_version(ssl, version);
 }
+// The name of the negotiated key exchange group, or NULL if it isn't known yet.
+static inline const char *COpenSSL_SSL_group_name(SSL *ssl) {
+    long group = SSL_get_negotiated_group(ssl);
+    return group == NID_undef ? NULL : SSL_group_to_name(ssl, (int)group);
+}
 static inline int COpenSSL_SSL_request_staple(SSL *ssl) {
     return (int)SSL_set_tlsext_status_type(ssl, TLSEXT_STATUSTYPE_ocsp);
 }

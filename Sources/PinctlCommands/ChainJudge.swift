@@ -14,8 +14,8 @@ struct ChainJudge: Sendable {
     /// The operating system's trust store if other roots are trusted in addition to it, or `nil` if there is nothing to
     /// distinguish.
     var systemRoots: TrustStore?
-    /// The number of seconds before an expiry in which to warn about it, or `nil` for no warnings at all.
-    var warningSpan: TimeInterval?
+    /// The time before an expiry in which to warn about it, or `nil` for no warnings at all.
+    var warningPeriod: WarningPeriod?
     /// The trust stores of other clients, each with its name. A good verdict gets a warning if it isn't good there.
     var clientStores: [(name: String, store: TrustStore)] = []
     /// The files that the policy exports, whose clients must accept the chain too.

@@ -17,6 +17,9 @@ enum Verdict: Sendable {
     case bypassed(PinMismatch)
     /// The chain is trusted and the policy accepts it, but files exported from the policy reject it.
     case exportRefused([ExportRefusal], VerifiedPath, PinningRule?)
+    /// The chain is trusted and accepted, but the server uses another key exchange group than the required one, or one
+    /// that isn't known.
+    case otherGroup(RequiredGroup, VerifiedPath, PinningRule?)
     /// A key without a chain that matches these pins.
     case keyMatched([Pin], PinningRule)
     /// A key without a chain that matches no pin of the rule, or of any rule if none is given.
@@ -53,6 +56,7 @@ enum Verdict: Sendable {
         case .mismatch, .keyStrange: .pinMismatch
         case .keyMismatch: .keyMismatch
         case .exportRefused: .exportMismatch
+        case .otherGroup: .groupMismatch
         case .bypassed: .bypassed
         case .denied, .keyDenied: .denied
         case .expired, .keyExpired: .expired
@@ -69,7 +73,7 @@ enum Verdict: Sendable {
     var path: VerifiedPath? {
         switch self {
         case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, let path, _),
-            .exportRefused(_, let path, _):
+            .exportRefused(_, let path, _), .otherGroup(_, let path, _):
             path
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.path
         case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .untrusted, .unreachable: nil
@@ -82,7 +86,9 @@ enum Verdict: Sendable {
         case .matched(_, _, let rule), .expired(let rule, _, _), .keyMatched(_, let rule), .keyExpired(let rule, _),
             .noCertificate(let rule, _):
             rule
-        case .trusted(_, let rule), .keyStrange(_, let rule), .exportRefused(_, _, let rule): rule
+        case .trusted(_, let rule), .keyStrange(_, let rule), .exportRefused(_, _, let rule),
+            .otherGroup(_, _, let rule):
+            rule
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.rule
         case .denied, .keyDenied, .unlisted, .untrusted, .unreachable: nil
         }

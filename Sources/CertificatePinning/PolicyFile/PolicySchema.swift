@@ -70,5 +70,6 @@ package enum PolicySchema {
         PolicyKey("keys", .choice(CheckSettings.Keys.allCases.map(\.rawValue))),
         PolicyKey("allAddresses", .boolean),
         PolicyKey("starttls", .choice(CheckSettings.startTLSProtocols)),
+        PolicyKey("requireGroup", .choice(CheckSettings.keyExchangeGroups)),
     ])
 }

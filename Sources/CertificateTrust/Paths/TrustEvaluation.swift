@@ -118,6 +118,7 @@ struct TrustEvaluation: PathJudge {
             try checkNames(path)
             try checkSignatures(path)
             try checkKeyIdentifiers(path)
+            try checkPublicLeaf(path)
             try checkRevocation(path)
         } catch {
             note(error.finding, of: path)
@@ -280,6 +281,20 @@ extension TrustEvaluation {
                     detail: "its authorityKeyIdentifier does not match its issuer's subjectKeyIdentifier: reissue it "
                         + "(RFC 5280, section 4.2.1.1)"))
         }
+    }
+}
+
+extension TrustEvaluation {
+    /// Checks the rules that bind only the leaves of public CAs. Strict.
+    ///
+    /// A cross-signed root may be in the middle of a path that ends at an older root, or at a private one.
+    private func checkPublicLeaf(_ path: [X509Certificate]) throws(PathRefusal) {
+        guard !claim.policy.activeRules.isDisjoint(with: CertificateRule.ofPublicLeaves) else { return }
+        let roots = claim.policy.publicRoots ?? PublicRoots.known
+        guard path.dropFirst().contains(where: { roots.contains($0.spkiFingerprint) }),
+            let finding = certificateFinding(path[0], depth: 0, place: .publicLeaf)
+        else { return }
+        throw PathRefusal(finding: finding)
     }
 }
 

@@ -50,6 +50,10 @@ public struct TrustPolicy: Sendable, Hashable {
     /// ``strict`` also those of companies.
     public var publicSuffixes = PublicSuffixes.system
 
+    /// The keys of the roots of public CAs, which the Baseline Requirements bind. `nil` means the list of this version
+    /// of the library, `pins/public-roots.jsonc`. Only ``strict`` uses them.
+    public var publicRoots: Set<SPKIFingerprint>?
+
     private var rules: CertificateRule.Selection
 
     /// The rules of this library that are checked, with one bit for each.
@@ -115,6 +119,7 @@ extension TrustPolicy: CustomStringConvertible {
         if revocation != usual.revocation { parts.append("revocation: \(revocation)") }
         if certificatePolicies != usual.certificatePolicies { parts.append("certificate policies required") }
         if publicSuffixes != usual.publicSuffixes { parts.append("its own public suffixes") }
+        if publicRoots != usual.publicRoots { parts.append("its own public roots") }
         return parts.joined(separator: ", ")
     }
 }

@@ -9,6 +9,8 @@ struct CertificateRule: Sendable {
         static let leaf = Place(rawValue: 1 << 0)
         static let intermediate = Place(rawValue: 1 << 1)
         static let anchor = Place(rawValue: 1 << 2)
+        /// The leaf of a path with the key of a public root, checked as soon as the path is known.
+        static let publicLeaf = Place(rawValue: 1 << 3)
         static let issuer: Place = [.intermediate, .anchor]
         /// Every position except the anchor, which is trusted by configuration whatever its contents.
         static let belowAnchor: Place = [.leaf, .intermediate]
@@ -47,6 +49,7 @@ struct CertificateRule: Sendable {
     private static let ofLeaves = selection { $0.places.contains(.leaf) }
     private static let ofIntermediates = selection { $0.places.contains(.intermediate) }
     private static let ofAnchors = selection { $0.places.contains(.anchor) }
+    static let ofPublicLeaves = selection { $0.places.contains(.publicLeaf) }
 
     /// Returns the table entries that check `rule`. The result is empty for a rule that isn't in the table.
     static func selection(of rule: TrustRule) -> Selection { selection { $0.rule == rule } }
@@ -63,6 +66,7 @@ struct CertificateRule: Sendable {
             switch context.place {
             case .leaf: ofLeaves
             case .intermediate: ofIntermediates
+            case .publicLeaf: ofPublicLeaves
             default: ofAnchors
             }
         var rules = context.policy.activeRules.intersection(here).rawValue

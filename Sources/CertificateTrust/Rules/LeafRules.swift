@@ -61,6 +61,12 @@ extension CertificateRule {
                 "its wildcard \($0) covers every name below a public suffix: reissue it with the servers' hostnames"
             }
         },
+        CertificateRule(
+            rule: .lifetime, places: .publicLeaf, source: "Baseline Requirements, section 6.3.2", isBase: false
+        ) { certificate, context in
+            // The Baseline Requirements are about the certificates of servers.
+            context.policy.purpose == .server ? LifetimeLimit.violation(by: certificate.validity) : nil
+        },
     ]
 
     private static func leafRule(

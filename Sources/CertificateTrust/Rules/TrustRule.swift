@@ -86,6 +86,9 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let informationAccess = TrustRule(rawValue: "information-access")
     /// The key is of a kind or size that the Web PKI doesn't allow (Baseline Requirements, section 6.1.5). Strict.
     public static let webKey = TrustRule(rawValue: "web-key")
+    /// The leaf is valid for longer than a public CA may issue, and its path has the key of a public root (Baseline
+    /// Requirements, section 6.3.2). Strict.
+    public static let lifetime = TrustRule(rawValue: "lifetime")
 
     /// The rank of the rule when one of two findings must be chosen. A failure close to a valid path ranks above the
     /// failure of an unrelated candidate.

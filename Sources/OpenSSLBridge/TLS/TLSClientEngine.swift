@@ -242,6 +242,20 @@ extension TLSClientEngine {
         unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl) ?? SSL_get_pending_cipher(ssl)))
     }
 
+    /// The name of the agreed key exchange group (`SSL_get_negotiated_group`), spelled as in ``TLSContext/groups``, or
+    /// nil if it isn't known yet. In TLS 1.2 the server sends it after its certificate.
+    package var group: String? {
+        guard let name = unsafe COpenSSL_SSL_group_name(ssl) else { return nil }
+        let text = unsafe String(cString: name)
+        return switch text {
+        case "x25519": "X25519"
+        case "secp256r1": "P-256"
+        case "secp384r1": "P-384"
+        case "secp521r1": "P-521"
+        default: text
+        }
+    }
+
     /// The protocol the server chose (`SSL_get0_alpn_selected`), or nil if it chose none.
     package var applicationProtocol: String? {
         var name: UnsafePointer<UInt8>?

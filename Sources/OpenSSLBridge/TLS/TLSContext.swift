@@ -27,6 +27,9 @@ import COpenSSL
         "*X25519MLKEM768:*X25519:P-256:P-384:P-521", "X25519:P-256:P-384:P-521", "P-256:P-384:P-521",
     ]
 
+    /// The names of the groups that are offered, the preferred one first.
+    package let groups: [String]
+
     package init() throws(OpenSSLError) {
         if let incompatibility = OpenSSLLibrary.incompatibility { throw incompatibility }
         OpenSSLError.clear()
@@ -39,8 +42,13 @@ import COpenSSL
         unsafe SSL_CTX_set_security_level(pointer, 2)
         guard unsafe COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
             unsafe SSL_CTX_set_cipher_list(pointer, Self.cipherList) == 1,
-            Self.groupLists.contains(where: { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 })
-        else { throw OpenSSLError.take() }
+            let list = Self.groupLists.first(where: { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 })
+        else {
+            let error = OpenSSLError.take()
+            unsafe SSL_CTX_free(pointer)
+            throw error
+        }
+        groups = list.split(separator: ":").map { String($0.drop { $0 == "*" }) }
         OpenSSLError.clear()
         // A renegotiation could change the certificate. OpenSSL caches no sessions: the caller names the session to
         // resume.

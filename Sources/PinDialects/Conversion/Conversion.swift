@@ -97,6 +97,7 @@ extension PinDialect {
         case .okhttp: "OkHttp"
         case .hpkp: "Public-Key-Pins"
         case .curl: "curl"
+        case .envoy: "Envoy"
         case .tlsa: "TLSA"
         case .swift: "Swift"
         }

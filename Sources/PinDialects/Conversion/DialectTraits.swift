@@ -85,6 +85,10 @@ extension PinDialect {
         case .curl:
             DialectTraits(
                 scopes: [.every], combination: .closest, isForOneHost: true, roles: [.leaf], modes: [.enforce])
+        case .envoy:
+            DialectTraits(
+                scopes: [.exact], combination: .closest, roles: [.leaf], contents: [.publicKey, .certificate],
+                modes: [.enforce])
         case .tlsa:
             DialectTraits(
                 scopes: [.exact], combination: .union, repeatsHosts: true, reachesPorts: true, roles: [.leaf, .ca],

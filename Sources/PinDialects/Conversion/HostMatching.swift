@@ -27,7 +27,7 @@ extension PinDialect {
             // IP addresses never have pins (RFC 7469, section 2.3.3).
             guard let name = try? ServerName(host), !name.isIPAddress else { return nil }
             return Array(name.description.utf8)
-        case .policy, .curl, .tlsa, .swift:
+        case .policy, .curl, .envoy, .tlsa, .swift:
             return (try? ServerName(host)).map { Array($0.description.utf8) }
         }
     }
@@ -38,7 +38,7 @@ extension PinDialect {
         case .okhttp: Array(Self.canonicalHost(host).utf8)
         case .trustkit: Array(host.utf8)
         case .android, .apple: Array(host.lowercased().utf8)
-        case .policy, .hpkp, .curl, .tlsa, .swift: name(ofHost: host)
+        case .policy, .hpkp, .curl, .envoy, .tlsa, .swift: name(ofHost: host)
         }
     }
 

@@ -5,7 +5,7 @@ extension PinDialect {
     ///
     /// Throws one error with all the problems for which that system rejects the file. Settings that it ignores, or
     /// reads differently from how they look, become notes. So does the fact that a file pins nothing. `host` is the
-    /// host of the pins for dialects that don't name it: Public-Key-Pins and curl.
+    /// host of the pins for dialects that don't always name it: Public-Key-Pins and Envoy.
     public func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
         switch self {
         case .policy: DialectReading(CanonicalPolicy(try PolicyFile(bytes: bytes, path: path)))
@@ -15,6 +15,7 @@ extension PinDialect {
         case .okhttp: try OkHttpReader.read(bytes, path: path)
         case .hpkp: try HPKPReader.read(bytes, path: path, host: host)
         case .curl: try CurlPins.read(bytes, path: path)
+        case .envoy: try EnvoyConfiguration.read(bytes, path: path, host: host)
         case .tlsa: try TLSAZone.read(bytes, path: path)
         case .swift:
             throw PolicyFileError(problems: [
@@ -36,6 +37,7 @@ extension PinDialect {
             case .okhttp: try OkHttpWriter.write(policy)
             case .hpkp: try HPKPWriter.write(policy)
             case .curl: try CurlPins.write(policy)
+            case .envoy: try EnvoyConfiguration.write(policy)
             case .tlsa: try TLSAZone.write(policy)
             case .swift: try SwiftWriter.write(policy)
             }
@@ -43,7 +45,7 @@ extension PinDialect {
     }
 
     /// Whether pins are part of a larger file, whose other contents ``replacing(_:path:with:)`` preserves.
-    public var isPartOfFiles: Bool { [.android, .apple, .trustkit].contains(self) }
+    public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .envoy].contains(self) }
 
     /// Returns a file in which only the pins are replaced by those of a converted policy.
     public func replacing(
@@ -53,6 +55,7 @@ extension PinDialect {
         case .android: try AndroidNetworkSecurityConfig.replacing(bytes, path: path, with: policy)
         case .apple: try ApplePinnedDomains.replacing(bytes, path: path, with: policy)
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
+        case .envoy: try EnvoyConfiguration.replacing(bytes, path: path, with: policy)
         case .policy, .okhttp, .hpkp, .curl, .tlsa, .swift:
             throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }

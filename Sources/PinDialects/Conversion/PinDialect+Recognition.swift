@@ -12,10 +12,11 @@ extension PinDialect {
             if has("TSKConfiguration") || has("TSKPinnedDomains") { return .trustkit }
             return has("<plist") ? .apple : nil
         }
-        if start.first == "{" { return .policy }
+        if start.first == "{" { return isEnvoy(bytes) ? .envoy : .policy }
         // A program can contain pins of other formats in its comments and strings.
         if has("CertificatePinner") { return .okhttp }
         if has("PinningPolicy(") || has("PinningRule(") { return .swift }
+        if isEnvoy(bytes) { return .envoy }
         if has("sha256//") { return .curl }
         if has("pin-sha256") || text.lowercased().hasPrefix("public-key-pins") { return .hpkp }
         if has("TLSA") || has("TYPE52") { return .tlsa }
@@ -23,6 +24,13 @@ extension PinDialect {
             return .okhttp
         }
         return nil
+    }
+
+    /// Whether a text in YAML or JSON has a key of a validation context, or Envoy's name of a TLS context.
+    private static func isEnvoy(_ bytes: [UInt8]) -> Bool {
+        let keys = EnvoyContext.keyHashes + EnvoyContext.certificateHashes
+        return contains(bytes, "envoy.extensions.transport_sockets.tls")
+            || keys.contains { contains(bytes, "\($0):") || contains(bytes, "\"\($0)\"") }
     }
 
     /// Returns the text after leading white space and C-style comments of both kinds.

@@ -15,6 +15,8 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case hpkp
     /// curl's `--pinnedpubkey`.
     case curl
+    /// Envoy's validation contexts, in YAML or JSON.
+    case envoy
     /// DANE's TLSA records (RFC 6698).
     case tlsa
     /// Swift source with this project's types. It can only be written.

@@ -1,4 +1,6 @@
+import CertificatePinning
 import CertificateTrust
+import TLSTransport
 
 extension Arguments {
     /// Returns the trust stores of `--store`, which are checked in addition to the one that decides.
@@ -35,5 +37,33 @@ extension Arguments {
             return nil
         }
         return Int(text)
+    }
+}
+
+extension Arguments {
+    /// Returns the group of `--require-group`. Throws if no connection offers it.
+    func requiredGroup() throws(UsageError) -> String? {
+        guard let group = self[.requireGroup] else { return nil }
+        guard CheckSettings.keyExchangeGroups.contains(group) else {
+            throw .unknownChoice(.requireGroup, group, known: CheckSettings.keyExchangeGroups)
+        }
+        guard !has(.files) else {
+            throw .unusable(["--files and --require-group cannot be used together: files have no key exchange"])
+        }
+        if let problem = try Self.problem(with: group) { throw .invalidValue(.requireGroup, reason: problem) }
+        return group
+    }
+
+    /// Returns the reason why no server can be checked for a key exchange group, or `nil` if every connection offers
+    /// it.
+    static func problem(with group: String) throws(UsageError) -> String? {
+        let offered: [String]
+        do throws(TransportError) { offered = try Transport.shared.keyExchangeGroups() } catch {
+            throw .unusable([error.description])
+        }
+        guard !offered.contains(group) else { return nil }
+        return
+            "OpenSSL \(OpenSSLVersion.loaded) doesn't offer the group \(group): run pinctl with OpenSSL 3.5 or later, and check "
+            + "its configuration"
     }
 }

@@ -12,7 +12,7 @@ extension ChainJudge {
         beside verdict: Verdict, of trust: ServerTrust, port: UInt16, expecting expectation: Expectation,
         refusals: [ExportRefusal]
     ) -> [CheckWarning] {
-        guard let warningSpan else { return [] }
+        guard let warningPeriod else { return [] }
         guard verdict.isGood, let path = verdict.path else { return refusals.map(CheckWarning.init) }
         var warnings: [CheckWarning] = []
         if case .matched(_, let matches, let rule) = verdict {
@@ -23,16 +23,15 @@ extension ChainJudge {
             warnings += paths(of: trust, beside: path, rule, port: port, expecting: expectation)
         }
         warnings += underStores(trust, port: port, expecting: expectation)
-        warnings += expiring(on: path, within: warningSpan)
+        warnings += expiring(on: path, within: warningPeriod)
         warnings += ending(verdict)
         return warnings + refusals.map(CheckWarning.init)
     }
 
-    /// Returns a warning if certificates on a path expire within the span. It names the first one to expire.
-    private func expiring(on path: VerifiedPath, within span: TimeInterval) -> [CheckWarning] {
-        guard let first = path.certificates.min(by: { $0.notAfter < $1.notAfter }),
-            first.notAfter.timeIntervalSince(time) < span
-        else { return [] }
+    /// Returns a warning if certificates on a path expire within the period. It names the first one to expire.
+    private func expiring(on path: VerifiedPath, within period: WarningPeriod) -> [CheckWarning] {
+        let expiring = path.certificates.filter { period.contains(time, before: $0, isLeaf: $0 == path.leaf) }
+        guard let first = expiring.min(by: { $0.notAfter < $1.notAfter }) else { return [] }
         let role = PinRole(index: path.certificates.firstIndex(of: first) ?? 0, of: path.certificates.count)
         return [
             CheckWarning(
@@ -41,10 +40,11 @@ extension ChainJudge {
         ]
     }
 
-    /// Returns a warning if the verdict is good and its rule expires within the span.
+    /// Returns a warning if the verdict is good and its rule expires within the period.
     func ending(_ verdict: Verdict) -> [CheckWarning] {
         guard verdict.isGood, let rule = verdict.rule, rule.mode != .off, let expiry = rule.expiry,
-            !expiry.isPast(at: time), let warningSpan, expiry.end.timeIntervalSince(time) < warningSpan
+            !expiry.isPast(at: time), let warningPeriod,
+            expiry.end.timeIntervalSince(time) < warningPeriod.secondsBeforeRule
         else { return [] }
         let then = expiry.action == .fail ? "clients then reject every server" : "clients then stop pinning"
         return [

@@ -15,7 +15,8 @@ extension Check {
         return Self.tellingKeysApart(
             probes.map {
                 judge.result(of: $0, expecting: expectation).listed(as: input, namesVariant: probes.count > 1)
-            })
+            }
+        ).map { $0.requiring(requiredGroup ?? settings.requiredGroup) }
     }
 
     /// Returns the results with a key mismatch for each mismatched key if another key of the same server matches, since

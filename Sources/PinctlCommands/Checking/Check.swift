@@ -11,6 +11,8 @@ struct Check: Sendable {
     let probe: ServerProbe
     let judge: ChainJudge
     private let files: FileCheck
+    /// The key exchange group of the command line, which overrides those of rules.
+    let requiredGroup: String?
     /// The gate before the first result.
     private let gate: Gate
     private let showsProgress: Bool
@@ -29,17 +31,19 @@ struct Check: Sendable {
         let lists = arguments.all(.targets)
         let password = try arguments.password()
         probe = try ServerProbe(arguments, password: password)
-        let span = try arguments.period(.warnWithin) ?? 14 * 86_400
+        let period = try arguments.warningPeriod()
         gate = try arguments.gate()
         var judge = try ChainJudge(arguments, in: environment)
         judge.clientStores = try arguments.clientStores()
-        judge.warningSpan = span
+        judge.warningPeriod = period
         var source = try arguments.pinSource()
         if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
         if case .policy(let file) = source { judge.exports = try Self.exports(of: file) }
         let named =
             try arguments.has(.files) ? Self.files(arguments) : Self.servers(targets, source, hasLists: !lists.isEmpty)
         guard !named.isEmpty || !lists.isEmpty else { throw .missingOperand(arguments.command) }
+        requiredGroup = try arguments.requiredGroup()
+        if !arguments.has(.files), requiredGroup == nil { try Self.checkGroups(of: source) }
         self.source = source
         self.judge = judge
         files = FileCheck(source: source, judge: judge, reader: InputReader(password: password))
@@ -67,6 +71,17 @@ struct Check: Sendable {
             }
         }
         return exports
+    }
+
+    /// Throws if a rule requires a key exchange group that no connection offers.
+    private static func checkGroups(of source: PinSource) throws(UsageError) {
+        guard case .policy(let file) = source else { return }
+        for rule in file.policy.rules {
+            guard let group = rule.check.requiredGroup, let problem = try Arguments.problem(with: group) else {
+                continue
+            }
+            throw .unusable(["\(rule.location?.description ?? file.path): \"requireGroup\": \(problem)"])
+        }
     }
 
     private static func files(_ arguments: Arguments) throws(UsageError) -> [CheckItem] {

@@ -72,6 +72,7 @@ extension Verdict {
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             [mismatch.path.anchor.spkiFingerprint.description]
         case .exportRefused(let refusals, _, _): refusals.map(\.finding)
+        case .otherGroup(let group, _, _): [group.name, group.used ?? group.version]
         case .expired(let rule, _, _), .keyExpired(let rule, _), .noCertificate(let rule, _): [rule.host.description]
         case .keyStrange(_, let rule): rule.map { [$0.host.description] } ?? []
         case .matched, .trusted, .keyMatched, .unlisted: []

@@ -35,7 +35,8 @@ extension CheckResult {
             return ReportCertificate(
                 role: role.rawValue, subject: certificate.subject.description, issuer: certificate.issuer.description,
                 key: certificate.subjectPublicKeyInfo.keyKind.description, pin: certificate.spkiFingerprint.description,
-                notBefore: certificate.notBefore, notAfter: certificate.notAfter, source: origin(of: certificate),
+                notBefore: certificate.notBefore, notAfter: certificate.notAfter,
+                lifetimeLeft: certificate.lifetimeLeft(at: now), source: origin(of: certificate),
                 matched: matches.first { $0.index == index }?.pin.title)
         }
     }

@@ -31,6 +31,10 @@ struct CheckResult: Sendable {
     private(set) var key: Probe.Key?
     /// The TLS version.
     private(set) var version: String?
+    /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
+    private(set) var cipherSuite: String?
+    /// The key exchange group, such as `X25519MLKEM768`, or `nil` if it isn't known.
+    private(set) var group: String?
     private(set) var duration: Duration?
     /// The file that was checked instead of a server.
     private(set) var file: String?
@@ -63,7 +67,19 @@ extension CheckResult {
     func measured(by probe: Probe) -> CheckResult {
         var result = self
         (result.address, result.key, result.duration) = (probe.address, probe.key, probe.duration)
-        if case .success(let served) = probe.outcome { result.version = served.version }
+        if case .success(let served) = probe.outcome {
+            (result.version, result.cipherSuite, result.group) = (served.version, served.cipherSuite, served.group)
+        }
+        return result
+    }
+
+    /// Returns the result with a failure if it is good, but the server didn't use the required key exchange group.
+    func requiring(_ required: String?) -> CheckResult {
+        guard let required, verdict.isGood, let path = verdict.path, group != required else { return self }
+        let other = RequiredGroup(name: required, used: group, version: version ?? "")
+        var result = judged(.otherGroup(other, path, verdict.rule))
+        // Warnings are about good verdicts.
+        result.warnings = []
         return result
     }
 
@@ -98,4 +114,13 @@ extension CheckResult {
         (result.isKnown, result.isMended) = (baseline.knows(self), baseline.isMended(self))
         return result
     }
+}
+
+/// A key exchange group that a server was required to use and didn't.
+struct RequiredGroup: Sendable, Hashable {
+    let name: String
+    /// The group that it used instead, or `nil` if it isn't known.
+    let used: String?
+    /// The TLS version, such as `TLSv1.2`.
+    let version: String
 }

@@ -10,6 +10,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case pinMismatch = "pin_mismatch"
     case keyMismatch = "key_mismatch"
     case exportMismatch = "export_mismatch"
+    case groupMismatch = "group_mismatch"
     case bypassed
     case denied
     case expired
@@ -23,7 +24,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
     var severity: Severity {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .ok
-        case .pinMismatch, .keyMismatch, .exportMismatch, .bypassed, .denied, .expired, .notCovered, .noCertificate:
+        case .pinMismatch, .keyMismatch, .exportMismatch, .groupMismatch, .bypassed, .denied, .expired, .notCovered,
+            .noCertificate:
             .failed
         case .untrusted, .nameMismatch, .chainExpired: .notTrusted
         case .unreachable: .couldNotCheck
@@ -42,6 +44,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .keyMismatch: "the pins match one of the server's keys, RSA or ECDSA, but not this one"
         case .exportMismatch:
             "the policy accepts the chain, but the system that reads an exported file rejects it"
+        case .groupMismatch: "the server doesn't use the required key exchange group"
         case .bypassed:
             "no pin matches, but clients connect: the root isn't one of the system roots"
         case .denied: "the chain contains a key that the policy denies"
@@ -68,6 +71,9 @@ enum VerdictWord: String, Sendable, CaseIterable {
             PinFailureCause.confirmed(
                 "serve a key that the file also pins, because released apps contain the file, then correct the file "
                     + "(pinctl export --check shows the differences)")
+        case .groupMismatch:
+            "enable TLS 1.3 and the group in the server, or in what terminates TLS in front of it, and put it first if the "
+                + "server chooses by its own order"
         case .bypassed:
             "find out who added the root to this trust store, and remove \"localAnchorsBypassPins\" from a policy that ships"
         case .denied: "have the certificate issued for another key, or by another CA"

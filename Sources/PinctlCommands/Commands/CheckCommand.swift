@@ -8,7 +8,10 @@ extension CommandDefinition {
             .policy, .pin, .targets, .files, .passwordDescriptor, .caFile, .systemRoots, .store, .profile, .at, .crl,
             .revocation,
         ] + Flag.probing
-            + [.failures, .warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable, .report, .annotations],
+            + [
+                .requireGroup, .failures, .warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable, .report,
+                .annotations,
+            ],
         notes: [
             "TARGET is host, host:port, [v6]:port, https://host/ or host:443@ADDRESS (see pinctl help",
             "targets). Without targets, pinctl checks every host of the policy. If a rule lists targets in",

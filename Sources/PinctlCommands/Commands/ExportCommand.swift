@@ -15,7 +15,7 @@ extension CommandDefinition {
             "",
             "If the target format cannot express a setting, pinctl reports whether the result is stricter",
             "or weaker, and writes nothing without --allow or --lossy. --into replaces the pins in a file",
-            "(android, apple, trustkit) and leaves every other byte unchanged.",
+            "(android, apple, trustkit, envoy) and leaves every other byte unchanged.",
             "",
             "--check writes nothing. It compares the policy with the file of --into, or without --into",
             "with every file that the policy lists in \"exports\", and exits with 1 if they differ. An",
@@ -105,8 +105,9 @@ struct ExportJob {
 
     /// Returns the differences between a file's meaning and the policy.
     func differences(in file: String) throws(UsageError) -> [CanonicalDifference] {
-        // A header doesn't contain its host.
-        let host = target == .hpkp ? policy.rules.first?.patterns.first?.host : nil
+        // A header doesn't contain its host, and a validation context may not.
+        let isAlone = [.hpkp, .envoy].contains(target) && policy.rules.count == 1
+        let host = isAlone ? policy.rules.first?.patterns.first?.host : nil
         let there = try DialectInput(file, as: target, host: host)
         if let obstacle = there.reading.obstacle { throw .unusable(["\(obstacle)"]) }
         return differences(in: there)

@@ -222,9 +222,9 @@ extension Arguments {
             }
             var number = text[text.index(after: sign)...]
             if number.last == "%" { number.removeLast() }
-            guard number.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let share = Double(number),
-                (0...100).contains(share)
-            else { throw .invalidValue(.share, reason: "\"\(number)\" isn't a share: write 3% or 0.5%") }
+            guard let share = Self.percentage(number) else {
+                throw .invalidValue(.share, reason: "\"\(number)\" isn't a share: write 3% or 0.5%")
+            }
             shares.append((String(text[..<sign]), share))
         }
         return shares

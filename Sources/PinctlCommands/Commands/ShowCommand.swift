@@ -106,9 +106,15 @@ private struct ShownProbe: Sendable {
         } else {
             let verdict: JSON = chain.isTrusted ? "ok" : "untrusted"
             console.result(
-                first.map { short(beside: $0, chain) } ?? [headline(chain, served)] + chain.lines + stapleLines,
+                first.map { short(beside: $0, chain) } ?? [headline(chain, served), exchange(served)].filter {
+                    !$0.isEmpty
+                } + chain.lines + stapleLines,
                 .object(
-                    place + [("tls", .string(served.version)), ("verdict", verdict)] + chain.members
+                    place
+                        + [
+                            ("tls", .string(served.version)), ("cipher", .string(served.cipherSuite)),
+                            ("group", served.group.map { .string($0) } ?? .null), ("verdict", verdict),
+                        ] + chain.members
                         + [("staple", staple?.json ?? .null)]), status)
         }
         export.save(chain.presented, as: fileName, &console)
@@ -136,6 +142,15 @@ private struct ShownProbe: Sendable {
             served.version.isEmpty ? nil : served.version,
             "\(served.presented.leaf.subjectPublicKeyInfo.keyKind) key", chain.verdict, name,
         ].compactMap(\.self).joined(separator: "  ")
+    }
+
+    /// Returns the line with the key exchange and the cipher suite, empty if nothing is known of them.
+    private func exchange(_ served: ServedChain) -> String {
+        let parts = [
+            served.group.map { "key exchange \($0)" },
+            served.cipherSuite.isEmpty ? nil : "cipher \(served.cipherSuite)",
+        ].compactMap(\.self)
+        return parts.isEmpty ? "" : "  " + parts.joined(separator: ", ")
     }
 
     /// Returns the lines that another key or address of a target adds.

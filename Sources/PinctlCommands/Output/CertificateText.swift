@@ -20,6 +20,20 @@ func appendExpiry(_ certificate: X509Certificate, now: Date, to text: inout [UIn
     text.append(" d)")
 }
 
+/// Returns the share of a lifetime that is left, from 0 (at its end or later) to 1 (at its start or earlier).
+func lifetimeLeft(from start: Date, until end: Date, at time: Date) -> Double {
+    let lifetime = end.timeIntervalSince(start)
+    guard lifetime > 0 else { return time < start ? 1 : 0 }
+    return min(1, max(0, end.timeIntervalSince(time) / lifetime))
+}
+
+extension X509Certificate {
+    /// Returns the share of the certificate's lifetime that is left, from 0 to 1.
+    func lifetimeLeft(at time: Date) -> Double {
+        PinctlCommands.lifetimeLeft(from: notBefore, until: notAfter, at: time)
+    }
+}
+
 /// Returns the JSON members of a certificate, except for its subject and key.
 func certificateMembers(_ certificate: X509Certificate) -> [(String, JSON)] {
     [

@@ -13,6 +13,8 @@ extension CheckResult {
         if let address { members.append(("address", .string(address))) }
         if let key { members.append(("key", .string(key.rawValue))) }
         if let version, !version.isEmpty { members.append(("tls", .string(version))) }
+        if let cipherSuite { members.append(("cipher", .string(cipherSuite))) }
+        if let group { members.append(("group", .string(group))) }
         if let duration { members.append(("duration_ms", .integer(duration.milliseconds))) }
         if isKnown { members.append(("known", true)) }
         if let failure { members.append(("failure", .string(failure))) }
@@ -28,6 +30,8 @@ extension CheckResult {
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             members += Self.members(of: mismatch.rule, mismatch.matches)
         case .exportRefused(_, _, let rule): members += rule.map { Self.members(of: $0, []) } ?? []
+        case .otherGroup(let group, _, let rule):
+            members += [("required_group", .string(group.name))] + (rule.map { Self.members(of: $0, []) } ?? [])
         case .keyMatched(_, let rule), .keyStrange(_, let rule?), .keyExpired(let rule, _):
             members += Self.members(of: rule, [])
         case .keyDenied(let pin): members.append(("denied", .string("\(pin.fingerprint)")))
@@ -70,7 +74,8 @@ extension CheckResult {
     /// Whether the chain is trusted, or null if no chain was evaluated.
     private var isTrusted: JSON {
         switch verdict {
-        case .matched, .trusted, .mismatch, .keyMismatch, .exportRefused, .bypassed, .denied, .expired: true
+        case .matched, .trusted, .mismatch, .keyMismatch, .exportRefused, .otherGroup, .bypassed, .denied, .expired:
+            true
         case .untrusted: false
         case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .unreachable: .null
         }
@@ -79,8 +84,11 @@ extension CheckResult {
     private func element(_ role: PinRole, _ certificate: X509Certificate) -> JSON {
         [
             "role": .string(role.rawValue), "pin": .string(certificate.spkiFingerprint.description),
-            "subject": .string(certificate.subject.description), "source": .string(origin(of: certificate)),
-            "not_after": .string(certificate.notAfter.rfc3339),
+            "key": .string(certificate.subjectPublicKeyInfo.keyKind.description),
+            "subject": .string(certificate.subject.description), "issuer": .string(certificate.issuer.description),
+            "source": .string(origin(of: certificate)),
+            "not_before": .string(certificate.notBefore.rfc3339), "not_after": .string(certificate.notAfter.rfc3339),
+            "lifetime_left_percent": .integer(Int(certificate.lifetimeLeft(at: now) * 100)),
         ]
     }
 

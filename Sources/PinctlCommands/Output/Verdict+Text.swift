@@ -23,6 +23,8 @@ extension Verdict {
             let position = rule.map { " (\($0.origin))" } ?? ""
             let files = refusals.map(\.finding).joined(separator: "; ")
             return "rejected by \(files), but accepted by the policy\(position)"
+        case .otherGroup(let group, _, let rule):
+            return group.finding + (rule.map { " (\($0.origin))" } ?? "")
         case .bypassed(let mismatch):
             return
                 "pins bypassed: \(mismatch.finding), but clients connect because the root isn't one of the system roots "
@@ -72,8 +74,19 @@ extension Verdict {
         case .keyStrange: "pin mismatch: the key isn't pinned by the rules for it"
         case .noCertificate: "no certificate in the files is valid for the host"
         case .exportRefused(let refusals, _, _): "rejected by \(refusals.map(\.finding).joined(separator: "; "))"
+        case .otherGroup(let group, _, _): group.finding
         default: word.rawValue
         }
+    }
+}
+
+extension RequiredGroup {
+    /// The finding in one line.
+    var finding: String {
+        let found =
+            used.map { "the key exchange uses \($0)" }
+            ?? "\(version) is used, in which the key exchange isn't known in time"
+        return "\(found), but \(name) is required"
     }
 }
 

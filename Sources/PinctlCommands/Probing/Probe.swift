@@ -24,6 +24,8 @@ struct ServedChain: Sendable {
     let version: String
     /// The cipher suite, such as `TLS_AES_256_GCM_SHA384` (`SSL_CIPHER_get_name`).
     var cipherSuite = ""
+    /// The key exchange group, such as `X25519`, or `nil` in TLS 1.2, where it isn't known before the certificate.
+    var group: String?
     /// The DER-encoded stapled OCSP response (RFC 6066, section 8), or `nil` if none was requested or sent.
     var staple: [UInt8]?
     /// The outcome for the client certificate, or `nil` if there is none to send.

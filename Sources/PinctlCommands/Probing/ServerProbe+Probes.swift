@@ -111,7 +111,8 @@ extension ServerProbe {
             target.endpoint, startTLS: target.startTLS, at: address, through: proxy, options: options,
             since: start)
         var served = ServedChain(
-            presented: connection.presented, version: connection.version, cipherSuite: connection.cipherSuite)
+            presented: connection.presented, version: connection.version, cipherSuite: connection.cipherSuite,
+            group: connection.group)
         let reached = proxy == nil ? connection.remoteAddress : nil
         if let identity = identity {
             let (outcome, staple) = try await connection.show(identity, patience: Self.patience)

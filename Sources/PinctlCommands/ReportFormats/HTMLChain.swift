@@ -29,8 +29,11 @@ enum HTMLChain {
         page += "<li class=\"box\(certificate.matched == nil ? "" : " match")\"><h3>\(markup(certificate.role)) "
         page += "<span class=\"source\">\(markup(certificate.source))</span></h3>\n"
         page += "<p class=\"name\">\(markup(certificate.subject))</p>\n"
+        page += "<p>by \(markup(certificate.issuer))</p>\n"
         page += "<p>\(markup(certificate.key)), \(HTMLReport.time(certificate.notBefore)) to "
-        page += "\(HTMLReport.time(certificate.notAfter))</p>\n<code>\(markup(certificate.pin))</code>\n"
+        page +=
+            "\(HTMLReport.time(certificate.notAfter)), \(certificate.lifetimeLeftPercent)% of its lifetime left</p>\n"
+        page += "<code>\(markup(certificate.pin))</code>\n"
         if let matched = certificate.matched {
             page += "<p class=\"hit good\">\(HTMLReport.mark(.ok)) matches <b>\(markup(matched))</b></p>\n"
         } else if hasPins {

@@ -62,7 +62,7 @@ enum JUnitReport {
             text += "</\(element)>\n"
         }
         let output =
-            (element == nil ? [entry.finding] : []) + entry.details
+            (element == nil ? [entry.finding] : []) + entry.details + entry.chain.map { "  " + $0.line }
             + entry.allWarnings.map { "warning: \($0.text)" }
         text += "      <system-out>\(markup(lines: output))</system-out>\n    </testcase>\n"
     }

@@ -22,7 +22,31 @@ enum MarkdownReport {
         for section in sections where section.outcome == .ok {
             page.fold("\(grouped(section.entries.count)) ok") { page in rows(of: section, in: report, on: &page) }
         }
+        certificates(of: report, on: &page)
         return page.text
+    }
+
+    /// Adds the certificates of all chains, those that several entries have only once.
+    private static func certificates(of report: Report, on page: inout Page) {
+        var seen: Set<[String]> = []
+        var rows: [String] = []
+        for entry in report.entries {
+            for certificate in entry.chain {
+                let columns = [
+                    certificate.role, certificate.subject, certificate.issuer, certificate.key, certificate.pin,
+                    certificate.notBefore.rfc3339, certificate.notAfter.rfc3339,
+                    "\(certificate.lifetimeLeftPercent)%",
+                ]
+                guard seen.insert(columns).inserted else { continue }
+                rows.append("| \(columns.map(span).joined(separator: " | ")) |\n")
+            }
+        }
+        guard !rows.isEmpty else { return }
+        page.fold("\(grouped(rows.count)) certificates") { page in
+            page.add("| role | subject | issuer | key | pin | not before | not after | lifetime left |\n")
+            page.add("| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+            for row in rows { page.addCertificate(row) }
+        }
     }
 
     private static func table(of section: ReportSection, in report: Report, on page: inout Page) {
@@ -96,6 +120,7 @@ enum MarkdownReport {
         private var room: Int
         private var leftOut = 0
         private var detailsLeftOut = 0
+        private var certificatesLeftOut = 0
         private var isFull = false
 
         /// The number of bytes reserved for the closing text and the end of an open fold.
@@ -109,8 +134,10 @@ enum MarkdownReport {
             var end: [String] = []
             if leftOut > 0 { end.append("\(grouped(leftOut)) entries") }
             if detailsLeftOut > 0 { end.append("the details of \(grouped(detailsLeftOut))") }
-            guard !end.isEmpty else { return body }
-            return body + "\nOmitted because of the size limit: \(end.joined(separator: " and ")).\n"
+            if certificatesLeftOut > 0 { end.append("\(grouped(certificatesLeftOut)) certificates") }
+            guard let last = end.popLast() else { return body }
+            let all = end.isEmpty ? last : "\(end.joined(separator: ", ")) and \(last)"
+            return body + "\nOmitted because of the size limit: \(all).\n"
         }
 
         /// Adds text other than entries, unless something was already left out.
@@ -119,6 +146,8 @@ enum MarkdownReport {
         mutating func addEntry(_ text: String) { if isFull || !put(text) { leftOut += 1 } }
 
         mutating func addDetails(_ text: String) { if isFull || !put(text) { detailsLeftOut += 1 } }
+
+        mutating func addCertificate(_ text: String) { if isFull || !put(text) { certificatesLeftOut += 1 } }
 
         /// Adds content folded under a summary. The reserve covers the closing tag.
         mutating func fold(_ summary: String, _ content: (inout Page) -> Void) {

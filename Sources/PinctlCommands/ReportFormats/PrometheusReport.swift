@@ -53,7 +53,15 @@ enum PrometheusReport {
         var backup = Family("pinctl_backup_only", "Whether only backup pins match, in any check of the host.")
         var end = Family(
             "pinctl_cert_not_after_timestamp_seconds", "Expiry of the certificate that expires first in this role.")
+        var start = Family(
+            "pinctl_cert_not_before_timestamp_seconds",
+            "Start of validity of the certificate that expires first in this role.")
+        var left = Family(
+            "pinctl_cert_lifetime_left_ratio",
+            "Share of the lifetime that is left to the certificate that expires first in this role.")
         var key = Family("pinctl_spki_info", "Key on the verified path of the host; always 1.")
+        /// The certificate of each host and role that expires first.
+        var first: [[String]: ReportCertificate] = [:]
         var duration = Family("pinctl_check_duration_seconds", "Duration of a check of the host.")
         // Input that isn't a target isn't a host either.
         for entry in report.entries where entry.outcome != .badInput {
@@ -72,11 +80,23 @@ enum PrometheusReport {
             }
             for certificate in entry.chain {
                 let role = ("role", certificate.role)
-                end.add([host, role], Int(certificate.notAfter.timeIntervalSince1970), keep: min)
-                key.add([host, role, ("pin", certificate.pin)], 1)
+                key.add(
+                    [
+                        host, role, ("pin", certificate.pin), ("key", certificate.key), ("issuer", certificate.issuer),
+                    ], 1)
+                let other = first[[entry.subject, certificate.role]]
+                if other.map({ certificate.expires(before: $0) }) ?? true {
+                    first[[entry.subject, certificate.role]] = certificate
+                }
             }
         }
-        return [verdict, matched, matching, backup, end, key, duration]
+        for (series, certificate) in first {
+            let labels = [("host", series[0]), ("role", series[1])]
+            start.add(labels, Int(certificate.notBefore.timeIntervalSince1970))
+            end.add(labels, Int(certificate.notAfter.timeIntervalSince1970))
+            left.add(labels, ratio: certificate.lifetimeLeft)
+        }
+        return [verdict, matched, matching, backup, start, end, left, key, duration]
     }
 
     /// Returns the verdict on each release for each host.
@@ -126,6 +146,11 @@ enum PrometheusReport {
             samples[Self.text(labels)] = String(Double(seconds.wholeMilliseconds) / 1_000)
         }
 
+        /// Adds a share from 0 to 1 with four decimal places.
+        mutating func add(_ labels: [(String, String)], ratio: Double) {
+            samples[Self.text(labels)] = String((ratio * 10_000).rounded(.down) / 10_000)
+        }
+
         /// Returns a label value. Of the three characters that must be escaped, the line feed never appears in visible
         /// text.
         private static func value(_ text: String) -> String {
@@ -135,5 +160,12 @@ enum PrometheusReport {
         private static func text(_ labels: [(String, String)]) -> String {
             "{" + labels.map { "\($0.0)=\"\(value($0.1))\"" }.joined(separator: ",") + "}"
         }
+    }
+}
+
+extension ReportCertificate {
+    /// Whether the certificate expires before another one. If both expire at once, the shorter lifetime counts.
+    fileprivate func expires(before other: ReportCertificate) -> Bool {
+        notAfter == other.notAfter ? notBefore > other.notBefore : notAfter < other.notAfter
     }
 }

@@ -81,10 +81,23 @@ struct ReportCertificate: Sendable {
     let pin: String
     let notBefore: Date
     let notAfter: Date
+    /// The share of the lifetime that was left at the time of the run, from 0 to 1.
+    let lifetimeLeft: Double
     /// The source: `served`, `store` or `file`.
     let source: String
     /// The title of the pin that matches the certificate, or `nil` if none does.
     let matched: String?
+}
+
+extension ReportCertificate {
+    /// The share that is left in whole percent, rounded down.
+    var lifetimeLeftPercent: Int { Int(lifetimeLeft * 100) }
+
+    /// The certificate in one line, without its subject and pin.
+    var line: String {
+        "\(role): \(key), by \(issuer), valid from \(notBefore.rfc3339) until \(notAfter.rfc3339), "
+            + "\(lifetimeLeftPercent)% of its lifetime left"
+    }
 }
 
 /// A pin of the deciding rule.

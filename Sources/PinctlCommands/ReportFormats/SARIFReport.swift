@@ -108,7 +108,20 @@ enum SARIFReport {
                 ]
                 members.append(("suppressions", .array([suppression])))
             }
+            if !entry.chain.isEmpty {
+                members.append(("properties", ["certificates": .array(entry.chain.map(Self.element))]))
+            }
             return .object(members)
+        }
+
+        private static func element(_ certificate: ReportCertificate) -> JSON {
+            [
+                "role": .string(certificate.role), "pin": .string(certificate.pin), "key": .string(certificate.key),
+                "subject": .string(visibleText(certificate.subject)),
+                "issuer": .string(visibleText(certificate.issuer)),
+                "notBefore": .string(certificate.notBefore.rfc3339), "notAfter": .string(certificate.notAfter.rfc3339),
+                "lifetimeLeftPercent": .integer(certificate.lifetimeLeftPercent),
+            ]
         }
 
         private func location(of entry: ReportEntry, in report: Report) -> JSON {

@@ -11,6 +11,7 @@ extension Connection {
         let isResumed: Bool
         let version: String
         let cipherSuite: String
+        let group: String?
     }
 
     /// The next step of a handshake after the server was accepted.

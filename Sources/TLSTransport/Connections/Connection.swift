@@ -60,7 +60,7 @@ actor Connection {
             guard let engine = layers.last else { throw ended }
             return Question(
                 certificates: engine.presentedCertificates, isResumed: engine.isResumed, version: engine.version,
-                cipherSuite: engine.cipherSuite)
+                cipherSuite: engine.cipherSuite, group: engine.group)
         }
     }
 

@@ -16,6 +16,9 @@ package struct PendingConnection: ~Copyable, Sendable {
     package let version: String
     /// The OpenSSL name of the agreed cipher suite (`SSL_CIPHER_get_name`).
     package let cipherSuite: String
+    /// The agreed key exchange group, such as `X25519MLKEM768`, or nil in TLS 1.2, where the server sends it after its
+    /// certificate.
+    package let group: String?
 
     private let connection: Connection
     private let name: ServerName
@@ -35,6 +38,7 @@ package struct PendingConnection: ~Copyable, Sendable {
         isResumed = question.isResumed
         version = question.version
         cipherSuite = question.cipherSuite
+        group = question.group
         self.remoteAddress = remoteAddress
         self.name = name
         self.limit = limit

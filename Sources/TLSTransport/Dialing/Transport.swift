@@ -17,6 +17,10 @@ package final class Transport: Sendable {
         _ = try startedContext()
     }
 
+    /// Returns the names of the key exchange groups that every connection offers, the preferred one first. They depend
+    /// on the version of OpenSSL.
+    package func keyExchangeGroups() throws(TransportError) -> [String] { try startedContext().groups }
+
     /// Waits on the event loop, or until the task is cancelled. The Swift runtime's own timers open descriptors, and
     /// fail if none are left.
     package func pause(for duration: Duration) async {

@@ -20,6 +20,8 @@ struct PinSpellingTests {
             (.curl, "sha256//C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="),
             (.hpkp, "pin-sha256=\"C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=\""),
             (.okhttp, "sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="),
+            (.openconnect, "pin-sha256:C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="),
+            (.kubeadm, "sha256:0b9fa5a59eed715c26c1020c711b4f6ec42d58b0015e14337a39dad301c5afc3"),
             (.tlsa, "3 1 1 0b9fa5a59eed715c26c1020c711b4f6ec42d58b0015e14337a39dad301c5afc3"),
         ])
     func spellings(spelling: PinSpelling, expected: String) throws {
@@ -27,6 +29,13 @@ struct PinSpellingTests {
         #expect(spelling.text(pin) == expected)
         let ofAuthority = spelling == .tlsa ? "2" + expected.dropFirst() : expected
         #expect(spelling.text(pin, isAuthority: true) == ofAuthority)
+        // Each of them is recognized as a digest, and where it isn't a pin, the error has the pin.
+        guard spelling != .tlsa else { return }
+        let digest = try #require(SPKIFingerprint("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=")).bytes
+        #expect(DigestText(expected)?.bytes == Array(copying: digest.span))
+        guard spelling != .okhttp else { return }
+        #expect(throws: PinTextError.self) { try PinFingerprint(expected) }
+        do { _ = try PinFingerprint(expected) } catch { #expect("\(error)".hasSuffix("write \(pin)"), "\(error)") }
     }
 
     @Test(

@@ -69,7 +69,8 @@ struct PolicyFileTests {
                   "require": ["leaf", "ca"], "mode": "report", "anchors": "system", "note": "since May",
                   "expires": "2027-03-31", "onExpiry": "stop-pinning", "localAnchorsBypassPins": true,
                   "reports": ["https://reports.example.net/pins"],
-                  "check": { "targets": ["shop.example.com:8443"], "keys": "both", "allAddresses": true, "starttls": "smtp" },
+                  "check": { "targets": ["shop.example.com:8443"], "keys": "both", "allAddresses": true, "starttls": "smtp",
+                    "requireGroup": "X25519MLKEM768" },
                   "x-anything": null, /* and a comma */
                 },
                 { "host": "2001:DB8::1", "pins": ["spare"], "require": "any", "mode": "off" },
@@ -100,6 +101,7 @@ struct PolicyFileTests {
         #expect(rule.reports.map(\.absoluteString) == ["https://reports.example.net/pins"])
         #expect(rule.check.targets == ["shop.example.com:8443"] && rule.check.keys == .both)
         #expect(rule.check.allAddresses && rule.check.startTLS == "smtp")
+        #expect(rule.check.requiredGroup == "X25519MLKEM768")
         #expect(file.exports.map(\.target) == ["trustkit"])
         #expect(file.exports.map(\.file) == ["ios/TrustKit.plist"])
         #expect(file.releases == ["git:v5.*:pins/pins.jsonc"])
@@ -107,6 +109,7 @@ struct PolicyFileTests {
         #expect(other.expiry == nil && other.pinsApplyOnlyUnder == nil && other.reports.isEmpty)
         #expect(other.check.targets.isEmpty && other.check.keys == .auto)
         #expect(!other.check.allAddresses && other.check.startTLS == nil)
+        #expect(other.check.requiredGroup == nil)
     }
 
     /// Values of every JSON type, and for each key the ones that it accepts.

@@ -110,6 +110,14 @@ extension RuleBreach {
             ChainVariant("a wildcard below a private one") {
                 try wildcardClaim(below: "// ===BEGIN PRIVATE DOMAINS===\nco.test")
             }),
+        RuleBreach(
+            .lifetime, "Baseline Requirements, section 6.3.2", 0,
+            ChainVariant("ten years from a public CA") {
+                let root = try TestCertificate.root("Root")
+                var claim = Claim(leaf: try root.leaf("api.example.test"), anchors: [root])
+                claim.policy.publicRoots = [try X509Certificate(derBytes: root.derBytes).spkiFingerprint]
+                return claim
+            }),
     ]
 
     static let encodingRules: [RuleBreach] = [

@@ -93,10 +93,11 @@ struct RuleBreach: Sendable, CustomTestStringConvertible {
             .map { CertificateRule.Selection(rawValue: 1 << UInt64($0)) }
     }
 
-    /// Returns the strict profile with the policy's public suffixes and without the rules in `beside`.
+    /// Returns the strict profile with the policy's public suffixes and roots and without the rules in `beside`.
     func strict(_ policy: TrustPolicy) -> TrustPolicy {
         var strict = beside.reduce(TrustPolicy.strict) { $0.without($1) }
         strict.publicSuffixes = policy.publicSuffixes
+        strict.publicRoots = policy.publicRoots
         return strict
     }
 }

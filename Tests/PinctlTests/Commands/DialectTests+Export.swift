@@ -60,6 +60,60 @@ extension DialectTests {
         #expect(drift.status == 1)
     }
 
+    @Test("The pins in Envoy's configuration are written, replaced, compared, imported and linted")
+    func envoy() async throws {
+        let key = try site.leaf.key.pin
+        let source = try site.folder.add(
+            """
+            { "version": 1, "domains": [ { "host": "api.test", "pins": [
+              { "pin": "\(key)", "role": "leaf" }, { "pin": "\(strangePin)", "role": "leaf", "backup": true } ] } ] }
+            """, name: "leaf.jsonc")
+        let written = await pinctl("export", "--to", "envoy", source)
+        #expect(written.errors == "")
+        #expect(written.output.contains("verify_certificate_spki:\n          - \"\(key.dropFirst(7))\"\n"))
+        let imported = await pinctl("import", try site.folder.add(written.output, name: "clusters.yaml"))
+        #expect(imported.output.contains("\"host\": \"api.test\""), "\(imported.errors)")
+        #expect(imported.output.contains(key))
+
+        let before = """
+            # Ours.
+            sni: api.test
+            common_tls_context:
+              validation_context:   # checked
+                trusted_ca: {filename: roots.pem}
+                verify_certificate_spki: ["\(strangePin.dropFirst(7))"]
+
+            """
+        let file = try site.folder.add(before, name: "envoy.yaml")
+        let drift = await pinctl("export", "--to", "envoy", "--into", file, "--check", source)
+        #expect(drift.status == 1)
+        #expect(drift.lines[0].hasPrefix("FAIL  \(file)"))
+        #expect(await pinctl("export", "--to", "envoy", "--into", file, source).lines == ["wrote \(file)"])
+        #expect(
+            try String(contentsOfFile: file, encoding: .utf8)
+                == before.replacing(
+                    "[\"\(strangePin.dropFirst(7))\"]",
+                    with: "[\"\(key.dropFirst(7))\", \"\(strangePin.dropFirst(7))\"]"))
+        #expect(await pinctl("export", "--to", "envoy", "--into", file, "--check", source).status == 0)
+        let explained = await pinctl("explain", "api.test", "--policy", file)
+        #expect(explained.output.contains(key), "\(explained.output)\(explained.errors)")
+
+        let broken = try site.folder.add("validation_context:\n  verify_certificate_spki: [AAAA]\n", name: "b.yaml")
+        let lint = await pinctl("lint", broken)
+        #expect(lint.output.contains("\(broken):2:29: error[P001]"), "\(lint.output)\(lint.errors)")
+        let alias = try site.folder.add("validation_context: &a\n  verify_certificate_spki: []\n", name: "a.yaml")
+        let refused = await pinctl("lint", alias)
+        #expect("\(refused.output)\(refused.errors)".contains("\(alias):1:21:"), "\(refused.output)\(refused.errors)")
+        #expect(refused.status != 0)
+        // curl pins only keys, so a pin of a certificate is left out.
+        let hash = try site.folder.add(
+            "sni: api.test\ncommon_tls_context:\n  validation_context:\n    trusted_ca: {filename: r}\n"
+                + "    verify_certificate_hash: [\"\(String(repeating: "ab", count: 32))\"]\n", name: "h.yaml")
+        let lost = await pinctl("export", "--to", "curl", hash)
+        #expect(lost.errors.contains("cert-pin (stricter)"), "\(lost.errors)")
+        #expect(lost.status == 1)
+    }
+
     @Test("export --into replaces the pins of a file and no other byte")
     func into() async throws {
         let before = """

@@ -128,4 +128,60 @@ struct ReportFormatTests {
         #expect(text.contains("matches <b>sample</b>"))
         #expect(text.contains("<time datetime=\"2026-11-20T00:00:00Z\">"))
     }
+
+    @Test("Every format has each certificate's validity, key, issuer and the share of its lifetime that is left")
+    func lifetimes() throws {
+        // The leaf has lived for 40 of its 90 days, the root for 120 of 2,170.
+        let leaf =
+            "EC P-256, by CN=WE1,O=Google Trust Services,C=US, valid from 2026-10-11T00:00:00Z until "
+            + "2027-01-09T00:00:00Z, 55% of its lifetime left"
+        #expect(JUnitReport.text(.sample()).contains("  leaf: \(leaf)\n"))
+
+        let sarif = SARIFReport.text(.sample())
+        #expect(
+            sarif.contains(
+                #""subject":"CN=sample","issuer":"CN=WE1,O=Google Trust Services,C=US","notBefore":"2026-10-11T00:00:00Z""#
+                    + #","notAfter":"2027-01-09T00:00:00Z","lifetimeLeftPercent":55"#))
+        #expect(sarif.contains(#""role":"root","pin":"#))
+
+        let markdown = MarkdownReport.text(.sample())
+        #expect(markdown.contains("<details><summary>3 certificates</summary>"))
+        #expect(
+            markdown.contains(
+                "`EC P-256` | `sha256/")
+                && markdown.contains("`2026-10-11T00:00:00Z` | `2027-01-09T00:00:00Z` | `55%` |"))
+
+        let html = HTMLReport.text(.sample())
+        #expect(html.contains("<p>by CN=WE1,O=Google Trust Services,C=US</p>"))
+        #expect(html.contains(", 55% of its lifetime left</p>"))
+
+        let metrics = PrometheusReport.text(.sample())
+        let leafLabels = "{host=\"cdn.test:443\",role=\"leaf\"}"
+        #expect(metrics.contains("pinctl_cert_not_before_timestamp_seconds\(leafLabels) 1791676800\n"))
+        #expect(metrics.contains("pinctl_cert_not_after_timestamp_seconds\(leafLabels) 1799452800\n"))
+        #expect(metrics.contains("pinctl_cert_lifetime_left_ratio\(leafLabels) 0.5555\n"))
+        #expect(metrics.contains(",key=\"EC P-384\",issuer=\"CN=GTS Root R4,O=Google Trust Services LLC,C=US\"} 1\n"))
+    }
+
+    @Test("Prometheus describes the certificate that expires first in a role, whatever the order of the checks")
+    func firstToExpire() throws {
+        var report = Report.sample()
+        let good = try #require(report.entries.last)
+        let leaf = try #require(good.chain.first)
+        let (start, end) = (testTime.addingTimeInterval(-6 * 86_400), testTime.addingTimeInterval(2 * 86_400))
+        let short = ReportCertificate(
+            role: "leaf", subject: leaf.subject, issuer: leaf.issuer, key: "RSA 2048", pin: leaf.pin, notBefore: start,
+            notAfter: end, lifetimeLeft: lifetimeLeft(from: start, until: end, at: testTime), source: "served",
+            matched: nil)
+        var other = good
+        other.chain = [short]
+        for entries in [[good, other], [other, good]] {
+            report.entries = entries
+            let text = PrometheusReport.text(report)
+            let labels = "{host=\"cdn.test:443\",role=\"leaf\"}"
+            #expect(text.contains("pinctl_cert_not_before_timestamp_seconds\(labels) 1794614400\n"))
+            #expect(text.contains("pinctl_cert_not_after_timestamp_seconds\(labels) 1795305600\n"))
+            #expect(text.contains("pinctl_cert_lifetime_left_ratio\(labels) 0.25\n"))
+        }
+    }
 }

@@ -87,10 +87,12 @@ extension Report {
             ),
         ]
         return certificates.enumerated().map { index, certificate in
-            ReportCertificate(
+            let start = testTime.addingTimeInterval(-40 * day * Double(index + 1))
+            let end = testTime.addingTimeInterval(50 * day * Double(index * 20 + 1))
+            return ReportCertificate(
                 role: certificate.role, subject: certificate.subject, issuer: certificate.issuer, key: certificate.key,
-                pin: pin(index), notBefore: testTime.addingTimeInterval(-40 * day * Double(index + 1)),
-                notAfter: testTime.addingTimeInterval(50 * day * Double(index * 20 + 1)), source: certificate.source,
+                pin: pin(index), notBefore: start, notAfter: end,
+                lifetimeLeft: lifetimeLeft(from: start, until: end, at: testTime), source: certificate.source,
                 matched: index == matched ? text : nil)
         }
     }

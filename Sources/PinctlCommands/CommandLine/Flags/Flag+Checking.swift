@@ -1,3 +1,5 @@
+import CertificatePinning
+
 /// Flags that select what `check` checks and how its results count.
 extension Flag {
     static let targets = Flag(
@@ -14,8 +16,17 @@ extension Flag {
         "failures", "print only failures, warnings, failures that no longer occur (--baseline), and the summary",
         details: "JSON output and reports still contain all results.")
     static let warnWithin = Flag(
-        "warn-within", value: .text("PERIOD"),
-        "warn about expiry within PERIOD: 14d, 12w, 36h, or 0 for never (default: 14d)")
+        "warn-within", value: .text("PERIOD|SHARE"),
+        "warn about expiry within 14d, 12w, 36h or 33% of the lifetime, or 0 for never (default: a third of it, at "
+            + "most 14d)",
+        details: "Each certificate on the path is measured by its own lifetime. For a CA certificate, a share is at "
+            + "most 14 days. The expiry of a rule is measured by the period, or by 14 days.")
+    static let requireGroup = Flag(
+        "require-group", value: .choice("GROUP", CheckSettings.keyExchangeGroups),
+        "fail if a server uses another key exchange group, such as X25519MLKEM768 against quantum computers",
+        details:
+            "The groups are \(CheckSettings.keyExchangeGroups.joined(separator: ", ")). X25519MLKEM768 needs OpenSSL "
+            + "3.5 or later. Servers that use TLS 1.2 fail too. In a policy, this is \"requireGroup\" in \"check\".")
     static let failOn = Flag(
         "fail-on", value: .choice("LEVEL", ["error", "warning"]),
         "fail on an error only, or on a warning too (default: error)")

@@ -18,6 +18,7 @@ extension FuzzTarget {
         .dialect(.okhttp),
         .dialect(.hpkp),
         .dialect(.curl),
+        .dialect(.envoy),
         .dialect(.tlsa),
     ]
 

@@ -1,0 +1,60 @@
+import Basics
+
+/// A value of a YAML text, with its place in the text.
+struct YAMLNode: Sendable {
+    enum Kind: Sendable {
+        /// Nothing, where a value could be.
+        case null
+        /// A text on one line. Without quotes, it may be a number, a Boolean or null to other readers.
+        case scalar(String, isQuoted: Bool)
+        /// A text over several lines (`|` or `>`), which isn't interpreted.
+        case block
+        case sequence([YAMLNode])
+        /// The members in the order of the text. Each key appears once.
+        case mapping([Member])
+    }
+
+    struct Member: Sendable {
+        let key: String
+        let position: SourcePosition
+        let value: YAMLNode
+    }
+
+    let kind: Kind
+    let position: SourcePosition
+    /// The bytes of the value, without a comment after it.
+    let range: Range<Int>
+    /// Whether a sequence or mapping is written in brackets or braces.
+    var isFlow = false
+}
+
+extension YAMLNode {
+    var members: [Member]? {
+        if case .mapping(let members) = kind { members } else { nil }
+    }
+
+    var elements: [YAMLNode]? {
+        if case .sequence(let elements) = kind { elements } else { nil }
+    }
+
+    /// The text of a scalar, quoted or not.
+    var text: String? {
+        if case .scalar(let text, _) = kind { text } else { nil }
+    }
+
+    /// Returns the value of the first of these keys that the mapping has.
+    subscript(keys: String...) -> YAMLNode? {
+        members?.first { keys.contains($0.key) }?.value
+    }
+
+    /// The name that messages use for this kind of value.
+    var kindName: String {
+        switch kind {
+        case .null: "nothing"
+        case .scalar: "a text"
+        case .block: "a text over several lines"
+        case .sequence: "a list"
+        case .mapping: "a mapping"
+        }
+    }
+}

@@ -1,0 +1,311 @@
+import Basics
+import CertificatePinning
+
+/// A reader of the part of YAML 1.2 that configuration files use, with JSON as a part of it: block and flow
+/// collections, texts on one line with or without quotes, block scalars, and comments.
+///
+/// Anchors, aliases, tags, merge keys, directives, complex keys, texts that continue on another line and several
+/// documents are refused with their position, so a text has one meaning and is never larger than its bytes. The time is
+/// linear in the length of the text. No input traps.
+struct YAMLReader {
+    /// The maximum nesting depth of collections.
+    static let maximumDepth = 64
+    /// The maximum number of values in a text. It bounds memory, and is far above what a proxy's configuration has.
+    static let maximumNodes = 1 << 18
+
+    let path: String
+    var cursor: TextCursor
+    /// The number of collections around the cursor.
+    private var depth = 0
+    private var nodeCount = 0
+    /// The end of the last value, without blanks and comments after it.
+    private var lastEnd = 0
+
+    private init(_ bytes: [UInt8], path: String) throws(PolicyFileError) {
+        self.path = path
+        cursor = try TextCursor(checking: bytes, path: path)
+        try checkCharacters()
+    }
+
+    /// Refuses control characters, and the line ends that only some readers of YAML know.
+    private func checkCharacters() throws(PolicyFileError) {
+        var cursor = cursor
+        while let byte = cursor.byte {
+            let isControl =
+                byte < 0x20 && byte != 0x09 && !byte.isLineEnd || byte == 0x7F
+                // U+0080 to U+009F, U+2028, U+2029 and U+FEFF in UTF-8.
+                || byte == 0xC2 && (0x80...0x9F).contains(cursor.peek() ?? 0)
+                || byte == 0xE2 && cursor.peek() == 0x80 && [0xA8, 0xA9].contains(cursor.peek(2))
+                || byte == 0xEF && cursor.peek() == 0xBB && cursor.peek(2) == 0xBF
+            guard !isControl else {
+                throw problem("control characters aren't supported: remove it", at: cursor.position)
+            }
+            cursor.step()
+        }
+    }
+
+    /// Reads a whole text.
+    static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> YAMLNode {
+        var reader = try YAMLReader(bytes, path: path)
+        return try reader.document()
+    }
+}
+
+// MARK: - Lines
+
+extension YAMLReader {
+    func problem(_ message: String, at position: SourcePosition? = nil) -> PolicyFileError {
+        PolicyFileError(problems: [
+            PolicyProblem(location: PolicyLocation(path: path, position ?? cursor.position), message: message)
+        ])
+    }
+
+    /// The indentation of the cursor, if only blanks, dashes and keys of the same line are before it.
+    private var column: Int { Int(cursor.position.column) - 1 }
+
+    private var isAtLineEnd: Bool { cursor.byte.map(\.isLineEnd) ?? true }
+
+    /// Whether the cursor is at an indicator, such as the dash of a list, that is followed by a blank or the line's end.
+    func isAtIndicator(_ byte: Character) -> Bool {
+        cursor.byte == byte.asciiValue && (cursor.peek().map { $0.isBlank || $0.isLineEnd } ?? true)
+    }
+
+    mutating func skipBlanks() { _ = cursor.take(while: \.isBlank) }
+
+    private mutating func skipComment() { _ = cursor.take { !$0.isLineEnd } }
+
+    /// Ends a line after a value: only blanks and a comment may follow.
+    private mutating func finishLine() throws(PolicyFileError) {
+        skipBlanks()
+        // A comment follows after a blank.
+        if cursor.byte == UInt8(ascii: "#"), cursor.index > lastEnd { skipComment() }
+        guard isAtLineEnd else { throw problem("unexpected \(found()) after a value: put it on a line of its own") }
+    }
+
+    /// Moves to the next value, over blank lines and comments. The cursor is at the end of a line, or at its start.
+    private mutating func skipToContent() throws(PolicyFileError) {
+        while let byte = cursor.byte {
+            if byte.isLineEnd {
+                cursor.step()
+            } else if byte == UInt8(ascii: " ") {
+                cursor.step()
+            } else if byte == UInt8(ascii: "#") {
+                skipComment()
+            } else if byte == UInt8(ascii: "\t") {
+                let position = cursor.position
+                skipBlanks()
+                guard isAtLineEnd || cursor.byte == UInt8(ascii: "#") else {
+                    throw problem("YAML is indented with spaces only: replace the tab", at: position)
+                }
+            } else {
+                try checkLineStart()
+                return
+            }
+        }
+    }
+
+    private mutating func checkLineStart() throws(PolicyFileError) {
+        guard column == 0 else { return }
+        if cursor.byte == UInt8(ascii: "%") { throw problem("directives (%) aren't supported: remove it") }
+        for marker in ["---", "..."] as [StaticString] where cursor.stands(marker) {
+            guard cursor.peek(3).map({ $0.isBlank || $0.isLineEnd }) ?? true else { continue }
+            throw problem("several documents in a file aren't supported: give each a file of its own")
+        }
+    }
+
+    /// Returns the name of the next character in messages.
+    func found() -> String {
+        guard let byte = cursor.byte else { return "end of the text" }
+        guard byte < 0x80 else { return "non-ASCII character" }
+        return byte.isLineEnd ? "end of the line" : quoted(String(UnicodeScalar(byte)))
+    }
+}
+
+// MARK: - Blocks
+
+extension YAMLReader {
+    private mutating func document() throws(PolicyFileError) -> YAMLNode {
+        try skipStart()
+        guard cursor.byte != nil else { throw problem("the file is empty: write a mapping") }
+        let root = try node()
+        guard cursor.byte == nil else {
+            throw problem("this line isn't indented like the lines before it: align it with them")
+        }
+        return root
+    }
+
+    /// Moves to the first value, over `---`.
+    private mutating func skipStart() throws(PolicyFileError) {
+        while let byte = cursor.byte {
+            if byte == UInt8(ascii: "#") {
+                skipComment()
+            } else if byte.isLineEnd {
+                cursor.step()
+            } else {
+                break
+            }
+        }
+        if cursor.stands("---"), cursor.peek(3).map({ $0.isBlank || $0.isLineEnd }) ?? true {
+            _ = cursor.take("---")
+            end()
+            try finishLine()
+        }
+        try skipToContent()
+    }
+
+    /// Runs `body` one level deeper.
+    mutating func nested<Value>(
+        _ body: (inout YAMLReader) throws(PolicyFileError) -> Value
+    ) throws(PolicyFileError) -> Value {
+        guard depth < Self.maximumDepth else {
+            throw problem("the text is nested more than \(Self.maximumDepth) levels deep: simplify it")
+        }
+        depth += 1
+        defer { depth -= 1 }
+        return try body(&self)
+    }
+
+    /// Returns a node that begins at a position and ends at the last value that was read.
+    mutating func made(
+        _ kind: YAMLNode.Kind, _ position: SourcePosition, from start: Int, isFlow: Bool = false
+    ) throws(PolicyFileError) -> YAMLNode {
+        nodeCount += 1
+        guard nodeCount <= Self.maximumNodes else {
+            throw problem("the text has more than \(Self.maximumNodes) values: split it", at: position)
+        }
+        return YAMLNode(kind: kind, position: position, range: start..<max(start, lastEnd), isFlow: isFlow)
+    }
+
+    /// Marks the cursor as the end of a value.
+    mutating func end() { lastEnd = cursor.index }
+
+    /// Reads a value that begins at the cursor, and moves to the next one after it.
+    private mutating func node() throws(PolicyFileError) -> YAMLNode {
+        let column = column
+        if isAtIndicator("-") {
+            return try nested { (reader) throws(PolicyFileError) in try reader.sequence(column) }
+        }
+        let first = try scalarOrFlow()
+        if isAtKeyEnd(first) {
+            return try nested { (reader) throws(PolicyFileError) in try reader.mapping(column, from: first) }
+        }
+        try finishLine()
+        try skipToContent()
+        return first
+    }
+
+    /// Skips blanks, and returns whether a value that was read is a key.
+    private mutating func isAtKeyEnd(_ value: YAMLNode) -> Bool {
+        guard case .scalar = value.kind else { return false }
+        skipBlanks()
+        return isAtIndicator(":")
+    }
+
+    private mutating func mapping(_ column: Int, from first: YAMLNode) throws(PolicyFileError) -> YAMLNode {
+        var members: [YAMLNode.Member] = []
+        var keys: Set<String> = []
+        var key = first
+        while true {
+            let name = key.text ?? ""
+            guard name != "<<" else {
+                throw problem("merge keys (<<) aren't supported: write the members out", at: key.position)
+            }
+            guard keys.insert(name).inserted else {
+                throw problem("the key \(quoted(name)) appears twice: remove one", at: key.position)
+            }
+            cursor.step()
+            members.append(YAMLNode.Member(key: name, position: key.position, value: try value(ofKeyAt: column)))
+            guard cursor.byte != nil, self.column >= column else { break }
+            guard self.column == column else {
+                throw problem(
+                    "unexpected indentation: align the line, or put a text that continues here on one line")
+            }
+            guard !isAtIndicator("-") else { throw problem("unexpected list item: indent it below its key") }
+            key = try scalarOrFlow()
+            guard isAtKeyEnd(key) else {
+                throw problem("expected a key and a colon: write key: value", at: key.position)
+            }
+        }
+        return try made(.mapping(members), first.position, from: first.range.lowerBound)
+    }
+
+    /// Reads the value after a key's colon, and moves to the next value after it.
+    private mutating func value(ofKeyAt column: Int) throws(PolicyFileError) -> YAMLNode {
+        let (place, start) = (cursor.position, cursor.index)
+        end()
+        let hasBlank = cursor.byte?.isBlank == true
+        skipBlanks()
+        if isAtLineEnd || cursor.byte == UInt8(ascii: "#") && hasBlank {
+            skipComment()
+            try skipToContent()
+            guard cursor.byte != nil, self.column >= column else { return try made(.null, place, from: start) }
+            if self.column > column { return try node() }
+            // A list may be indented like its key.
+            guard isAtIndicator("-") else { return try made(.null, place, from: start) }
+            return try nested { (reader) throws(PolicyFileError) in try reader.sequence(column) }
+        }
+        if let block = try blockScalar(below: column) { return block }
+        guard !isAtIndicator("-") else { throw problem("a list can't begin on the line of its key: begin a new line") }
+        let value = try scalarOrFlow()
+        guard !isAtKeyEnd(value) else {
+            throw problem("a second key on one line: begin a new line, or put the value in quotes", at: value.position)
+        }
+        try finishLine()
+        try skipToContent()
+        return value
+    }
+
+    private mutating func sequence(_ column: Int) throws(PolicyFileError) -> YAMLNode {
+        let (position, start) = (cursor.position, cursor.index)
+        var elements: [YAMLNode] = []
+        while cursor.byte != nil, self.column == column, isAtIndicator("-") {
+            cursor.step()
+            end()
+            let (place, empty) = (cursor.position, cursor.index)
+            skipBlanks()
+            if isAtLineEnd || cursor.byte == UInt8(ascii: "#") {
+                skipComment()
+                try skipToContent()
+                let isElement = cursor.byte != nil && self.column > column
+                elements.append(isElement ? try node() : try made(.null, place, from: empty))
+            } else if let block = try blockScalar(below: column) {
+                elements.append(block)
+            } else {
+                elements.append(try node())
+            }
+        }
+        guard cursor.byte == nil || self.column <= column else {
+            throw problem("unexpected indentation: align the line, or put a text that continues here on one line")
+        }
+        return try made(.sequence(elements), position, from: start)
+    }
+
+    /// Reads a block scalar, if there is one at the cursor: all lines that are indented at least like its first one,
+    /// which is indented more than `column`.
+    private mutating func blockScalar(below column: Int) throws(PolicyFileError) -> YAMLNode? {
+        guard cursor.byte == UInt8(ascii: "|") || cursor.byte == UInt8(ascii: ">") else { return nil }
+        let (position, start) = (cursor.position, cursor.index)
+        cursor.step()
+        if cursor.byte == UInt8(ascii: "-") || cursor.byte == UInt8(ascii: "+") { cursor.step() }
+        end()
+        try finishLine()
+        var least = column + 1
+        var isFirst = true
+        while cursor.byte != nil {
+            // The cursor is at the end of a line.
+            cursor.step()
+            let (line, index) = (cursor, cursor.index)
+            _ = cursor.take { $0 == UInt8(ascii: " ") }
+            if isAtLineEnd { continue }
+            guard cursor.index - index >= least else {
+                cursor = line
+                break
+            }
+            if isFirst { (least, isFirst) = (cursor.index - index, false) }
+            skipComment()
+            end()
+        }
+        try skipToContent()
+        return try made(.block, position, from: start)
+    }
+}

@@ -1,0 +1,38 @@
+import CertificateTrust
+import PlatformFoundation
+
+/// The time before an expiry in which `check` warns about it.
+enum WarningPeriod: Sendable {
+    /// A third of each certificate's lifetime, at most ``limit``. A certificate that lives for six days would otherwise
+    /// have a warning on each of them.
+    case usual
+    /// The same time for every certificate and rule.
+    case seconds(TimeInterval)
+    /// A share of each certificate's lifetime in percent, for CA certificates at most ``limit``. A third of a root's
+    /// lifetime is ten years.
+    case share(Double)
+
+    /// The longest share of a lifetime, 14 days in seconds.
+    private static let limit: TimeInterval = 14 * 86_400
+
+    /// Returns whether a time is so close to a certificate's expiry that it needs a warning.
+    func contains(_ time: Date, before certificate: X509Certificate, isLeaf: Bool) -> Bool {
+        let left = certificate.notAfter.timeIntervalSince(time)
+        let lifetime = certificate.notAfter.timeIntervalSince(certificate.notBefore)
+        // Whole seconds are compared without a division, so the boundary is exact.
+        return switch self {
+        case .usual: left < Self.limit && left * 3 < lifetime
+        case .seconds(let seconds): left < seconds
+        case .share(let percent): (isLeaf || left < Self.limit) && left * 100 < lifetime * percent
+        }
+    }
+
+    /// The number of seconds before the expiry of a rule, which has no lifetime.
+    var secondsBeforeRule: TimeInterval {
+        switch self {
+        case .seconds(let seconds): seconds
+        case .share(0): 0
+        case .usual, .share: Self.limit
+        }
+    }
+}
