@@ -33,6 +33,8 @@ struct PolicyLinter {
     var evidence: [String: LintEvidence] = [:]
     /// The changes of trust stores that are known.
     var calendar = RootCalendar()
+    /// The renewals that issuance files configure, or `nil` if no files were given.
+    var renewals: [KeyRenewal]?
     private let united: UnitedRules?
 
     init(_ policy: CanonicalPolicy, path: String, at time: Date, publicSuffixes: PublicSuffixes) {
@@ -57,7 +59,7 @@ struct PolicyLinter {
         for pin in namedPins { add(pin, location(of: pin)) }
         for rule in policy.rules {
             findings += hostFindings(rule) + endFindings(rule) + setFindings(rule)
-            findings += deniedFindings(rule) + anchorFindings(rule) + calendarFindings(rule)
+            findings += deniedFindings(rule) + anchorFindings(rule) + calendarFindings(rule) + renewalFindings(rule)
             for pin in rule.pins { add(pin, location(of: pin, in: rule)) }
         }
         // Findings of the reader often repeat those of a rule.
