@@ -20,14 +20,12 @@ struct AcmeShReader {
         let names = domains.flatMap { $0.text.split(separator: ",") }.map(String.init).filter { $0 != "no" }
         let force = values["Le_ForceNewDomainKey"]
         let line = force?.line ?? domains.first?.line ?? 1
-        let domain = names.first ?? ""
         return [
             KeyRenewal(
                 names: names, force?.text == "1" ? .changesKey : .keepsKey,
                 at: PolicyLocation(path: path, line: line, column: 1), program: "acme.sh",
                 setting: force.map { "Le_ForceNewDomainKey='\($0.text)'" } ?? "no Le_ForceNewDomainKey",
-                remedy: "put the pinned key back as \(domain).key, and remove that line, or run acme.sh --renew -d \(domain) "
-                    + "--always-force-new-domain-key 0 --force")
+                remedy: "delete that line while the pinned key is still in place")
         ]
     }
 

@@ -58,7 +58,7 @@ struct CaddyReader {
         }
         return renewal(
             .changesKey, tls.first?.position ?? first.position,
-            "\(first.text) has no tls { reuse_private_keys }", "add reuse_private_keys to the tls directive of the site")
+            "\(names[0]) has no tls { reuse_private_keys }", "add reuse_private_keys to the tls directive of the site")
     }
 
     /// The directives of a block and of the snippets that it imports, each snippet once.
