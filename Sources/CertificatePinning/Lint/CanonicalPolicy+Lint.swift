@@ -9,8 +9,8 @@ extension CanonicalPolicy {
     /// reader, to which the same settings and comments apply.
     package func lint(
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
-        publicSuffixes: PublicSuffixes = .system, calendar: RootCalendar = RootCalendar(), renewals: [KeyRenewal]? = nil,
-        besides others: [LintFinding] = []
+        publicSuffixes: PublicSuffixes = .system, calendar: RootCalendar = RootCalendar(),
+        renewals: [KeyRenewal]? = nil, besides others: [LintFinding] = []
     ) -> [LintFinding] {
         var policy = self
         policy.rules = rulesInEffect(where: \.pins.isEmpty)

@@ -51,7 +51,8 @@ struct CertbotReader {
                 at: PolicyLocation(path: path, line: setting?.line ?? header, column: 1),
                 program: "certbot",
                 setting: setting.map { "reuse_key = \($0.value)" } ?? "[renewalparams] has no reuse_key",
-                remedy: "run certbot renew --cert-name \(lineage) --reuse-key --force-renewal with the pinned key in place, "
+                remedy:
+                    "run certbot renew --cert-name \(lineage) --reuse-key --force-renewal with the pinned key in place, "
                     + "which sets reuse_key = True")
         ]
     }

@@ -30,7 +30,8 @@ extension CommandDefinition {
         run: { (arguments, environment, console) throws(UsageError) in
             let job = LintJob(
                 settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),
-                calendar: try arguments.rootCalendar(), renewals: try arguments.keyRenewals(), time: try arguments.time(in: environment))
+                calendar: try arguments.rootCalendar(), renewals: try arguments.keyRenewals(),
+                time: try arguments.time(in: environment))
             if let note = job.calendar?.note(at: job.time) { console.note("note: \(note)") }
             let reports = try arguments.reports(in: environment, &console)
             var report = Report(command: "lint", time: job.time, policy: nil)

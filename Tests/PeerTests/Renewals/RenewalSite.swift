@@ -69,7 +69,8 @@ struct RenewalSite: Sendable {
 
     /// Writes the pins of the only release.
     func release(_ pins: [String]) throws {
-        let text = "{ \"version\": 1, \"domains\": [ { \"host\": \"api.example.com\", \"pins\": ["
+        let text =
+            "{ \"version\": 1, \"domains\": [ { \"host\": \"api.example.com\", \"pins\": ["
             + pins.map { "\"\($0)\"" }.joined(separator: ", ") + "] } ] }\n"
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path + "/releases/app-1.jsonc"))
     }

@@ -38,7 +38,8 @@ struct RenewalTests {
                 return ("lego/certificates/api.example.com.crt", "lego/certificates/api.example.com.key")
             case .acmeSh:
                 let folder = site.folder.path
-                let wrapper = "#!/bin/sh\nexec \(PeerProgram.acmeSh.path) --home \(folder)/acme --server "
+                let wrapper =
+                    "#!/bin/sh\nexec \(PeerProgram.acmeSh.path) --home \(folder)/acme --server "
                     + "\(site.pebble.directory) --ca-bundle \(site.pebble.roots) \"$@\"\n"
                 _ = try site.folder.add(Array(wrapper.utf8), name: "bin/acme.sh", mode: 0o755)
                 try await succeed(site, "mkdir acme; " + (try site.listing(0, of: "acme.sh")))
@@ -62,7 +63,8 @@ struct RenewalTests {
 
         /// Adds acme-tiny, and a script that obtains a certificate for a key with it.
         private func addTiny(_ site: RenewalSite) async throws {
-            let wrapper = "#!/bin/sh\nexec \(PeerProgram.acmeTiny.path) --disable-check --directory-url "
+            let wrapper =
+                "#!/bin/sh\nexec \(PeerProgram.acmeTiny.path) --disable-check --directory-url "
                 + "\(site.pebble.directory) \"$@\"\n"
             _ = try site.folder.add(Array(wrapper.utf8), name: "bin/acme-tiny", mode: 0o755)
             let obtain = """
@@ -78,7 +80,8 @@ struct RenewalTests {
         }
 
         private func lego(_ site: RenewalSite) throws -> String {
-            try site.listing(1, of: "lego").replacing("lego --path", with: "lego --server \(site.pebble.directory) --path")
+            try site.listing(1, of: "lego").replacing(
+                "lego --path", with: "lego --server \(site.pebble.directory) --path")
         }
 
         private func succeed(_ site: RenewalSite, _ script: some StringProtocol) async throws {
@@ -95,7 +98,9 @@ struct RenewalTests {
                     try site.listing(1, of: "certbot").split(separator: "\n").last { $0.hasPrefix("certbot renew ") })
                 return try await site.run(String(renewal) + (isNew ? " --new-key" : ""))
             case .lego:
-                let renewal = try lego(site).replacing("\n", with: "") + " --days 9999 --no-random-sleep"
+                let renewal =
+                    try lego(site).replacing("\\\n", with: "").replacing("\n", with: "")
+                    + " --days 9999 --no-random-sleep"
                 return try await site.run(isNew ? renewal.replacing(" --reuse-key", with: "") : renewal)
             case .acmeSh:
                 let file = "acme/api.example.com_ecc/api.example.com.conf"
@@ -115,7 +120,8 @@ struct RenewalTests {
                 let line = try #require(manifest.split(separator: "\n").first { $0.contains(" command: [") })
                 let command = String(line.drop { $0 != "[" }.dropFirst().prefix { $0 != "]" }).replacing(",", with: "")
                 try await succeed(
-                    site, (isNew ? Self.newKey : "cat served/current/privkey.pem") + " >issued/tls.key && "
+                    site,
+                    (isNew ? Self.newKey : "cat served/current/privkey.pem") + " >issued/tls.key && "
                         + "obtain issued/tls.key issued/tls.crt")
                 return try await site.run(command.replacing("/issued/", with: site.folder.path + "/issued/"))
             }
@@ -159,7 +165,8 @@ struct RenewalTests {
     @Test("acme.sh serves a renewed certificate exactly if no release breaks", PeerProgram.acmeSh.isNeeded)
     func acmeSh() async throws { try await rotate(.acmeSh) }
 
-    @Test("The script for cron serves a renewed certificate exactly if no release breaks", PeerProgram.acmeTiny.isNeeded)
+    @Test(
+        "The script for cron serves a renewed certificate exactly if no release breaks", PeerProgram.acmeTiny.isNeeded)
     func cron() async throws { try await rotate(.cron) }
 
     @Test("The init container copies an issued certificate exactly if no release breaks", PeerProgram.acmeTiny.isNeeded)
@@ -224,7 +231,8 @@ struct RenewalTests {
             try await site.serve(files.chain, files.key)
             let pin = try site.served().key.description
             try Data(
-                "{ \"version\": 1, \"domains\": [ { \"host\": \"api.example.com\", \"pins\": [{ \"pin\": \"\(pin)\", \"role\": \"leaf\" }] } ] }".utf8
+                "{ \"version\": 1, \"domains\": [ { \"host\": \"api.example.com\", \"pins\": [{ \"pin\": \"\(pin)\", \"role\": \"leaf\" }] } ] }"
+                    .utf8
             ).write(to: URL(fileURLWithPath: site.folder.path + "/pins.jsonc"))
             let folder = client == .certbot ? "letsencrypt/renewal" : "acme/api.example.com_ecc"
             let command = "pinctl lint --rule P003=off --issuance \(folder) pins.jsonc"

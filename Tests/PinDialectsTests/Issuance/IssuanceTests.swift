@@ -62,7 +62,8 @@ struct IssuanceTests {
             "acme.sh without the setting", "Le_Domain='api.test'\nLe_Alt='no'\nLe_Webroot='/var/www'\n",
             "api.test keeps 1"),
         Row(
-            "acme.sh with Le_ForceNewDomainKey", "Le_Domain='api.test'\nLe_Alt='www.test,*.w.test'\nLe_ForceNewDomainKey='1'\n",
+            "acme.sh with Le_ForceNewDomainKey",
+            "Le_Domain='api.test'\nLe_Alt='www.test,*.w.test'\nLe_ForceNewDomainKey='1'\n",
             "api.test,www.test,*.w.test changes 3"),
         Row(
             "acme.sh with Le_ForceNewDomainKey off", "Le_Domain=api.test\nLe_ForceNewDomainKey='0'\n",
@@ -189,7 +190,9 @@ struct IssuanceTests {
             "Sites without certificates", path: "Caddyfile",
             "{\n\tadmin off\n}\nhttp://a.test, b.test:80, :443, {$SITE} {\n}\nc.test {\n\ttls c.pem c.key\n}\n"),
         Row("No automation", path: "Caddyfile", "{\n\tauto_https off\n}\na.test {\n}\n"),
-        Row("Redirects only", path: "Caddyfile", "{\n\tauto_https disable_redirects\n}\na.test {\n}\n", "a.test changes 4"),
+        Row(
+            "Redirects only", path: "Caddyfile", "{\n\tauto_https disable_redirects\n}\na.test {\n}\n",
+            "a.test changes 4"),
         Row(
             "A snippet in the directive and one in the site", path: "Caddyfile",
             "(keys) {\n\treuse_private_keys\n}\n(all) {\n\ttls {\n\t\timport keys\n\t}\n}\na.test {\n\timport all\n}\nb.test {\n\ttls {\n\t\tprotocols tls1.3\n\t}\n}\n",
@@ -206,7 +209,7 @@ struct IssuanceTests {
             "(a) {\n\timport b\n}\n(b) {\n\timport a\n}\na.test {\n\timport a\n}\n", "a.test changes 7"),
     ]
 
-    @Test("Each program's files say whether a renewal keeps the key, and where", arguments: rows)
+    @Test("XI7: Each program's files say whether a renewal keeps the key, and where", arguments: rows)
     func renewals(row: Row) throws {
         let bytes = Array(row.text.utf8)
         let program = try #require(IssuanceProgram(recognizing: bytes, path: row.path))
@@ -234,12 +237,16 @@ struct IssuanceTests {
 
     static let refused: [(path: String, text: String, message: String)] = [
         ("a.conf", certbot + "reuse_key = yes\n", "a.conf:12:1: error: reuse_key is \"yes\", which certbot refuses"),
-        ("a.conf", certbot + "reuse_key = True\nreuse_key = False\n", "a.conf:13:1: error: \"reuse_key\" appears twice"),
+        (
+            "a.conf", certbot + "reuse_key = True\nreuse_key = False\n",
+            "a.conf:13:1: error: \"reuse_key\" appears twice"
+        ),
         ("a.conf", certbot + "reuse_key = '''\nTrue'''\n", "a.conf:12:1: error: a value over several lines"),
         ("a.conf", certbot + "reuse_key\n", "a.conf:12:1: error: expected a key and a value"),
         ("a.conf", "Le_Domain='a.test'\nLe_ForceNewDomainKey=$X\n", "a.conf:2:1: error: unsupported value"),
         (
-            "a.yaml", "apiVersion: cert-manager.io/v1\nkind: Certificate\nspec: {privateKey: {rotationPolicy: never}}\n",
+            "a.yaml",
+            "apiVersion: cert-manager.io/v1\nkind: Certificate\nspec: {privateKey: {rotationPolicy: never}}\n",
             "a.yaml:3:37: error: rotationPolicy is \"never\", which cert-manager refuses"
         ),
         ("a.yaml", "kind: {{ x }}\n# cert-manager.io/\n", "a.yaml:1:"),
@@ -254,7 +261,7 @@ struct IssuanceTests {
         ("Caddyfile", "a.test \u{FF}", ""),
     ]
 
-    @Test("A file that its program refuses, or that isn't supported, is an error", arguments: refused)
+    @Test("XI7: A file that its program refuses, or that isn't supported, is an error", arguments: refused)
     func refuses(path: String, text: String, message: String) throws {
         // The last row isn't UTF-8.
         let bytes = text.unicodeScalars.contains("\u{FF}") ? Array("a.test ".utf8) + [0xFF] : Array(text.utf8)

@@ -108,9 +108,13 @@ struct IssuanceTests {
     func directory() async throws {
         let chain = try site.folder.add(
             try site.intermediate.leaf("api.test", "www.test").pemText, name: "cert.pem")
-        let made = try await shell("mkdir renewal renewal/inner empty; cp leaf.pem renewal; cp leaf.pem empty", in: site.folder)
+        let made = try await shell(
+            "mkdir renewal renewal/inner empty; cp leaf.pem renewal; cp leaf.pem empty", in: site.folder)
         #expect(made.status == 0)
-        for (name, text) in [("renewal/web.conf", "cert = \(chain)\n[renewalparams]\n"), ("renewal/inner/api.test.conf", "[renewalparams]\n")] {
+        for (name, text) in [
+            ("renewal/web.conf", "cert = \(chain)\n[renewalparams]\n"),
+            ("renewal/inner/api.test.conf", "[renewalparams]\n"),
+        ] {
             _ = try site.folder.add(text, name: name)
         }
         let policy = try policy(#""leaf", "backup""#)

@@ -20,6 +20,10 @@ extension FuzzTarget {
         .dialect(.curl),
         .dialect(.envoy),
         .dialect(.tlsa),
+        FuzzTarget(name: "issuance") { bytes in
+            _ = IssuanceProgram(recognizing: bytes, path: "f")
+            for program in IssuanceProgram.allCases { _ = try? program.read(bytes, path: "f") }
+        },
     ]
 
     /// Reads, and where that goes well converts to the dialect's own words, writes, reads again and compares; puts the
