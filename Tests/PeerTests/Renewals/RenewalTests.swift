@@ -208,6 +208,22 @@ struct RenewalTests {
         }
     }
 
+    @Test("A chain isn't served with the key of another one", PeerProgram.acmeTiny.isNeeded)
+    func mismatch() async throws {
+        let site = try await RenewalSite()
+        let files = try await Client.certManager.setUp(site)
+        try await site.serve(files.chain, files.key)
+        try site.release([try pin("root", site)])
+        let before = try site.served()
+        let result = try await site.run(
+            "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out other.key"
+                + " && deploy-certificate \(files.chain) other.key --host api.example.com")
+        #expect(result.status == 1, "\(result.text)")
+        #expect(try site.served() == before)
+        let right = try await site.run("deploy-certificate \(files.chain) \(files.key) --host api.example.com")
+        #expect(right.status == 0, "\(right.text)")
+    }
+
     @Test("After a stopped renewal, certbot continues with the served key", PeerProgram.certbot.isNeeded)
     func recovery() async throws {
         let site = try await RenewalSite()
