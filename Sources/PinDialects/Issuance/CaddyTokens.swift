@@ -27,6 +27,9 @@ struct CaddyTokens {
     private var cursor: TextCursor
     private let path: String
     private static let maximumDepth = 64
+    /// The maximum number of words: far above what people write.
+    private static let maximumWords = 1 << 16
+    private var wordCount = 0
 
     init(_ cursor: TextCursor, path: String) {
         self.cursor = cursor
@@ -113,6 +116,10 @@ struct CaddyTokens {
 
     private mutating func word() throws(PolicyFileError) -> CaddyWord {
         let position = cursor.position
+        wordCount += 1
+        guard wordCount <= Self.maximumWords else {
+            throw problem("the text has more than \(Self.maximumWords) words: split it")
+        }
         guard let quote = cursor.byte, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "`") else {
             let word = cursor.take { !$0.isBlank && !$0.isLineEnd }
             if word.count > 2, word.starts(with: "<<".utf8), cursor.byte?.isLineEnd == true {

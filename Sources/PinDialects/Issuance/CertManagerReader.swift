@@ -13,7 +13,7 @@ struct CertManagerReader {
     private static let policyAnnotation = group + "private-key-rotation-policy"
     private static let issuerAnnotations = [group + "issuer", group + "cluster-issuer"]
 
-    static func recognizes(_ lines: [IssuanceText.Line]) -> Bool {
+    static func recognizes(_ lines: IssuanceText.Lines) -> Bool {
         let isManifest = lines.contains { $0.text.contains("kind:") || $0.text.contains("\"kind\"") }
         return isManifest && lines.contains { $0.text.contains(group) }
     }

@@ -25,7 +25,7 @@ struct CertbotReader {
             let text = line.text.trimmed
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }
             if text.hasPrefix("[") {
-                section = text
+                section = text.prefix { $0 != "#" }.trimmed
                 if section == "[renewalparams]" { header = line.number }
                 continue
             }

@@ -26,7 +26,7 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
         func begins(_ text: String) -> Bool { lines.contains { $0.text.hasPrefix(text) } }
         if name.hasPrefix("Caddyfile") || name.lowercased().hasSuffix(".caddyfile") {
             self = .caddy
-        } else if begins("[renewalparams]") {
+        } else if lines.contains(where: { $0.text.trimmed.hasPrefix("[renewalparams]") }) {
             self = .certbot
         } else if begins("Le_Domain=") {
             self = .acmeSh
@@ -71,14 +71,24 @@ enum IssuanceText {
         let text: Substring
     }
 
-    /// Returns the lines of a text, which end with LF or CR LF.
-    static func lines(_ bytes: [UInt8]) -> [Line] {
-        bytes.prefix(TextCursor.maximumSize).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            .enumerated().map { index, line in
-                let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
-                return Line(number: index + 1, text: String(decoding: line, as: UTF8.self)[...])
+    /// The lines of a text, which end with LF or CR LF. They are made one by one, so their number costs no memory.
+    struct Lines: Sequence {
+        let bytes: [UInt8]
+
+        func makeIterator() -> AnyIterator<Line> {
+            var (start, number) = (0, 0)
+            return AnyIterator {
+                guard start <= bytes.count else { return nil }
+                let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+                let line = bytes[start..<end]
+                let text = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+                (start, number) = (end + 1, number + 1)
+                return Line(number: number, text: String(decoding: text, as: UTF8.self)[...])
             }
+        }
     }
+
+    static func lines(_ bytes: [UInt8]) -> Lines { Lines(bytes: bytes) }
 
     static func problem(_ message: String, at location: PolicyLocation) -> PolicyFileError {
         PolicyFileError(problems: [PolicyProblem(location: location, message: message)])

@@ -45,7 +45,7 @@ struct LegoCommandReader {
         var verb: String? { words.dropFirst().first { $0 == "renew" || $0 == "run" } }
     }
 
-    static func recognizes(_ lines: [IssuanceText.Line]) -> Bool { commands(lines).contains { $0.verb != nil } }
+    static func recognizes(_ lines: IssuanceText.Lines) -> Bool { commands(lines).contains { $0.verb != nil } }
 
     func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {
         let lines = IssuanceText.lines(bytes)
@@ -81,7 +81,7 @@ struct LegoCommandReader {
     }
 
     /// Returns the commands whose program is called `lego`, with lines that a backslash continues joined.
-    private static func commands(_ lines: [IssuanceText.Line]) -> [Command] {
+    private static func commands(_ lines: IssuanceText.Lines) -> [Command] {
         var commands: [Command] = []
         var (pending, start) = ("", 0)
         for line in lines {

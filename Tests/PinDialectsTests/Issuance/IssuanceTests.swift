@@ -56,6 +56,9 @@ struct IssuanceTests {
             "certbot with reuse_key in another section", path: "renewal/api.test.conf",
             certbot + "[[webroot_map]]\nwww.test = /srv\nreuse_key = True\n", "www.test,reuse_key,api.test changes 7"),
         Row(
+            "certbot with a section that is indented and has a comment", path: "api.test.conf",
+            "  [renewalparams] # kept\n  reuse_key = True\n", "api.test keeps 2"),
+        Row(
             "certbot with a comment instead of the setting", path: "api.test.conf", certbot + "# reuse_key = True\n",
             "api.test changes 7"),
         Row(
@@ -268,6 +271,16 @@ struct IssuanceTests {
         let program = try #require(IssuanceProgram(recognizing: bytes, path: path))
         let error = #expect(throws: PolicyFileError.self) { try program.read(bytes, path: path) }
         #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
+    }
+
+    @Test("XI7: A Caddyfile with more words than the limit is refused")
+    func words() throws {
+        func read(_ count: Int) throws -> [KeyRenewal] {
+            let text = "a.test {\n\t" + String(repeating: "x ", count: count - 3) + "\n}\n"
+            return try IssuanceProgram.caddy.read(Array(text.utf8), path: "Caddyfile")
+        }
+        #expect(try read(1 << 16).count == 1)
+        #expect(throws: PolicyFileError.self) { try read((1 << 16) + 1) }
     }
 
     @Test(

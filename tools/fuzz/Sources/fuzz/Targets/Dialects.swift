@@ -1,6 +1,6 @@
 import CertificatePinning
 import FoundationEssentials
-import PinDialects
+@testable import PinDialects
 
 extension FuzzTarget {
     static let dialects: [FuzzTarget] = [
