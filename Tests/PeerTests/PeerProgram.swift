@@ -24,6 +24,12 @@ enum PeerProgram: String {
     case pyspnego = "pyspnego/bin/python"
     case websockets = "websockets/bin/python"
     case autobahn = "autobahn/bin/python"
+    case pebble = "/usr/bin/pebble"
+    case certbot = "/usr/bin/certbot"
+    case lego = "/usr/bin/lego"
+    case acmeTiny = "/usr/bin/acme-tiny"
+    /// Where its installer puts it, below the home directory.
+    case acmeSh = ".acme.sh/acme.sh"
 
     /// The path of the program. `tools/test --peers` installs those of Python's index in separate environments.
     var path: String {
@@ -35,6 +41,7 @@ enum PeerProgram: String {
             let environment = ProcessInfo.processInfo.environment
             let caches = environment["XDG_CACHE_HOME"] ?? NSHomeDirectory() + "/.cache"
             return caches + "/pinctl/" + rawValue
+        case .acmeSh: return NSHomeDirectory() + "/" + rawValue
         default: return rawValue
         }
     }
@@ -64,6 +71,11 @@ enum PeerProgram: String {
         case .openconnect: "openconnect is not installed (apt-get install openconnect)"
         case .envoy: "Envoy is not installed (tools/test --peers installs it where python3-venv is)"
         case .mitmproxy: "mitmproxy is not installed (tools/test --peers installs it where python3-venv is)"
+        case .pebble: "Pebble, an ACME server, is not installed (apt-get install pebble)"
+        case .certbot: "certbot is not installed (apt-get install certbot)"
+        case .lego: "lego is not installed (apt-get install lego)"
+        case .acmeTiny: "acme-tiny is not installed (apt-get install acme-tiny)"
+        case .acmeSh: "acme.sh is not in ~/.acme.sh (Debian has no package of it)"
         }
     }
 

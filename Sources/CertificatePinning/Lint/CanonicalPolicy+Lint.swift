@@ -10,12 +10,13 @@ extension CanonicalPolicy {
     package func lint(
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings = LintSettings(),
         publicSuffixes: PublicSuffixes = .system, calendar: RootCalendar = RootCalendar(),
-        besides others: [LintFinding] = []
+        renewals: [KeyRenewal]? = nil, besides others: [LintFinding] = []
     ) -> [LintFinding] {
         var policy = self
         policy.rules = rulesInEffect(where: \.pins.isEmpty)
         var linter = PolicyLinter(policy, path: path, at: time, publicSuffixes: publicSuffixes)
         linter.calendar = calendar
+        linter.renewals = renewals
         return linter.findings(allowing: LintAllowance.all(in: bytes), settings: settings, besides: others)
     }
 }

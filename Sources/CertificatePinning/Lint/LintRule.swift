@@ -69,6 +69,8 @@ public enum LintRule: String, Sendable, Hashable, CaseIterable {
     case leavingRoot = "P033"
     /// A rule with public roots only, one of which has signed another root that is about to enter trust stores.
     case arrivingRoot = "P034"
+    /// A pin of a server's key that the program that renews the certificate replaces.
+    case changingKey = "P035"
 }
 
 extension LintRule {
@@ -120,6 +122,7 @@ extension LintRule {
         case .onlyBackups: "a rule, or one of its required roles, with backups only, so no key in use is pinned"
         case .leavingRoot: "a root that a trust store distrusts, or soon will"
         case .arrivingRoot: "a rule with public roots only, whose CA has another root that enters trust stores"
+        case .changingKey: "a pin of a server's key that changes when the certificate is renewed (--issuance)"
         }
     }
 }

@@ -16,11 +16,12 @@ extension PolicyFile {
     /// Returns the findings together with `others`, to which the same settings and comments apply.
     package func lint(
         at time: Date, settings: LintSettings, publicSuffixes: PublicSuffixes = .system,
-        calendar: RootCalendar = RootCalendar(), besides others: [LintFinding]
+        calendar: RootCalendar = RootCalendar(), renewals: [KeyRenewal]? = nil, besides others: [LintFinding]
     ) -> [LintFinding] {
         var linter = PolicyLinter(CanonicalPolicy(self), path: path, at: time, publicSuffixes: publicSuffixes)
         linter.marksBackups = true
         linter.calendar = calendar
+        linter.renewals = renewals
         if root["domains"] == nil {
             linter.namedPins = (root["pins"]?.members ?? []).compactMap { member in
                 names[member.key].map { pin in

@@ -119,7 +119,7 @@ extension PolicyLinter {
         // Both ends are part of the validity period (RFC 5280, section 4.1.2.5).
         let shortest = primary.compactMap { holder(of: $0)?.certificate }
             .map { Double($0.validity.upperBound - $0.validity.lowerBound + 1) / 86_400 }.min()
-        if roles.allSatisfy({ $0 == .leaf }), let shortest, shortest < Self.shortLife {
+        if roles.allSatisfy({ $0 == .leaf }), let shortest, shortest < Self.shortLife, !hasKnownRenewals(rule) {
             return [
                 LintFinding(
                     .shortLivedLeaf, at: location(of: rule),

@@ -33,6 +33,8 @@ struct PolicyLinter {
     var evidence: [String: LintEvidence] = [:]
     /// The changes of trust stores that are known.
     var calendar = RootCalendar()
+    /// The renewals that issuance files configure, or `nil` if no files were given.
+    var renewals: [KeyRenewal]?
     private let united: UnitedRules?
 
     init(_ policy: CanonicalPolicy, path: String, at time: Date, publicSuffixes: PublicSuffixes) {
@@ -59,6 +61,7 @@ struct PolicyLinter {
             findings += hostFindings(rule) + endFindings(rule) + setFindings(rule)
             findings +=
                 deniedFindings(rule) + anchorFindings(rule) + transparencyFindings(rule) + calendarFindings(rule)
+                + renewalFindings(rule)
             for pin in rule.pins { add(pin, location(of: pin, in: rule)) }
         }
         // Findings of the reader often repeat those of a rule.

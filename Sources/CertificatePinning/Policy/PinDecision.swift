@@ -63,9 +63,10 @@ extension PinningError: CustomStringConvertible {
         case .denied(let match, let path, let port):
             let fingerprint = match.pin.fingerprint
             let key = match.pin.name.map { "\(fingerprint) (\(visibleText($0)))" } ?? "\(fingerprint)"
+            let subject = path.certificates[match.index].subject.description
             return
                 "certificate pinning failure for \(path.name) port \(port): the policy denies \(key), the "
-                + "\(match.role.rawValue) of its path, \(path.certificates[match.index].subject): serve a chain "
+                + "\(match.role.rawValue) of its path\(subject.isEmpty ? "" : ", " + subject): serve a chain "
                 + "without it"
         case .unlisted(let name, let port):
             return "certificate pinning failure for \(name) port \(port): the policy has no rule for it and refuses "

@@ -32,13 +32,13 @@ extension DialectReading {
     /// Returns the findings, with those about the roots of a calendar.
     package func lint(
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings,
-        publicSuffixes: PublicSuffixes = .system, calendar: RootCalendar
+        publicSuffixes: PublicSuffixes = .system, calendar: RootCalendar, renewals: [KeyRenewal]? = nil
     ) -> [LintFinding] {
         let findings = notes.compactMap { note in
             note.rule.map { LintFinding($0, at: note.location ?? PolicyLocation(path: path), note.message) }
         }
         return policy.lint(
             bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, calendar: calendar,
-            besides: findings)
+            renewals: renewals, besides: findings)
     }
 }

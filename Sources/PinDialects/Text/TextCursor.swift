@@ -9,22 +9,26 @@ struct TextCursor {
 
     private let bytes: [UInt8]
     private(set) var index = 0
-    private var line: Int32 = 1
+    private var line: Int32
     private var lineStart = 0
     /// The number of continuation bytes of multi-byte characters on this line, which columns don't count.
     private var continuations = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8], line: Int32 = 1) {
+        self.bytes = bytes
+        self.line = line
+    }
 
-    /// Creates a cursor for the text of a file. Throws if the text isn't UTF-8 or is larger than ``maximumSize``.
-    init(checking bytes: [UInt8], path: String) throws(PolicyFileError) {
+    /// Creates a cursor for the text of a file, or for the part of it that begins on this line. Throws if the text
+    /// isn't UTF-8 or is larger than ``maximumSize``.
+    init(checking bytes: [UInt8], path: String, line: Int32 = 1) throws(PolicyFileError) {
         let message: String
         if bytes.count > Self.maximumSize {
             message = "the text has \(bytes.count) bytes, but the limit is \(Self.maximumSize): split it"
         } else if String(validating: bytes, as: UTF8.self) == nil {
             message = "the text isn't UTF-8: save it as UTF-8"
         } else {
-            self.init(bytes)
+            self.init(bytes, line: line)
             // A byte order mark isn't part of the text.
             if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { for _ in 0..<3 { step() } }
             return

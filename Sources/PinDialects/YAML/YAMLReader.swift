@@ -4,8 +4,8 @@ import PinctlBasics
 /// A reader of the part of YAML 1.2 that configuration files use, with JSON as a part of it: block and flow
 /// collections, texts on one line with or without quotes, block scalars, and comments.
 ///
-/// Anchors, aliases, tags, merge keys, directives, complex keys, texts that continue on another line and several
-/// documents are refused with their position, so a text has one meaning and is never larger than its bytes. The time is
+/// Anchors, aliases, tags, merge keys, directives, complex keys and texts that continue on another line are refused with
+/// their position, and so are several documents where one is expected, so a text has one meaning and is never larger than its bytes. The time is
 /// linear in the length of the text. No input traps.
 struct YAMLReader {
     /// The maximum nesting depth of collections.
@@ -21,9 +21,9 @@ struct YAMLReader {
     /// The end of the last value, without blanks and comments after it.
     private var lastEnd = 0
 
-    private init(_ bytes: [UInt8], path: String) throws(PolicyFileError) {
+    private init(_ bytes: [UInt8], path: String, line: Int32 = 1) throws(PolicyFileError) {
         self.path = path
-        cursor = try TextCursor(checking: bytes, path: path)
+        cursor = try TextCursor(checking: bytes, path: path, line: line)
         try checkCharacters()
     }
 
@@ -47,7 +47,25 @@ struct YAMLReader {
     /// Reads a whole text.
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> YAMLNode {
         var reader = try YAMLReader(bytes, path: path)
-        return try reader.document()
+        guard let root = try reader.document() else { throw reader.problem("the file is empty: write a mapping") }
+        return root
+    }
+
+    /// The maximum number of documents in a text.
+    static let maximumDocuments = 1000
+
+    /// Reads the documents of a text that are separated by `---`. Empty ones are left out.
+    static func readAll(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> [YAMLNode] {
+        var documents: [YAMLNode] = []
+        // No value may contain such a line, not even a text over several lines (YAML 1.2, section 9.1.2).
+        for part in bytes.parts(startedBy: "---") {
+            var reader = try YAMLReader(Array(part.bytes), path: path, line: part.line)
+            guard documents.count < maximumDocuments else {
+                throw reader.problem("the file has more than \(maximumDocuments) documents: split it")
+            }
+            if let root = try reader.document() { documents.append(root) }
+        }
+        return documents
     }
 }
 
@@ -124,9 +142,10 @@ extension YAMLReader {
 // MARK: - Blocks
 
 extension YAMLReader {
-    private mutating func document() throws(PolicyFileError) -> YAMLNode {
+    /// Reads a document, or returns `nil` if it is empty.
+    private mutating func document() throws(PolicyFileError) -> YAMLNode? {
         try skipStart()
-        guard cursor.byte != nil else { throw problem("the file is empty: write a mapping") }
+        guard cursor.byte != nil else { return nil }
         let root = try node()
         guard cursor.byte == nil else {
             throw problem("this line isn't indented like the lines before it: align it with them")
@@ -307,5 +326,24 @@ extension YAMLReader {
         }
         try skipToContent()
         return try made(.block, position, from: start)
+    }
+}
+
+extension [UInt8] {
+    /// Splits a text before each line that begins with a marker and a blank, or is only the marker.
+    fileprivate func parts(startedBy marker: StaticString) -> [(line: Int32, bytes: ArraySlice<UInt8>)] {
+        var parts: [(line: Int32, bytes: ArraySlice<UInt8>)] = []
+        var (start, startLine): (Int, Int32) = (0, 1)
+        var cursor = TextCursor(self)
+        while cursor.byte != nil {
+            if cursor.position.column == 1, cursor.index > start, cursor.stands(marker),
+                cursor.peek(marker.utf8CodeUnitCount).map({ $0.isBlank || $0.isLineEnd }) ?? true
+            {
+                parts.append((startLine, self[start..<cursor.index]))
+                (start, startLine) = (cursor.index, cursor.position.line)
+            }
+            cursor.step()
+        }
+        return parts + [(startLine, self[start...])]
     }
 }

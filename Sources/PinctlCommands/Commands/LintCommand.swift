@@ -7,7 +7,7 @@ import PinctlFoundation
 extension CommandDefinition {
     static let lint = CommandDefinition(
         name: "lint", summary: "check pin files for problems", operands: "[FILE…]",
-        operandCount: 0...Int.max, flags: [.from, .lintRule, .calendar, .at, .report, .annotations],
+        operandCount: 0...Int.max, flags: [.from, .lintRule, .calendar, .issuance, .at, .report, .annotations],
         notes: [
             "FILE is a policy or a file in any other dialect, recognized by its contents. The default is",
             "the policy of the environment variable PINCTL_POLICY, or pins/pins.jsonc.",
@@ -19,6 +19,10 @@ extension CommandDefinition {
         examples: [
             ("Check the default policy", "pinctl lint"),
             (
+                "Check that pinned keys stay when certificates are renewed",
+                "pinctl lint --issuance /etc/letsencrypt/renewal pins/pins.jsonc"
+            ),
+            (
                 "Check the file of an app without one of the rules",
                 "pinctl lint --rule P011=off app/src/main/res/xml/network_security_config.xml"
             ),
@@ -26,7 +30,8 @@ extension CommandDefinition {
         run: { (arguments, environment, console) throws(UsageError) in
             let job = LintJob(
                 settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),
-                calendar: try arguments.rootCalendar(), time: try arguments.time(in: environment))
+                calendar: try arguments.rootCalendar(), renewals: try arguments.keyRenewals(),
+                time: try arguments.time(in: environment))
             if let note = job.calendar?.note(at: job.time) { console.note("note: \(note)") }
             let reports = try arguments.reports(in: environment, &console)
             var report = Report(command: "lint", time: job.time, policy: nil)
@@ -72,6 +77,8 @@ private struct LintJob {
     let dialect: PinDialect?
     /// The calendar that was given, or `nil` to use those that each policy includes.
     let calendar: RootCalendar?
+    /// The renewals of `--issuance`, or `nil` without the flag.
+    let renewals: [KeyRenewal]?
     let time: Date
 
     func lint(_ path: String, isNamed: Bool, _ report: inout Report, _ console: inout Console) {
@@ -164,18 +171,19 @@ private struct LintJob {
     ) throws(PolicyFileError) -> [LintFinding] {
         guard dialect == .policy else {
             return try dialect.read(bytes, path: title).lint(
-                bytes, path: title, at: time, settings: settings, calendar: calendar ?? RootCalendar())
+                bytes, path: title, at: time, settings: settings, calendar: calendar ?? RootCalendar(),
+                renewals: renewals)
         }
         let file = try PolicyFile(bytes: bytes, path: title, in: .current, allowsNamesAlone: true)
         let calendar: RootCalendar
         if let given = self.calendar { calendar = given } else { calendar = try RootCalendar(of: file) }
         if self.calendar == nil, let note = calendar.note(at: time) { console.note("note: \(note)") }
         guard !file.exports.isEmpty else {
-            return file.lint(at: time, settings: settings, calendar: calendar, besides: [])
+            return file.lint(at: time, settings: settings, calendar: calendar, renewals: renewals, besides: [])
         }
         let policy = Result { () throws(UsageError) in try DialectInput(title, bytes, .policy) }
         let drifts = file.exports.compactMap { drift(of: $0, policy) }
-        return file.lint(at: time, settings: settings, calendar: calendar, besides: drifts)
+        return file.lint(at: time, settings: settings, calendar: calendar, renewals: renewals, besides: drifts)
     }
 
     /// Returns a finding if an exported file differs from the policy.

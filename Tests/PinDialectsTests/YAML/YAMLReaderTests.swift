@@ -170,3 +170,31 @@ struct YAMLReaderTests {
         #expect(String(decoding: result.output, as: UTF8.self).prefix(3_000) == "")
     }
 }
+
+@Suite("Several YAML documents")
+struct YAMLDocumentTests {
+    @Test("Documents keep their lines, and a marker within a line separates nothing")
+    func lines() throws {
+        let text = "---\na: 1\n--- # two\nb: '--- x'\n---\n# empty\n---\nc: |\n  ---\n  x\n---x: 2\n"
+        let documents = try YAMLReader.readAll(Array(text.utf8), path: "f")
+        #expect(documents.map { $0.members?.map(\.key) ?? [] } == [["a"], ["b"], ["c", "---x"]])
+        #expect(documents.map(\.position.line) == [2, 4, 8])
+    }
+
+    @Test("Errors in a later document have its line")
+    func errors() {
+        let error = #expect(throws: PolicyFileError.self) {
+            try YAMLReader.readAll(Array("a: 1\r\n---\r\n\r\nb: *x\r\n".utf8), path: "f")
+        }
+        #expect(error?.problems.first?.location.description == "f:4:4")
+    }
+
+    @Test("More than a thousand documents are refused")
+    func many() {
+        func read(_ count: Int) throws -> Int {
+            try YAMLReader.readAll(Array(String(repeating: "---\na: 1\n", count: count).utf8), path: "f").count
+        }
+        #expect((try? read(1000)) == 1000)
+        #expect((try? read(1001)) == nil)
+    }
+}

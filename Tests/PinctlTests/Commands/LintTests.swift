@@ -127,9 +127,9 @@ struct LintTests {
     func help() async throws {
         let run = await pinctl("help", "lint-rules")
         #expect(run.lines[0] == "P001  error    a pin of the wrong length, or not in canonical base64")
-        #expect(run.lines.count == 34)
+        #expect(run.lines.count == 35)
         #expect(
             run.lines.last
-                == "P034  warning  a rule with public roots only, whose CA has another root that enters trust stores")
+                == "P035  error    a pin of a server's key that changes when the certificate is renewed (--issuance)")
     }
 }

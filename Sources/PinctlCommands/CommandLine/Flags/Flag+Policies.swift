@@ -11,6 +11,11 @@ extension Flag {
         "calendar", value: .file("FILE"),
         "judge by the coming changes of trust stores in FILE, such as public-roots.jsonc (default: those in the files "
             + "that the policy includes)")
+    static let issuance = Flag(
+        "issuance", value: .file("FILE|DIR"), repeatable: true,
+        "report pinned keys that change at renewal, as the files that configure it say",
+        details: "These are " + IssuanceProgram.files
+            + ". A directory means its files, without those in its subdirectories.")
     static let from = Flag(
         "from", value: .choice("DIALECT", dialects),
         "read FILE as this dialect if it is not recognized or contains two (pinctl help dialects)")

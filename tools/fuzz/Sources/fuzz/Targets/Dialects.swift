@@ -1,6 +1,7 @@
 import CertificatePinning
 import FoundationEssentials
-import PinDialects
+
+@testable import PinDialects
 
 extension FuzzTarget {
     static let dialects: [FuzzTarget] = [
@@ -21,6 +22,10 @@ extension FuzzTarget {
         .dialect(.envoy),
         .dialect(.tlsa),
         .dialect(.certspotter),
+        FuzzTarget(name: "issuance") { bytes in
+            _ = IssuanceProgram(recognizing: bytes, path: "f")
+            for program in IssuanceProgram.allCases { _ = try? program.read(bytes, path: "f") }
+        },
     ]
 
     /// Reads, and where that goes well converts to the dialect's own words, writes, reads again and compares; puts the

@@ -1,0 +1,50 @@
+/// A certificate that a program renews, and whether the key changes then, as the program's configuration says.
+package struct KeyRenewal: Sendable {
+    /// The effect of a renewal on the key.
+    package enum Effect: Sendable {
+        /// The next certificate has the same key.
+        case keepsKey
+        /// The next certificate has a new key.
+        case changesKey
+        /// The configuration refers to something that isn't read.
+        case unknown
+    }
+
+    /// The names in the certificate: hosts, and wildcards for the names one label below a host.
+    package let hosts: [HostPattern]
+    package let effect: Effect
+    /// The position of the setting, or of the part of the file that lacks it.
+    package let location: PolicyLocation
+    /// The program, such as `certbot`.
+    package let program: String
+    /// The setting as it is in the file, or its absence.
+    package let setting: String
+    /// The change that keeps the key, as an imperative.
+    package let remedy: String
+
+    /// Creates a renewal. Names may be in capitals, and a leading `*.` is a wildcard.
+    package init(
+        names: [String], _ effect: Effect, at location: PolicyLocation, program: String, setting: String, remedy: String
+    ) {
+        hosts = names.map { name in
+            let name = name.lowercased()
+            return name.hasPrefix("*.")
+                ? HostPattern(String(name.dropFirst(2)), .oneLabelBelow) : HostPattern(name, .exact)
+        }
+        self.effect = effect
+        self.location = location
+        self.program = program
+        self.setting = setting
+        self.remedy = remedy
+    }
+
+    /// Returns whether the certificate is for a host of the rule.
+    func concerns(_ rule: CanonicalRule) -> Bool {
+        rule.patterns.contains { pattern in
+            hosts.contains { $0 == pattern || $0.covers(pattern) || pattern.covers($0) }
+        }
+    }
+
+    /// The position and the setting in findings.
+    var evidence: String { "\(location): \(setting)" }
+}

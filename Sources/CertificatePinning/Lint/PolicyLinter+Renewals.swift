@@ -1,0 +1,59 @@
+import PinctlBasics
+
+// Findings about pinned server keys that the program that renews the certificate replaces.
+
+extension PolicyLinter {
+    /// Returns the renewals of certificates for the rule's hosts.
+    func renewals(of rule: CanonicalRule) -> [KeyRenewal] { (renewals ?? []).filter { $0.concerns(rule) } }
+
+    /// Whether the configuration of every program that renews a certificate for the rule says what happens to the key.
+    func hasKnownRenewals(_ rule: CanonicalRule) -> Bool {
+        let renewals = renewals(of: rule)
+        return !renewals.isEmpty && renewals.allSatisfy { $0.effect != .unknown }
+    }
+
+    func renewalFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        guard renewals != nil, rule.mode != .off else { return [] }
+        let primary = rule.pins.filter { !$0.isBackup }
+        let leaves = primary.filter { knownRole(of: $0) == .leaf }
+        let unknown = primary.filter { knownRole(of: $0) == nil }
+        guard let pin = leaves.first ?? unknown.first else { return [] }
+        func finding(_ severity: LintFinding.Severity, _ message: String) -> [LintFinding] {
+            [LintFinding(.changingKey, severity, at: location(of: rule), "\(rule.lintTitle) \(message)")]
+        }
+        let found = renewals(of: rule)
+        let changes = found.filter { $0.effect == .changesKey }
+        if let change = changes.first {
+            let others = changes.count > 1 ? ", and \(changes.count - 1) more" : ""
+            let act = "\(change.program) creates a new key at each renewal (\(change.evidence)\(others))"
+            guard !leaves.isEmpty else {
+                return finding(
+                    .warning,
+                    "breaks if \(pin.lintTitle) is the key of its server, because \(act): \(change.remedy), "
+                        + "or give the pin its role")
+            }
+            guard requiresLeaf(rule, leaves, primary) else {
+                return finding(
+                    .warning, "pins \(pin.lintTitle), which the next renewal ends, because \(act): \(change.remedy)")
+            }
+            return finding(.error, "pins \(pin.lintTitle), but \(act): \(change.remedy)")
+        }
+        guard !leaves.isEmpty else { return [] }
+        if let open = found.first(where: { $0.effect == .unknown }) {
+            return finding(
+                .warning,
+                "pins \(pin.lintTitle), and whether \(open.program) keeps the key isn't known (\(open.evidence)): "
+                    + open.remedy)
+        }
+        guard found.isEmpty else { return [] }
+        return finding(
+            .warning,
+            "pins \(pin.lintTitle), and no issuance file has its host, so nothing shows that the key is kept: add the "
+                + "file that configures its renewal")
+    }
+
+    /// Whether a chain needs one of the leaf pins: their role is required, or no other pin could match.
+    private func requiresLeaf(_ rule: CanonicalRule, _ leaves: [CanonicalPin], _ primary: [CanonicalPin]) -> Bool {
+        rule.requirement.roles.contains(.leaf) || rule.requirement.roles.isEmpty && leaves.count == primary.count
+    }
+}

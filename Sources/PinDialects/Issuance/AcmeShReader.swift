@@ -1,0 +1,46 @@
+import CertificatePinning
+import PinctlBasics
+
+/// A reader of acme.sh's configuration of a certificate, which is a part of a shell script.
+///
+/// acme.sh keeps the key unless the file has `Le_ForceNewDomainKey='1'`, which `--always-force-new-domain-key` saves
+/// there (acme.sh's wiki, "Options and Params").
+struct AcmeShReader {
+    let path: String
+
+    func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {
+        var values: [String: (text: String, line: Int)] = [:]
+        for line in IssuanceText.lines(bytes) {
+            // As for acme.sh, the last line with a name counts.
+            for key in ["Le_Domain", "Le_Alt", "Le_ForceNewDomainKey"] where line.text.hasPrefix(key + "=") {
+                values[key] = (try value(line.text.dropFirst(key.count + 1), line.number), line.number)
+            }
+        }
+        let domains = ["Le_Domain", "Le_Alt"].compactMap { values[$0] }
+        let names = domains.flatMap { $0.text.split(separator: ",") }.map(String.init).filter { $0 != "no" }
+        let force = values["Le_ForceNewDomainKey"]
+        let line = force?.line ?? domains.first?.line ?? 1
+        return [
+            KeyRenewal(
+                names: names, force?.text == "1" ? .changesKey : .keepsKey,
+                at: PolicyLocation(path: path, line: line, column: 1), program: "acme.sh",
+                setting: force.map { "Le_ForceNewDomainKey='\($0.text)'" } ?? "no Le_ForceNewDomainKey",
+                remedy: "delete that line while the pinned key is still in place")
+        ]
+    }
+
+    private func value(_ text: Substring, _ line: Int) throws(PolicyFileError) -> String {
+        let text = text.trimmed
+        let inner: Substring
+        if text.count >= 2, let quote = text.first, quote == "'" || quote == "\"", text.last == quote {
+            inner = text.dropFirst().dropLast()
+        } else {
+            inner = text[...]
+        }
+        guard !inner.contains(where: { "'\"$`\\ ;#".contains($0) }) else {
+            throw IssuanceText.problem(
+                "unsupported value: write it in single quotes", at: PolicyLocation(path: path, line: line, column: 1))
+        }
+        return String(inner)
+    }
+}

@@ -1,0 +1,96 @@
+import CertificatePinning
+import PinctlBasics
+
+/// A reader of certbot's renewal configuration, one file for each certificate.
+///
+/// The files are in ConfigObj's format. certbot writes `reuse_key = True` into `[renewalparams]` when a certificate is
+/// requested or renewed with `--reuse-key`, and otherwise creates a key for each certificate (certbot's user guide,
+/// "Modifying the Renewal Configuration of Existing Certificates" and the options `--reuse-key` and `--new-key`). The
+/// hosts are those of the certificate in `cert`. The file itself has only those of the webroot plugin.
+struct CertbotReader {
+    let path: String
+
+    private struct Entry {
+        let value: String
+        let line: Int
+    }
+
+    func read(_ bytes: [UInt8], names: (_ file: String) -> [String]) throws(PolicyFileError) -> [KeyRenewal] {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let lineage = name.hasSuffix(".conf") ? String(name.dropLast(5)) : name
+        var (section, header) = ("", 1)
+        var entries: [String: Entry] = [:]
+        var hosts: [String] = []
+        for line in IssuanceText.lines(bytes) {
+            let text = line.text.trimmed
+            guard !text.isEmpty, !text.hasPrefix("#") else { continue }
+            if text.hasPrefix("[") {
+                section = text.prefix { $0 != "#" }.trimmed
+                if section == "[renewalparams]" { header = line.number }
+                continue
+            }
+            let entry = try entry(text, line.number)
+            if section == "[[webroot_map]]" {
+                hosts.append(entry.key)
+            } else if section.isEmpty || section == "[renewalparams]" {
+                guard entries.updateValue(entry.entry, forKey: section + entry.key) == nil else {
+                    throw IssuanceText.problem(
+                        "\(quoted(entry.key)) appears twice, and certbot refuses the file: remove one",
+                        at: PolicyLocation(path: path, line: line.number, column: 1))
+                }
+            }
+        }
+        let certificate = entries["cert"] ?? entries["fullchain"]
+        let inCertificate = certificate.map { names($0.value) } ?? []
+        hosts = inCertificate.isEmpty ? hosts + [lineage] : inCertificate
+        let setting = entries["[renewalparams]reuse_key"]
+        let isReused = try isTrue(setting)
+        return [
+            KeyRenewal(
+                names: hosts, isReused ? .keepsKey : .changesKey,
+                at: PolicyLocation(path: path, line: setting?.line ?? header, column: 1),
+                program: "certbot",
+                setting: setting.map { "reuse_key = \($0.value)" } ?? "[renewalparams] has no reuse_key",
+                remedy:
+                    "run certbot renew --cert-name \(lineage) --reuse-key --force-renewal with the pinned key in place, "
+                    + "which sets reuse_key = True")
+        ]
+    }
+
+    private func entry(_ text: String, _ line: Int) throws(PolicyFileError) -> (key: String, entry: Entry) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else {
+            throw IssuanceText.problem(
+                "expected a key and a value: write key = value", at: PolicyLocation(path: path, line: line, column: 1))
+        }
+        let raw = parts[1].trimmed
+        guard !raw.hasPrefix("'''"), !raw.hasPrefix("\"\"\"") else {
+            throw IssuanceText.problem(
+                "a value over several lines isn't supported: write it on one line",
+                at: PolicyLocation(path: path, line: line, column: 1))
+        }
+        return (parts[0].trimmed, Entry(value: Self.unquoted(raw), line: line))
+    }
+
+    /// Returns a value without its quotes, or without the comment after it.
+    private static func unquoted(_ raw: String) -> String {
+        if let quote = raw.first, quote == "'" || quote == "\"",
+            let end = raw.dropFirst().firstIndex(of: quote)
+        {
+            return String(raw[raw.index(after: raw.startIndex)..<end])
+        }
+        return raw.prefix { $0 != "#" }.trimmed
+    }
+
+    private func isTrue(_ entry: Entry?) throws(PolicyFileError) -> Bool {
+        guard let entry else { return false }
+        switch entry.value.lowercased() {
+        case "true": return true
+        case "false": return false
+        default:
+            throw IssuanceText.problem(
+                "reuse_key is \(quoted(entry.value)), which certbot refuses: write True or False",
+                at: PolicyLocation(path: path, line: entry.line, column: 1))
+        }
+    }
+}

@@ -1,0 +1,106 @@
+package import CertificatePinning
+import PinctlBasics
+
+/// The programs whose configuration says whether a certificate's key changes when it is renewed.
+package enum IssuanceProgram: String, Sendable, CaseIterable {
+    /// certbot's `renewal/NAME.conf`.
+    case certbot
+    /// The manifests of cert-manager.
+    case certManager = "cert-manager"
+    /// acme.sh's `NAME.conf`.
+    case acmeSh = "acme.sh"
+    /// lego's `.lego.yml`, or a script, unit or crontab with its command line.
+    case lego
+    /// A Caddyfile.
+    case caddy = "Caddy"
+
+    /// The files that are recognized, for messages.
+    package static let files =
+        "certbot's renewal/NAME.conf, a cert-manager manifest, acme.sh's NAME.conf, lego's .lego.yml or command line, "
+        + "and a Caddyfile"
+
+    /// Returns the program that a file is for, judging by its contents, or `nil`. A Caddyfile is recognized by its name.
+    package init?(recognizing bytes: [UInt8], path: String) {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let lines = IssuanceText.lines(bytes)
+        func begins(_ text: String) -> Bool { lines.contains { $0.text.hasPrefix(text) } }
+        if name.hasPrefix("Caddyfile") || name.lowercased().hasSuffix(".caddyfile") {
+            self = .caddy
+        } else if lines.contains(where: { $0.text.trimmed.hasPrefix("[renewalparams]") }) {
+            self = .certbot
+        } else if begins("Le_Domain=") {
+            self = .acmeSh
+        } else if CertManagerReader.recognizes(lines) {
+            self = .certManager
+        } else if begins("certificates:") {
+            self = .lego
+        } else if LegoCommandReader.recognizes(lines) {
+            self = .lego
+        } else {
+            return nil
+        }
+    }
+
+    /// Reads the renewals that a file of the program configures.
+    ///
+    /// certbot's files name the certificate instead of its hosts: `names` returns the hosts of the certificate in a
+    /// file, or nothing if it can't be read.
+    package func read(
+        _ bytes: [UInt8], path: String, names: (_ file: String) -> [String] = { _ in [] }
+    ) throws(PolicyFileError) -> [KeyRenewal] {
+        // Also refuses what isn't UTF-8, and what is too large.
+        _ = try TextCursor(checking: bytes, path: path)
+        switch self {
+        case .certbot: return try CertbotReader(path: path).read(bytes, names: names)
+        case .certManager: return try CertManagerReader(path: path).read(bytes)
+        case .acmeSh: return try AcmeShReader(path: path).read(bytes)
+        case .lego:
+            let isConfiguration = IssuanceText.lines(bytes).contains { $0.text.hasPrefix("certificates:") }
+            return isConfiguration
+                ? try LegoReader(path: path).read(bytes) : try LegoCommandReader(path: path).read(bytes)
+        case .caddy: return try CaddyReader(path: path).read(bytes)
+        }
+    }
+}
+
+/// The lines of a text, and errors at them.
+enum IssuanceText {
+    struct Line {
+        /// The number of the line, from 1.
+        let number: Int
+        let text: Substring
+    }
+
+    /// The lines of a text, which end with LF or CR LF. They are made one by one, so their number costs no memory.
+    struct Lines: Sequence {
+        let bytes: [UInt8]
+
+        func makeIterator() -> AnyIterator<Line> {
+            var (start, number) = (0, 0)
+            return AnyIterator {
+                guard start <= bytes.count else { return nil }
+                let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+                let line = bytes[start..<end]
+                let text = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+                (start, number) = (end + 1, number + 1)
+                return Line(number: number, text: String(decoding: text, as: UTF8.self)[...])
+            }
+        }
+    }
+
+    static func lines(_ bytes: [UInt8]) -> Lines { Lines(bytes: bytes) }
+
+    static func problem(_ message: String, at location: PolicyLocation) -> PolicyFileError {
+        PolicyFileError(problems: [PolicyProblem(location: location, message: message)])
+    }
+}
+
+extension Substring {
+    /// The text without blanks around it.
+    var trimmed: String {
+        var text = self
+        while text.first == " " || text.first == "\t" { text.removeFirst() }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,142 @@
+import CertificatePinning
+import PinctlBasics
+
+/// A reader of lego's configuration file, `.lego.yml`, which lego 5 and later use.
+///
+/// A certificate's `renew.reuseKey` is `false` by default (lego's documentation, "Configuration file"). A certificate
+/// with a `csr` has the request's key, and names no hosts here.
+struct LegoReader {
+    let path: String
+
+    func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {
+        let root = try YAMLReader.read(bytes, path: path)
+        var renewals: [KeyRenewal] = []
+        for member in root["certificates"]?.members ?? [] where member.value["csr"] == nil {
+            let names = (member.value["domains"]?.elements ?? []).compactMap(\.text)
+            let renew = member.value["renew"]
+            let setting = renew?["reuseKey"]
+            if let setting, !["true", "false"].contains(setting.text?.lowercased()) {
+                throw IssuanceText.problem(
+                    "reuseKey is \(setting.text.map(quoted) ?? setting.kindName): write true or false",
+                    at: PolicyLocation(path: path, setting.position))
+            }
+            renewals.append(
+                KeyRenewal(
+                    names: names, setting?.text?.lowercased() == "true" ? .keepsKey : .changesKey,
+                    at: PolicyLocation(path: path, setting?.position ?? renew?.position ?? member.position),
+                    program: "lego",
+                    setting: setting?.text.map { "reuseKey: \($0)" } ?? "\(quoted(member.key)) has no renew.reuseKey",
+                    remedy: "set reuseKey: true under renew"))
+        }
+        return renewals
+    }
+}
+
+/// A reader of lego's command lines in scripts, crontabs, units and other texts.
+///
+/// lego creates a key at each renewal unless the command has `--reuse-key` (`lego renew --help`, lego 4). In lego 5,
+/// `lego run` renews too. A name that is a variable isn't known, and is left out.
+struct LegoCommandReader {
+    let path: String
+
+    private struct Command {
+        let words: [String]
+        let line: Int
+        var verb: String? { words.dropFirst().first { $0 == "renew" || $0 == "run" } }
+    }
+
+    static func recognizes(_ lines: IssuanceText.Lines) -> Bool { commands(lines).contains { $0.verb != nil } }
+
+    func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {
+        let lines = IssuanceText.lines(bytes)
+        if let line = lines.first(where: { $0.text.contains("LEGO_REUSE_KEY") }) {
+            throw IssuanceText.problem(
+                "the environment variable LEGO_REUSE_KEY isn't read: write --reuse-key on the command line",
+                at: PolicyLocation(path: path, line: line.number, column: 1))
+        }
+        let commands = Self.commands(lines)
+        // The command that obtains the first certificate has no such flag in lego 4.
+        let verb = commands.contains { $0.verb == "renew" } ? "renew" : "run"
+        return commands.filter { $0.verb == verb && !$0.words.contains { $0.hasPrefix("--csr") } }.map { command in
+            let isReused = command.words.contains("--reuse-key") || command.words.contains("--reuse-key=true")
+            return KeyRenewal(
+                names: Self.domains(command.words), isReused ? .keepsKey : .changesKey,
+                at: PolicyLocation(path: path, line: command.line, column: 1), program: "lego",
+                setting: isReused ? "--reuse-key" : "lego \(verb) without --reuse-key", remedy: "add --reuse-key")
+        }
+    }
+
+    private static func domains(_ words: [String]) -> [String] {
+        var names: [String] = []
+        for (index, word) in words.enumerated() {
+            for flag in ["-d", "--domains"] {
+                if word == flag, index + 1 < words.count {
+                    names += words[index + 1].split(separator: ",").map(String.init)
+                } else if word.hasPrefix(flag + "=") {
+                    names += word.dropFirst(flag.count + 1).split(separator: ",").map(String.init)
+                }
+            }
+        }
+        return names.filter { name in !name.contains { "$`{}%".contains($0) } }
+    }
+
+    /// Returns the commands whose program is called `lego`, with lines that a backslash continues joined.
+    private static func commands(_ lines: IssuanceText.Lines) -> [Command] {
+        var commands: [Command] = []
+        var (pending, start) = ("", 0)
+        for line in lines {
+            if pending.isEmpty { start = line.number }
+            if line.text.hasSuffix("\\") {
+                pending += line.text.dropLast() + " "
+                continue
+            }
+            let whole = pending + line.text
+            pending = ""
+            guard whole.contains("lego") else { continue }
+            var words = words(of: whole)[...]
+            while let index = words.firstIndex(where: Self.isProgram) {
+                let rest = words[words.index(after: index)...]
+                let end = rest.firstIndex { [";", "&&", "||", "|", "&"].contains($0) } ?? rest.endIndex
+                commands.append(Command(words: Array(words[index..<end]), line: start))
+                words = words[end...]
+            }
+        }
+        return commands
+    }
+
+    /// Whether a word runs lego, such as `ExecStart=/usr/bin/lego`.
+    private static func isProgram(_ word: String) -> Bool {
+        word.split(whereSeparator: { $0 == "/" || $0 == "=" }).last == "lego"
+    }
+
+    /// Splits a line into words as a shell does, without expanding anything. A comment ends the line.
+    private static func words(of line: String) -> [String] {
+        var words: [String] = []
+        var word = ""
+        var isWord = false
+        var quote: Character?
+        func close() {
+            if isWord { words.append(word) }
+            (word, isWord) = ("", false)
+        }
+        for character in line {
+            if let open = quote {
+                if character == open { quote = nil } else { word.append(character) }
+            } else if character == "'" || character == "\"" {
+                (quote, isWord) = (character, true)
+            } else if character == " " || character == "\t" {
+                close()
+            } else if character == "#", !isWord {
+                break
+            } else if character == ";" {
+                close()
+                words.append(";")
+            } else {
+                word.append(character)
+                isWord = true
+            }
+        }
+        close()
+        return words
+    }
+}

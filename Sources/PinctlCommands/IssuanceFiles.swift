@@ -1,0 +1,60 @@
+import CertificatePinning
+import CertificateTrust
+import PinDialects
+import PinctlBasics
+import PinctlFoundation
+
+extension Arguments {
+    /// Returns what the files of `--issuance` say about keys, or `nil` without the flag.
+    func keyRenewals() throws(UsageError) -> [KeyRenewal]? {
+        let paths = all(.issuance)
+        guard !paths.isEmpty else { return nil }
+        var renewals: [KeyRenewal] = []
+        for path in paths {
+            guard case .folder = FileKind(path) else {
+                guard let found = try Self.keyRenewals(inFile: path) else {
+                    throw .unusable(["\(path): isn't an issuance file: name \(IssuanceProgram.files)"])
+                }
+                renewals += found
+                continue
+            }
+            guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+                throw .unusable(["\(path): can't be listed: check its permissions"])
+            }
+            var count = 0
+            for name in names.sorted() {
+                let file = path + (path.hasSuffix("/") ? "" : "/") + name
+                guard case .file = FileKind(file), let found = try Self.keyRenewals(inFile: file) else { continue }
+                count += 1
+                renewals += found
+            }
+            guard count > 0 else {
+                throw .unusable(["\(path): has no issuance file: name \(IssuanceProgram.files)"])
+            }
+        }
+        return renewals
+    }
+
+    /// Reads a file, or returns `nil` if no program is recognized.
+    private static func keyRenewals(inFile path: String) throws(UsageError) -> [KeyRenewal]? {
+        let bytes = try DialectInput.contents(path)
+        guard let program = IssuanceProgram(recognizing: bytes, path: path) else { return nil }
+        do throws(PolicyFileError) {
+            return try program.read(bytes, path: path) { certificate in
+                // A copy of the file on another machine comes without the certificate.
+                (try? CertificateFile.read(certificate))?.first?.dnsNames ?? []
+            }
+        } catch {
+            throw .unusable(error.problems.map(\.description))
+        }
+    }
+}
+
+extension X509Certificate {
+    /// The DNS names in the certificate, with wildcards.
+    fileprivate var dnsNames: [String] {
+        subjectAlternativeNames.compactMap { name in
+            if case .dns(let bytes) = name { String(decoding: bytes, as: UTF8.self) } else { nil }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+import CertificateTrust
+import Foundation
+import TestPKI
+import Testing
+
+/// The recipes of the article on renewals, run with the programs that they are for.
+@Suite("The renewal recipes", PeerProgram.pebble.isNeeded, .timeLimit(.minutes(10)), .serialized)
+struct RenewalTests {
+    /// A program that renews certificates, and how the article uses it.
+    enum Client: CaseIterable {
+        case certbot, lego, acmeSh, cron, certManager
+
+        /// The listing of the article that sets the program up.
+        func setUp(_ site: RenewalSite) async throws -> (chain: String, key: String) {
+            switch self {
+            case .certbot:
+                _ = try site.folder.add(
+                    """
+                    server = \(site.pebble.directory)
+                    config-dir = \(site.folder.path)/letsencrypt
+                    work-dir = \(site.folder.path)/work
+                    logs-dir = \(site.folder.path)/logs
+                    agree-tos = true
+                    register-unsafely-without-email = true
+                    non-interactive = true
+                    no-random-sleep-on-renew = true
+
+                    """, name: "config/letsencrypt/cli.ini")
+                try await succeed(site, try site.listing(0, of: "certbot"))
+                let live = "letsencrypt/live/api.example.com/"
+                return (live + "fullchain.pem", live + "privkey.pem")
+            case .lego:
+                let hook = try site.listing(0, of: "lego")
+                _ = try site.folder.add(Array(hook.utf8), name: "bin/lego-hook", mode: 0o755)
+                let renewal = try lego(site)
+                let start = try #require(renewal.firstRange(of: " renew "))
+                try await succeed(site, renewal[..<start.lowerBound] + " run")
+                return ("lego/certificates/api.example.com.crt", "lego/certificates/api.example.com.key")
+            case .acmeSh:
+                let folder = site.folder.path
+                let wrapper =
+                    "#!/bin/sh\nexec \(PeerProgram.acmeSh.path) --home \(folder)/acme --server "
+                    + "\(site.pebble.directory) --ca-bundle \(site.pebble.roots) \"$@\"\n"
+                _ = try site.folder.add(Array(wrapper.utf8), name: "bin/acme.sh", mode: 0o755)
+                try await succeed(site, "mkdir acme; " + (try site.listing(0, of: "acme.sh")))
+                let files = "acme/api.example.com_ecc/"
+                return (files + "fullchain.cer", files + "api.example.com.key")
+            case .cron:
+                try await addTiny(site)
+                let script = try site.listing(0, of: "A script for cron")
+                _ = try site.folder.add(Array(script.utf8), name: "bin/renew-certificate", mode: 0o755)
+                try await succeed(site, "\(Self.newKey) >first.key && obtain first.key first.pem")
+                return ("first.pem", "first.key")
+            case .certManager:
+                try await addTiny(site)
+                try await succeed(
+                    site, "mkdir issued && \(Self.newKey) >issued/tls.key && obtain issued/tls.key issued/tls.crt")
+                return ("issued/tls.crt", "issued/tls.key")
+            }
+        }
+
+        private static let newKey = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256"
+
+        /// Adds acme-tiny, and a script that obtains a certificate for a key with it.
+        private func addTiny(_ site: RenewalSite) async throws {
+            let wrapper =
+                "#!/bin/sh\nexec \(PeerProgram.acmeTiny.path) --disable-check --directory-url "
+                + "\(site.pebble.directory) \"$@\"\n"
+            _ = try site.folder.add(Array(wrapper.utf8), name: "bin/acme-tiny", mode: 0o755)
+            let obtain = """
+                #!/bin/sh -e
+                openssl req -new -key "$1" -subj / -addext subjectAltName=DNS:api.example.com -out request.pem
+                acme-tiny --quiet --account-key acme/account.key --csr request.pem \
+                    --acme-dir www/.well-known/acme-challenge >"$2"
+
+                """
+            _ = try site.folder.add(Array(obtain.utf8), name: "bin/obtain", mode: 0o755)
+            try await succeed(
+                site, "mkdir -p acme www/.well-known/acme-challenge && openssl genrsa -out acme/account.key 2048")
+        }
+
+        private func lego(_ site: RenewalSite) throws -> String {
+            try site.listing(1, of: "lego").replacing(
+                "lego --path", with: "lego --server \(site.pebble.directory) --path")
+        }
+
+        private func succeed(_ site: RenewalSite, _ script: some StringProtocol) async throws {
+            let result = try await site.run(String(script))
+            try #require(result.status == 0, "\(result.text)")
+        }
+
+        /// Renews the certificate once, and returns the exit status.
+        func renew(_ site: RenewalSite, withNewKey isNew: Bool) async throws -> TestCommand.Result {
+            switch self {
+            case .certbot:
+                // This is the article's command for a renewal.
+                let renewal = try #require(
+                    try site.listing(1, of: "certbot").split(separator: "\n").last { $0.hasPrefix("certbot renew ") })
+                return try await site.run(String(renewal) + (isNew ? " --new-key" : ""))
+            case .lego:
+                let renewal =
+                    try lego(site).replacing("\\\n", with: "").replacing("\n", with: "")
+                    + " --days 9999 --no-random-sleep"
+                return try await site.run(isNew ? renewal.replacing(" --reuse-key", with: "") : renewal)
+            case .acmeSh:
+                let file = "acme/api.example.com_ecc/api.example.com.conf"
+                let force = isNew ? "echo \"Le_ForceNewDomainKey='1'\" >>\(file)" : "sed -i /Le_Force/d \(file)"
+                return try await site.run("\(force); acme.sh --renew -d api.example.com --ecc --force")
+            case .cron:
+                guard isNew else { return try await site.run("renew-certificate") }
+                return try await site.run(
+                    """
+                    \(Self.newKey) >new.key
+                    sed "s|^key=.*|key=$PWD/new.key|" bin/renew-certificate >new-certificate
+                    sh new-certificate
+                    """)
+            case .certManager:
+                // Only the init container of the manifest is run. There is no cluster that could fill the Secret.
+                let manifest = try site.listing(0, of: "cert-manager")
+                let line = try #require(manifest.split(separator: "\n").first { $0.contains(" command: [") })
+                let command = String(line.drop { $0 != "[" }.dropFirst().prefix { $0 != "]" }).replacing(",", with: "")
+                try await succeed(
+                    site,
+                    (isNew ? Self.newKey : "cat served/current/privkey.pem") + " >issued/tls.key && "
+                        + "obtain issued/tls.key issued/tls.crt")
+                return try await site.run(command.replacing("/issued/", with: site.folder.path + "/issued/"))
+            }
+        }
+
+        /// The programs that it needs.
+        var programs: [PeerProgram] {
+            switch self {
+            case .certbot: [.certbot]
+            case .lego: [.lego]
+            case .acmeSh: [.acmeSh]
+            case .cron, .certManager: [.acmeTiny]
+            }
+        }
+
+        /// Whether the program fails if its hook does.
+        var tellsFailure: Bool { self != .certbot }
+    }
+
+    /// A renewal, and the pin in the app that is out.
+    struct Rotation: Sendable {
+        /// `leaf` for the key that is served, `root` for the CA's root, or `other`.
+        let pinned: String
+        let hasNewKey: Bool
+        let breaks: Bool
+    }
+
+    static let rotations = [
+        Rotation(pinned: "leaf", hasNewKey: false, breaks: false),
+        Rotation(pinned: "leaf", hasNewKey: true, breaks: true),
+        Rotation(pinned: "root", hasNewKey: true, breaks: false),
+        Rotation(pinned: "other", hasNewKey: false, breaks: true),
+    ]
+
+    @Test("certbot serves a renewed certificate exactly if no release breaks", PeerProgram.certbot.isNeeded)
+    func certbot() async throws { try await rotate(.certbot) }
+
+    @Test("lego serves a renewed certificate exactly if no release breaks", PeerProgram.lego.isNeeded)
+    func lego() async throws { try await rotate(.lego) }
+
+    @Test("acme.sh serves a renewed certificate exactly if no release breaks", PeerProgram.acmeSh.isNeeded)
+    func acmeSh() async throws { try await rotate(.acmeSh) }
+
+    @Test(
+        "The script for cron serves a renewed certificate exactly if no release breaks", PeerProgram.acmeTiny.isNeeded)
+    func cron() async throws { try await rotate(.cron) }
+
+    @Test("The init container copies an issued certificate exactly if no release breaks", PeerProgram.acmeTiny.isNeeded)
+    func certManager() async throws { try await rotate(.certManager) }
+
+    private func rotate(_ client: Client) async throws {
+        let site = try await RenewalSite()
+        let files = try await client.setUp(site)
+        try await site.serve(files.chain, files.key)
+        for rotation in Self.rotations {
+            let before = try site.served()
+            try site.release([try pin(rotation.pinned, site)])
+            let result = try await client.renew(site, withNewKey: rotation.hasNewKey)
+            let after = try site.served()
+            let name = Comment(rawValue: "\(client) \(rotation): \(result.text)")
+            #expect((after.certificate == before.certificate) == rotation.breaks, name)
+            #expect((after.key == before.key) == (rotation.breaks || !rotation.hasNewKey), name)
+            #expect((result.status == 0) == (!rotation.breaks || !client.tellsFailure), name)
+            let reloaded = try await site.run("rm reloaded")
+            #expect((reloaded.status == 0) == !rotation.breaks, name)
+            // A refused copy is removed.
+            let left = try FileManager.default.contentsOfDirectory(atPath: site.folder.path + "/served")
+            let link = try FileManager.default.destinationOfSymbolicLink(atPath: site.folder.path + "/served/current")
+            #expect(left.contains(link) && left.count == Self.count(of: rotation) + 2, "\(left)")
+        }
+    }
+
+    /// The number of certificates that were deployed up to a rotation.
+    private static func count(of rotation: Rotation) -> Int {
+        let index = rotations.firstIndex { $0.pinned == rotation.pinned && $0.hasNewKey == rotation.hasNewKey } ?? 0
+        return rotations[...index].count { !$0.breaks }
+    }
+
+    private func pin(_ name: String, _ site: RenewalSite) throws -> String {
+        switch name {
+        case "leaf": try site.served().key.description
+        case "root": try #require(CertificateFile.read(site.pebble.roots).last).spkiFingerprint.description
+        default: try TestKey().pin
+        }
+    }
+
+    @Test("A chain isn't served with the key of another one", PeerProgram.acmeTiny.isNeeded)
+    func mismatch() async throws {
+        let site = try await RenewalSite()
+        let files = try await Client.certManager.setUp(site)
+        try await site.serve(files.chain, files.key)
+        try site.release([try pin("root", site)])
+        let before = try site.served()
+        let result = try await site.run(
+            "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out other.key"
+                + " && deploy-certificate \(files.chain) other.key --host api.example.com")
+        #expect(result.status == 1, "\(result.text)")
+        #expect(try site.served() == before)
+        let right = try await site.run("deploy-certificate \(files.chain) \(files.key) --host api.example.com")
+        #expect(right.status == 0, "\(right.text)")
+    }
+
+    @Test("After a stopped renewal, certbot continues with the served key", PeerProgram.certbot.isNeeded)
+    func recovery() async throws {
+        let site = try await RenewalSite()
+        let files = try await Client.certbot.setUp(site)
+        try await site.serve(files.chain, files.key)
+        let before = try site.served()
+        try site.release([before.key.description])
+        _ = try await Client.certbot.renew(site, withNewKey: true)
+        #expect(try site.served() == before)
+        let result = try await site.run(try site.listing(1, of: "certbot"))
+        #expect(result.status == 0, "\(result.text)")
+        let after = try site.served()
+        #expect(after.key == before.key && after.certificate != before.certificate)
+    }
+
+    @Test("lint finds in the files of real clients whether they keep the key")
+    func lint() async throws {
+        for client in [Client.certbot, .acmeSh] where client.programs.allSatisfy(\.isInstalled) {
+            let site = try await RenewalSite()
+            let files = try await client.setUp(site)
+            try await site.serve(files.chain, files.key)
+            let pin = try site.served().key.description
+            try Data(
+                "{ \"version\": 1, \"domains\": [ { \"host\": \"api.example.com\", \"pins\": [{ \"pin\": \"\(pin)\", \"role\": \"leaf\" }] } ] }"
+                    .utf8
+            ).write(to: URL(fileURLWithPath: site.folder.path + "/pins.jsonc"))
+            let folder = client == .certbot ? "letsencrypt/renewal" : "acme/api.example.com_ecc"
+            let command = "pinctl lint --rule P003=off --issuance \(folder) pins.jsonc"
+            let kept = try await site.run(command)
+            #expect(kept.status == 0, "\(kept.text)")
+            let change =
+                client == .certbot
+                ? "certbot renew --no-reuse-key --force-renewal"
+                : "acme.sh --issue -d api.example.com -w www --always-force-new-domain-key --force"
+            let changed = try await site.run("\(change) >log 2>&1; \(command)")
+            #expect(changed.status == 1 && changed.text.contains("error[P035]"), "\(changed.text)")
+        }
+    }
+}

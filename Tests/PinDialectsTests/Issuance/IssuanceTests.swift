@@ -1,0 +1,295 @@
+import CertificatePinning
+import PinDialects
+import Testing
+
+@Suite("The configuration of programs that renew certificates")
+struct IssuanceTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let title: String
+        var path = "file"
+        let text: String
+        /// For each renewal, its names, whether it keeps the key, and its line.
+        let renewals: [String]
+
+        var testDescription: String { title }
+
+        init(_ title: String, path: String = "file", _ text: String, _ renewals: String...) {
+            self.title = title
+            self.path = path
+            self.text = text
+            self.renewals = renewals
+        }
+    }
+
+    static let certbot = """
+        # renew_before_expiry = 30 days
+        version = 2.1.0
+        cert = /etc/letsencrypt/live/api.test/cert.pem
+        privkey = /etc/letsencrypt/live/api.test/privkey.pem
+
+        # Options used in the renewal process
+        [renewalparams]
+        account = 4c372fb81fceefb2cb6ec9299220f32a
+        authenticator = webroot
+        webroot_path = /var/www,
+        key_type = ecdsa
+
+        """
+
+    private static func caddy(_ site: String, options: String = "") -> String { options + site }
+
+    static let rows: [Row] = [
+        Row("certbot without the setting", path: "renewal/api.test.conf", certbot, "api.test changes 7"),
+        Row(
+            "certbot with reuse_key", path: "renewal/api.test.conf", certbot + "reuse_key = True\n",
+            "api.test keeps 12"),
+        Row(
+            "certbot with reuse_key in capitals and a comment", path: "api.test.conf",
+            certbot + "reuse_key = TRUE # pinned\n", "api.test keeps 12"),
+        Row(
+            "certbot with reuse_key in quotes", path: "api.test.conf", certbot + "reuse_key = \"true\"\n",
+            "api.test keeps 12"),
+        Row(
+            "certbot with reuse_key = False", path: "renewal/api.test.conf", certbot + "reuse_key = False\r\n",
+            "api.test changes 12"),
+        Row(
+            "certbot with reuse_key in another section", path: "renewal/api.test.conf",
+            certbot + "[[webroot_map]]\nwww.test = /srv\nreuse_key = True\n", "www.test,reuse_key,api.test changes 7"),
+        Row(
+            "certbot with a section that is indented and has a comment", path: "api.test.conf",
+            "  [renewalparams] # kept\n  reuse_key = True\n", "api.test keeps 2"),
+        Row(
+            "certbot with a comment instead of the setting", path: "api.test.conf", certbot + "# reuse_key = True\n",
+            "api.test changes 7"),
+        Row(
+            "acme.sh without the setting", "Le_Domain='api.test'\nLe_Alt='no'\nLe_Webroot='/var/www'\n",
+            "api.test keeps 1"),
+        Row(
+            "acme.sh with Le_ForceNewDomainKey",
+            "Le_Domain='api.test'\nLe_Alt='www.test,*.w.test'\nLe_ForceNewDomainKey='1'\n",
+            "api.test,www.test,*.w.test changes 3"),
+        Row(
+            "acme.sh with Le_ForceNewDomainKey off", "Le_Domain=api.test\nLe_ForceNewDomainKey='0'\n",
+            "api.test keeps 2"),
+        Row(
+            "acme.sh with the setting twice, of which the last counts",
+            "Le_Domain='api.test'\nLe_ForceNewDomainKey='1'\nLe_ForceNewDomainKey=''\n", "api.test keeps 3"),
+        Row(
+            "A Certificate with Never",
+            """
+            apiVersion: cert-manager.io/v1
+            kind: Certificate
+            metadata: {name: api, namespace: web}
+            spec:
+              secretName: api-tls
+              privateKey:
+                algorithm: ECDSA
+                size: 256
+                rotationPolicy: Never
+              dnsNames: [api.test, "*.api.test"]
+              issuerRef: {name: ca, kind: ClusterIssuer}
+
+            """, "api.test,*.api.test keeps 9"),
+        Row(
+            "Several documents, with Always and without a policy",
+            """
+            # web
+            apiVersion: v1
+            kind: Service
+            metadata: {name: web}
+            ---
+            apiVersion: cert-manager.io/v1
+            kind: Certificate
+            spec:
+              dnsNames:
+              - a.test
+              privateKey:
+                rotationPolicy: Always
+            --- # next
+            apiVersion: cert-manager.io/v1
+            kind: Certificate
+            spec:
+              commonName: b.test
+            ---
+            """, "a.test changes 12", "b.test changes 17"),
+        Row(
+            "A list in JSON",
+            """
+            {"kind": "List", "items": [{"kind": "Certificate", "apiVersion": "cert-manager.io/v1",
+              "spec": {"dnsNames": ["a.test"], "privateKey": {"rotationPolicy": "Never"}}}]}
+            """, "a.test keeps 2"),
+        Row(
+            "A Certificate of another group, beside an Ingress with annotations",
+            """
+            apiVersion: networking.internal.knative.dev/v1alpha1
+            kind: Certificate
+            spec: {dnsNames: [a.test]}
+            ---
+            kind: Ingress
+            metadata:
+              annotations:
+                cert-manager.io/cluster-issuer: ca
+                cert-manager.io/private-key-rotation-policy: Never
+            spec:
+              tls:
+              - hosts: [b.test]
+            ---
+            kind: Gateway
+            metadata:
+              annotations:
+                cert-manager.io/issuer: ca
+            spec:
+              listeners:
+              - hostname: c.test
+            ---
+            kind: Ingress
+            metadata: {annotations: {a: b}}
+            spec: {tls: [{hosts: [d.test]}]}
+            """, "b.test keeps 9", "c.test changes 17"),
+        Row(
+            "lego's file", path: ".lego.yml",
+            """
+            challenges:
+              cf: {dns: {provider: cloudflare}}
+            certificates:
+              api:
+                domains: [api.test, '*.test']
+                renew:
+                  reuseKey: true
+              web:
+                domains:
+                  - web.test
+                renew:
+                  days: 9
+              mail:
+                domains: [mail.test]
+              own:
+                csr: own.csr
+
+            """, "api.test,*.test keeps 7", "web.test changes 12", "mail.test changes 13"),
+        Row(
+            "lego in a script",
+            "#!/bin/sh\nlego --email a@b -d api.test -d www.test --http run\nlego --email a@b \\\n  -d api.test,www.test --http renew --reuse-key\n",
+            "api.test,www.test keeps 3"),
+        Row(
+            "lego in a crontab", "0 3 * * * root /usr/bin/lego --domains=api.test --http renew && nginx -s reload\n",
+            "api.test changes 1"),
+        Row(
+            "lego 5 in a unit", "[Service]\nExecStart=/usr/bin/lego run --http -d 'api.test'\n", "api.test changes 2"),
+        Row("lego for a variable", "lego -d \"$DOMAIN\" renew --reuse-key\n", " keeps 1"),
+        Row(
+            "lego after a comment and with a flag of another command",
+            "# lego -d a.test renew --reuse-key\nlego -d a.test renew; echo --reuse-key\n", "a.test changes 2"),
+        Row(
+            "A site", path: "Caddyfile", "api.test {\n\treverse_proxy :9000\n}\n", "api.test changes 1"),
+        Row(
+            "A site without braces", path: "Caddyfile", "api.test\n\ntls {\n\treuse_private_keys\n}\n",
+            "api.test keeps 4"),
+        Row(
+            "A site with an email address", path: "conf/web.caddyfile",
+            "https://api.test:8443/x, *.w.test {\n tls a@b.test {\n  reuse_private_keys\n }\n}\n",
+            "api.test,*.w.test keeps 3"),
+        Row(
+            "Sites without certificates", path: "Caddyfile",
+            "{\n\tadmin off\n}\nhttp://a.test, b.test:80, :443, {$SITE} {\n}\nc.test {\n\ttls c.pem c.key\n}\n"),
+        Row("No automation", path: "Caddyfile", "{\n\tauto_https off\n}\na.test {\n}\n"),
+        Row(
+            "Redirects only", path: "Caddyfile", "{\n\tauto_https disable_redirects\n}\na.test {\n}\n",
+            "a.test changes 4"),
+        Row(
+            "A snippet in the directive and one in the site", path: "Caddyfile",
+            "(keys) {\n\treuse_private_keys\n}\n(all) {\n\ttls {\n\t\timport keys\n\t}\n}\na.test {\n\timport all\n}\nb.test {\n\ttls {\n\t\tprotocols tls1.3\n\t}\n}\n",
+            "a.test keeps 2", "b.test changes 13"),
+        Row(
+            "An imported file", path: "Caddyfile", "import sites/*\na.test {\n\timport ../tls.conf\n}\n",
+            "a.test unknown 3"),
+        Row(
+            "A setting in texts and comments", path: "Caddyfile",
+            "a.test {\n\t# tls { reuse_private_keys }\n\trespond <<END\n\t\ttls {\n\t\t\treuse_private_keys\n\t\t}\n\t\tEND\n\trespond \"} tls {\n reuse_private_keys }\"\n}\n",
+            "a.test changes 1"),
+        Row(
+            "Snippets that import each other", path: "Caddyfile",
+            "(a) {\n\timport b\n}\n(b) {\n\timport a\n}\na.test {\n\timport a\n}\n", "a.test changes 7"),
+    ]
+
+    @Test("XI7: Each program's files say whether a renewal keeps the key, and where", arguments: rows)
+    func renewals(row: Row) throws {
+        let bytes = Array(row.text.utf8)
+        let program = try #require(IssuanceProgram(recognizing: bytes, path: row.path))
+        let found = try program.read(bytes, path: row.path).map { renewal in
+            let names = renewal.hosts.map { ($0.scope == .oneLabelBelow ? "*." : "") + $0.host }
+            let effect =
+                switch renewal.effect {
+                case .keepsKey: "keeps"
+                case .changesKey: "changes"
+                case .unknown: "unknown"
+                }
+            return "\(names.joined(separator: ",")) \(effect) \(renewal.location.line)"
+        }
+        #expect(found == row.renewals)
+    }
+
+    @Test("The hosts of certbot's certificate replace those that are guessed")
+    func certificate() throws {
+        let bytes = Array((Self.certbot + "[[webroot_map]]\nold.test = /srv\n").utf8)
+        let found = try IssuanceProgram.certbot.read(bytes, path: "x.conf") { file in
+            file == "/etc/letsencrypt/live/api.test/cert.pem" ? ["A.test", "*.b.test"] : []
+        }
+        #expect(found.map(\.hosts) == [[HostPattern("a.test", .exact), HostPattern("b.test", .oneLabelBelow)]])
+    }
+
+    static let refused: [(path: String, text: String, message: String)] = [
+        ("a.conf", certbot + "reuse_key = yes\n", "a.conf:12:1: error: reuse_key is \"yes\", which certbot refuses"),
+        (
+            "a.conf", certbot + "reuse_key = True\nreuse_key = False\n",
+            "a.conf:13:1: error: \"reuse_key\" appears twice"
+        ),
+        ("a.conf", certbot + "reuse_key = '''\nTrue'''\n", "a.conf:12:1: error: a value over several lines"),
+        ("a.conf", certbot + "reuse_key\n", "a.conf:12:1: error: expected a key and a value"),
+        ("a.conf", "Le_Domain='a.test'\nLe_ForceNewDomainKey=$X\n", "a.conf:2:1: error: unsupported value"),
+        (
+            "a.yaml",
+            "apiVersion: cert-manager.io/v1\nkind: Certificate\nspec: {privateKey: {rotationPolicy: never}}\n",
+            "a.yaml:3:37: error: rotationPolicy is \"never\", which cert-manager refuses"
+        ),
+        ("a.yaml", "kind: {{ x }}\n# cert-manager.io/\n", "a.yaml:1:"),
+        ("a.yml", "certificates:\n  a:\n    renew:\n      reuseKey: 1\n", "a.yml:4:17: error: reuseKey is \"1\""),
+        ("a.yml", "certificates:\n  a: &x\n    domains: [a.test]\n", "a.yml:2:6: error: anchors"),
+        ("a.sh", "export LEGO_REUSE_KEY=true\nlego -d a.test renew\n", "a.sh:1:1: error: the environment variable"),
+        ("Caddyfile", "a.test {\n", "Caddyfile:2:1: error: unexpected end of the text"),
+        ("Caddyfile", "a.test {\n}\nb.test\n", "Caddyfile:3:1: error: unexpected \"b.test\""),
+        ("Caddyfile", "a.test {\n\trespond \"x\n}\n", "Caddyfile:2:10: error: the quote isn't closed"),
+        ("Caddyfile", "a.test {\n\trespond <<END\n}\n", "Caddyfile:2:10: error: the text that << begins has no end"),
+        ("Caddyfile", String(repeating: "a {\n", count: 70), "Caddyfile:66:"),
+        ("Caddyfile", "a.test \u{FF}", ""),
+    ]
+
+    @Test("XI7: A file that its program refuses, or that isn't supported, is an error", arguments: refused)
+    func refuses(path: String, text: String, message: String) throws {
+        // The last row isn't UTF-8.
+        let bytes = text.unicodeScalars.contains("\u{FF}") ? Array("a.test ".utf8) + [0xFF] : Array(text.utf8)
+        let program = try #require(IssuanceProgram(recognizing: bytes, path: path))
+        let error = #expect(throws: PolicyFileError.self) { try program.read(bytes, path: path) }
+        #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
+    }
+
+    @Test("XI7: A Caddyfile with more words than the limit is refused")
+    func words() throws {
+        func read(_ count: Int) throws -> [KeyRenewal] {
+            let text = "a.test {\n\t" + String(repeating: "x ", count: count - 3) + "\n}\n"
+            return try IssuanceProgram.caddy.read(Array(text.utf8), path: "Caddyfile")
+        }
+        #expect(try read(1 << 16).count == 1)
+        #expect(throws: PolicyFileError.self) { try read((1 << 16) + 1) }
+    }
+
+    @Test(
+        "Other files aren't recognized",
+        arguments: [
+            "", "server {\n  listen 443 ssl;\n}\n", "-----BEGIN CERTIFICATE-----\nMII\n", "kind: Certificate\n",
+            "lego is a client\n", "{ \"version\": 1 }\n", "apiVersion: v1\nkind: Secret\n",
+        ])
+    func unrecognized(text: String) {
+        #expect(IssuanceProgram(recognizing: Array(text.utf8), path: "file") == nil)
+    }
+}
