@@ -38,6 +38,8 @@ struct LegoReader {
 /// `lego run` renews too. A name that is a variable isn't known, and is left out.
 struct LegoCommandReader {
     let path: String
+    /// The maximum length of a command line: half of what Linux accepts as one argument.
+    private static let maximumLine = 1 << 16
 
     private struct Command {
         let words: [String]
@@ -45,7 +47,9 @@ struct LegoCommandReader {
         var verb: String? { words.dropFirst().first { $0 == "renew" || $0 == "run" } }
     }
 
-    static func recognizes(_ lines: IssuanceText.Lines) -> Bool { commands(lines).contains { $0.verb != nil } }
+    static func recognizes(_ lines: IssuanceText.Lines) -> Bool {
+        (try? commands(lines, path: ""))?.contains { $0.verb != nil } ?? false
+    }
 
     func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {
         let lines = IssuanceText.lines(bytes)
@@ -54,7 +58,7 @@ struct LegoCommandReader {
                 "the environment variable LEGO_REUSE_KEY isn't read: write --reuse-key on the command line",
                 at: PolicyLocation(path: path, line: line.number, column: 1))
         }
-        let commands = Self.commands(lines)
+        let commands = try Self.commands(lines, path: path)
         guard commands.count <= IssuanceText.limit else {
             throw IssuanceText.problem(
                 "more than \(IssuanceText.limit) commands: split the file", at: PolicyLocation(path: path))
@@ -94,15 +98,22 @@ struct LegoCommandReader {
 
     /// Returns the commands whose program is called `lego`, with lines that a backslash continues joined, up to one more
     /// than the limit.
-    private static func commands(_ lines: IssuanceText.Lines) -> [Command] {
+    private static func commands(
+        _ lines: IssuanceText.Lines, path: String
+    ) throws(PolicyFileError) -> [Command] {
         var commands: [Command] = []
         var (pending, start) = ("", 0)
         for line in lines {
             guard commands.count <= IssuanceText.limit else { break }
             if pending.isEmpty { start = line.number }
-            if line.text.hasSuffix("\\") {
+            if line.text.hasSuffix("\\"), pending.utf8.count <= maximumLine {
                 pending += line.text.dropLast() + " "
                 continue
+            }
+            guard pending.utf8.count + line.text.utf8.count <= maximumLine else {
+                throw IssuanceText.problem(
+                    "the line is longer than \(maximumLine) bytes: split it",
+                    at: PolicyLocation(path: path, line: start, column: 1))
             }
             let whole = pending + line.text
             pending = ""

@@ -286,6 +286,22 @@ struct IssuanceTests {
         #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
     }
 
+    @Test("XI7: A command line that is longer than any shell accepts is refused")
+    func longLines() throws {
+        func read(_ text: String) throws -> [KeyRenewal] {
+            try IssuanceProgram.lego.read(Array(text.utf8), path: "f")
+        }
+        let word = "lego renew -d a.test "
+        #expect(try read(word + String(repeating: "x", count: (1 << 16) - word.count)).count == 1)
+        for long in [
+            word + String(repeating: "x", count: (1 << 16) - word.count + 1),
+            word + String(repeating: "\\\nx", count: 1 << 16) + "\n",
+        ] {
+            #expect(throws: PolicyFileError.self) { try read(long) }
+            #expect(IssuanceProgram(recognizing: Array(long.utf8), path: "f") == nil)
+        }
+    }
+
     @Test("XI7: A Caddyfile with more words than the limit is refused")
     func words() throws {
         func read(_ count: Int) throws -> [KeyRenewal] {
