@@ -17,7 +17,12 @@ struct AcmeShReader {
             }
         }
         let domains = ["Le_Domain", "Le_Alt"].compactMap { values[$0] }
-        let names = domains.flatMap { $0.text.split(separator: ",") }.map(String.init).filter { $0 != "no" }
+        var names: [String] = []
+        for domain in domains {
+            names += try IssuanceText.names(
+                domain.text, at: PolicyLocation(path: path, line: domain.line, column: 1))
+        }
+        names.removeAll { $0 == "no" }
         let force = values["Le_ForceNewDomainKey"]
         let line = force?.line ?? domains.first?.line ?? 1
         return [

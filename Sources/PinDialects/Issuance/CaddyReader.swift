@@ -96,7 +96,10 @@ struct CaddyReader {
         rest = rest.prefix { $0 != "/" }
         // An IPv6 address is in brackets.
         let end = rest.hasPrefix("[") ? rest.firstIndex(of: "]").map(rest.index(after:)) : rest.firstIndex(of: ":")
-        let name = rest[..<(end ?? rest.endIndex)].filter { $0 != "[" && $0 != "]" }
+        let part = rest[..<(end ?? rest.endIndex)]
+        // No longer name is a hostname.
+        guard part.utf8.count <= 255 else { return nil }
+        let name = part.filter { $0 != "[" && $0 != "]" }
         guard !name.isEmpty, !name.contains(where: { "{}$".contains($0) }), rest[(end ?? rest.endIndex)...] != ":80"
         else { return nil }
         return name

@@ -10,6 +10,9 @@ import PinctlBasics
 struct CertbotReader {
     let path: String
 
+    /// The keys that are read, after their section.
+    private static let keys: Set = ["cert", "fullchain", "[renewalparams]reuse_key"]
+
     private struct Entry {
         let value: String
         let line: Int
@@ -30,13 +33,17 @@ struct CertbotReader {
                 continue
             }
             let entry = try entry(text, line.number)
+            let place = PolicyLocation(path: path, line: line.number, column: 1)
             if section == "[[webroot_map]]" {
                 hosts.append(entry.key)
-            } else if section.isEmpty || section == "[renewalparams]" {
+                guard hosts.count <= IssuanceText.limit else {
+                    throw IssuanceText.problem(
+                        "more than \(IssuanceText.limit) names: split the certificate", at: place)
+                }
+            } else if Self.keys.contains(section + entry.key) {
                 guard entries.updateValue(entry.entry, forKey: section + entry.key) == nil else {
                     throw IssuanceText.problem(
-                        "\(quoted(entry.key)) appears twice, and certbot refuses the file: remove one",
-                        at: PolicyLocation(path: path, line: line.number, column: 1))
+                        "\(quoted(entry.key)) appears twice, and certbot refuses the file: remove one", at: place)
                 }
             }
         }

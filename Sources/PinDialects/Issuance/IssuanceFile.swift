@@ -90,6 +90,17 @@ enum IssuanceText {
 
     static func lines(_ bytes: [UInt8]) -> Lines { Lines(bytes: bytes) }
 
+    /// The maximum number of names in a certificate, and of certificates in a file: far above what CAs issue.
+    static let limit = 1000
+
+    /// Splits names at commas. Throws if there are more than ``limit``.
+    static func names(_ text: String, at location: PolicyLocation) throws(PolicyFileError) -> [String] {
+        guard text.utf8.count(where: { $0 == UInt8(ascii: ",") }) < limit else {
+            throw problem("more than \(limit) names: split the certificate", at: location)
+        }
+        return text.split(separator: ",").map(String.init)
+    }
+
     static func problem(_ message: String, at location: PolicyLocation) -> PolicyFileError {
         PolicyFileError(problems: [PolicyProblem(location: location, message: message)])
     }

@@ -38,6 +38,8 @@ struct LegoReader {
 /// `lego run` renews too. A name that is a variable isn't known, and is left out.
 struct LegoCommandReader {
     let path: String
+    /// The maximum length of a command line: half of what Linux accepts as one argument.
+    private static let maximumLine = 1 << 16
 
     private struct Command {
         let words: [String]
@@ -45,7 +47,9 @@ struct LegoCommandReader {
         var verb: String? { words.dropFirst().first { $0 == "renew" || $0 == "run" } }
     }
 
-    static func recognizes(_ lines: IssuanceText.Lines) -> Bool { commands(lines).contains { $0.verb != nil } }
+    static func recognizes(_ lines: IssuanceText.Lines) -> Bool {
+        (try? commands(lines, path: ""))?.contains { $0.verb != nil } ?? false
+    }
 
     func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {
         let lines = IssuanceText.lines(bytes)
@@ -54,47 +58,68 @@ struct LegoCommandReader {
                 "the environment variable LEGO_REUSE_KEY isn't read: write --reuse-key on the command line",
                 at: PolicyLocation(path: path, line: line.number, column: 1))
         }
-        let commands = Self.commands(lines)
+        let commands = try Self.commands(lines, path: path)
+        guard commands.count <= IssuanceText.limit else {
+            throw IssuanceText.problem(
+                "more than \(IssuanceText.limit) commands: split the file", at: PolicyLocation(path: path))
+        }
         // The command that obtains the first certificate has no such flag in lego 4.
         let verb = commands.contains { $0.verb == "renew" } ? "renew" : "run"
-        return commands.filter { $0.verb == verb && !$0.words.contains { $0.hasPrefix("--csr") } }.map { command in
+        var renewals: [KeyRenewal] = []
+        for command in commands where command.verb == verb && !command.words.contains(where: { $0.hasPrefix("--csr") })
+        {
             let isReused = command.words.contains("--reuse-key") || command.words.contains("--reuse-key=true")
-            return KeyRenewal(
-                names: Self.domains(command.words), isReused ? .keepsKey : .changesKey,
-                at: PolicyLocation(path: path, line: command.line, column: 1), program: "lego",
-                setting: isReused ? "--reuse-key" : "lego \(verb) without --reuse-key", remedy: "add --reuse-key")
+            let place = PolicyLocation(path: path, line: command.line, column: 1)
+            renewals.append(
+                KeyRenewal(
+                    names: try Self.domains(command.words, at: place), isReused ? .keepsKey : .changesKey, at: place,
+                    program: "lego", setting: isReused ? "--reuse-key" : "lego \(verb) without --reuse-key",
+                    remedy: "add --reuse-key"))
         }
+        return renewals
     }
 
-    private static func domains(_ words: [String]) -> [String] {
-        var names: [String] = []
+    private static func domains(
+        _ words: [String], at location: PolicyLocation
+    ) throws(PolicyFileError) -> [String] {
+        var texts: [Substring] = []
         for (index, word) in words.enumerated() {
             for flag in ["-d", "--domains"] {
                 if word == flag, index + 1 < words.count {
-                    names += words[index + 1].split(separator: ",").map(String.init)
+                    texts.append(words[index + 1][...])
                 } else if word.hasPrefix(flag + "=") {
-                    names += word.dropFirst(flag.count + 1).split(separator: ",").map(String.init)
+                    texts.append(word.dropFirst(flag.count + 1))
                 }
             }
         }
-        return names.filter { name in !name.contains { "$`{}%".contains($0) } }
+        return try IssuanceText.names(texts.joined(separator: ","), at: location)
+            .filter { name in !name.contains { "$`{}%".contains($0) } }
     }
 
-    /// Returns the commands whose program is called `lego`, with lines that a backslash continues joined.
-    private static func commands(_ lines: IssuanceText.Lines) -> [Command] {
+    /// Returns the commands whose program is called `lego`, with lines that a backslash continues joined, up to one more
+    /// than the limit.
+    private static func commands(
+        _ lines: IssuanceText.Lines, path: String
+    ) throws(PolicyFileError) -> [Command] {
         var commands: [Command] = []
         var (pending, start) = ("", 0)
         for line in lines {
+            guard commands.count <= IssuanceText.limit else { break }
             if pending.isEmpty { start = line.number }
-            if line.text.hasSuffix("\\") {
+            if line.text.hasSuffix("\\"), pending.utf8.count <= maximumLine {
                 pending += line.text.dropLast() + " "
                 continue
+            }
+            guard pending.utf8.count + line.text.utf8.count <= maximumLine else {
+                throw IssuanceText.problem(
+                    "the line is longer than \(maximumLine) bytes: split it",
+                    at: PolicyLocation(path: path, line: start, column: 1))
             }
             let whole = pending + line.text
             pending = ""
             guard whole.contains("lego") else { continue }
             var words = words(of: whole)[...]
-            while let index = words.firstIndex(where: Self.isProgram) {
+            while commands.count <= IssuanceText.limit, let index = words.firstIndex(where: Self.isProgram) {
                 let rest = words[words.index(after: index)...]
                 let end = rest.firstIndex { [";", "&&", "||", "|", "&"].contains($0) } ?? rest.endIndex
                 commands.append(Command(words: Array(words[index..<end]), line: start))

@@ -58,7 +58,7 @@ struct YAMLReader {
     static func readAll(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> [YAMLNode] {
         var documents: [YAMLNode] = []
         // No value may contain such a line, not even a text over several lines (YAML 1.2, section 9.1.2).
-        for part in bytes.parts(startedBy: "---") {
+        for part in bytes.parts(startedBy: "---", limit: maximumDocuments) {
             var reader = try YAMLReader(Array(part.bytes), path: path, line: part.line)
             guard documents.count < maximumDocuments else {
                 throw reader.problem("the file has more than \(maximumDocuments) documents: split it")
@@ -331,11 +331,14 @@ extension YAMLReader {
 
 extension [UInt8] {
     /// Splits a text before each line that begins with a marker and a blank, or is only the marker.
-    fileprivate func parts(startedBy marker: StaticString) -> [(line: Int32, bytes: ArraySlice<UInt8>)] {
+    /// The last part has the rest of the text after `limit` parts.
+    fileprivate func parts(
+        startedBy marker: StaticString, limit: Int
+    ) -> [(line: Int32, bytes: ArraySlice<UInt8>)] {
         var parts: [(line: Int32, bytes: ArraySlice<UInt8>)] = []
         var (start, startLine): (Int, Int32) = (0, 1)
         var cursor = TextCursor(self)
-        while cursor.byte != nil {
+        while cursor.byte != nil, parts.count < limit {
             if cursor.position.column == 1, cursor.index > start, cursor.stands(marker),
                 cursor.peek(marker.utf8CodeUnitCount).map({ $0.isBlank || $0.isLineEnd }) ?? true
             {

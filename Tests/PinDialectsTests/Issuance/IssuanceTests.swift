@@ -256,6 +256,19 @@ struct IssuanceTests {
         ("a.yml", "certificates:\n  a:\n    renew:\n      reuseKey: 1\n", "a.yml:4:17: error: reuseKey is \"1\""),
         ("a.yml", "certificates:\n  a: &x\n    domains: [a.test]\n", "a.yml:2:6: error: anchors"),
         ("a.sh", "export LEGO_REUSE_KEY=true\nlego -d a.test renew\n", "a.sh:1:1: error: the environment variable"),
+        (
+            "a.conf", "Le_Domain='a.test\(String(repeating: ",a.test", count: 1000))'\n",
+            "a.conf:1:1: error: more than 1000"
+        ),
+        ("a.sh", String(repeating: "lego renew -d a.test\n", count: 1001), "a.sh: error: more than 1000 commands"),
+        (
+            "a.sh", "lego renew -d a.test\(String(repeating: ",a.test", count: 1000))\n",
+            "a.sh:1:1: error: more than 1000"
+        ),
+        (
+            "a.conf", "[renewalparams]\n[[webroot_map]]\n" + String(repeating: "a.test = /srv\n", count: 1001),
+            "a.conf:1003:1: error: more than 1000"
+        ),
         ("Caddyfile", "a.test {\n", "Caddyfile:2:1: error: unexpected end of the text"),
         ("Caddyfile", "a.test {\n}\nb.test\n", "Caddyfile:3:1: error: unexpected \"b.test\""),
         ("Caddyfile", "a.test {\n\trespond \"x\n}\n", "Caddyfile:2:10: error: the quote isn't closed"),
@@ -271,6 +284,22 @@ struct IssuanceTests {
         let program = try #require(IssuanceProgram(recognizing: bytes, path: path))
         let error = #expect(throws: PolicyFileError.self) { try program.read(bytes, path: path) }
         #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
+    }
+
+    @Test("XI7: A command line that is longer than any shell accepts is refused")
+    func longLines() throws {
+        func read(_ text: String) throws -> [KeyRenewal] {
+            try IssuanceProgram.lego.read(Array(text.utf8), path: "f")
+        }
+        let word = "lego renew -d a.test "
+        #expect(try read(word + String(repeating: "x", count: (1 << 16) - word.count)).count == 1)
+        for long in [
+            word + String(repeating: "x", count: (1 << 16) - word.count + 1),
+            word + String(repeating: "\\\nx", count: 1 << 16) + "\n",
+        ] {
+            #expect(throws: PolicyFileError.self) { try read(long) }
+            #expect(IssuanceProgram(recognizing: Array(long.utf8), path: "f") == nil)
+        }
     }
 
     @Test("XI7: A Caddyfile with more words than the limit is refused")
