@@ -100,8 +100,8 @@ extension TimestampCheck {
         return TransparencyCompliance.problem(of: timestamps, validity: leaf.validity, at: time).map {
             finding(
                 .certificateTransparency,
-                "not enough Certificate Transparency (\($0)): have a CA issue it that submits certificates to "
-                    + "recognized logs")
+                "not enough Certificate Transparency (\($0)): have it issued by a CA that submits "
+                    + "certificates to recognized logs")
         }
     }
 

@@ -188,7 +188,7 @@ extension Conversion {
             case []:
                 note(
                     .roleLost, .stricter,
-                    "\(title) counted as \(role.rawValue), which \(name) doesn't check, and is left out",
+                    "\(title) counted as \(role.rawValue), and won't be written, because \(name) doesn't check this role",
                     rule.location)
             default: break
             }

@@ -68,7 +68,12 @@ extension CommandDefinition {
                 }
             }
             guard console.status == .good else {
-                return console.note("nothing is written: a policy is made only from verified chains")
+                guard console.status == .notTrusted, anchors.isEmpty else {
+                    return console.note("nothing is written: a policy is made only from verified chains")
+                }
+                return console.note(
+                    "nothing is written, because a policy is made only from verified chains: if the CA is your own, give "
+                        + "its root with \(Flag.caFile.dashed)")
             }
             try destination.write(draft, for: source.endpoints.map(\.description), &console)
             if case .targets = source {

@@ -88,7 +88,7 @@ struct HelpTopic: Sendable {
             "", "Changes that a conversion can report, for --allow:",
         ]
         + ConversionChange.allCases.filter { $0 != .quirk }.map { change in
-            "  \(padded(change.rawValue, 15))  \(change.meaning)"
+            "  \(padded(change.rawValue, 17))  \(change.meaning)"
         }
 }
 
