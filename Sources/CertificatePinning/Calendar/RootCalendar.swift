@@ -41,8 +41,6 @@ package struct RootCalendar: Sendable {
     package struct Root: Sendable {
         package let name: String
         package let trust: [Store: Trust]
-        /// The roots that have signed a certificate for this root, by name, and the last day of each certificate.
-        package let crossSigns: [(issuer: String, until: Date)]
     }
 
     /// The roots by the SHA-256 of their keys.
@@ -84,7 +82,7 @@ package struct RootCalendar: Sendable {
         guard let checked else { return nil }
         guard checked.day <= time.adding(days: 1) else {
             return "the trust stores in \(checked.path) are those of \(checked.day.day), which hasn't come yet: "
-                + "correct \"x-checked\", without which nobody sees that they are too old"
+                + "correct \"x-checked\", so that pinctl can report when they are too old"
         }
         guard checked.day.adding(days: Self.longestUse) < time else { return nil }
         return "the trust stores in \(checked.path) are those of \(checked.day.day), more than six months ago: "
@@ -107,14 +105,7 @@ package struct RootCalendar: Sendable {
 
     /// Reads the calendar in a file. Throws if it has none.
     package init(contentsOfFile path: String) throws(PolicyFileError) {
-        let bytes: [UInt8]
-        do throws(InputFileError) {
-            bytes = try InputFile.contents(ofFile: path, limit: JSONCReader.maximumSize)
-        } catch {
-            throw PolicyFileError(problems: [
-                PolicyProblem(location: PolicyLocation(path: path), message: error.description)
-            ])
-        }
+        let bytes = try PolicyFile.contents(ofFile: path)
         var problems = PolicyProblems(path: path)
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
         problems.add(document, of: bytes, keys: "\"version\" and \"pins\"")
@@ -133,7 +124,7 @@ package struct RootCalendar: Sendable {
             }
         }
         if problems.isEmpty, isRequired || !roots.isEmpty {
-            // Without the day of the facts, nobody can know when they are too old.
+            // Without the day of the facts, it isn't known when they are too old.
             if roots.isEmpty {
                 problems.add("no pin has \"x-stores\": name a file such as pins/public-roots.jsonc", at: root.position)
             } else if checked == nil {
@@ -187,19 +178,16 @@ extension RootCalendar {
                 issuedUntil: Self.day(value["issuedUntil"], &problems),
                 removed: Self.day(value["removed"], &problems))
         }
-        let signs = (pin.value["x-cross-signs"]?.elements ?? []).compactMap { value -> (issuer: String, until: Date)? in
-            guard let issuer = value["by"]?.string, let until = Self.day(value["until"], &problems) else { return nil }
-            return (issuer, until)
-        }
         let bytes = Array(copying: key.bytes.span)
-        for issuer in signs.map(\.issuer) {
+        for value in pin.value["x-cross-signs"]?.elements ?? [] {
+            guard let issuer = value["by"]?.string, Self.day(value["until"], &problems) != nil else { continue }
             signed[issuer, default: []].insert(bytes)
             guard signed[issuer]?.count ?? 0 > Self.successorLimit else { continue }
             problems.add(
                 "\(quoted(issuer)) has signed more than \(Self.successorLimit) roots: "
                     + "name only those that it has signed", at: pin.keyPosition)
         }
-        let root = Root(name: pin.key, trust: trust, crossSigns: signs)
+        let root = Root(name: pin.key, trust: trust)
         if let known = roots.updateValue(root, forKey: bytes) {
             problems.add(
                 "the key of \(quoted(pin.key)) is also that of \(quoted(known.name)): remove one",

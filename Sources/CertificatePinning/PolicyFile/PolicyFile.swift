@@ -25,15 +25,18 @@ public struct PolicyFile: Sendable {
     /// The keys are those of version 1. Files that the policy names are also read, relative to its directory. The
     /// ``PolicyFileError`` has every problem of the file.
     public init(contentsOfFile path: String, publicSuffixes: PublicSuffixes = .system) throws(PolicyFileError) {
-        let bytes: [UInt8]
+        try self.init(bytes: Self.contents(ofFile: path), path: path, publicSuffixes: publicSuffixes)
+    }
+
+    /// Returns the contents of a file that has at most the size of a policy.
+    static func contents(ofFile path: String) throws(PolicyFileError) -> [UInt8] {
         do throws(InputFileError) {
-            bytes = try InputFile.contents(ofFile: path, limit: JSONCReader.maximumSize)
+            return try InputFile.contents(ofFile: path, limit: JSONCReader.maximumSize)
         } catch {
             throw PolicyFileError(problems: [
                 PolicyProblem(location: PolicyLocation(path: path), message: error.description)
             ])
         }
-        try self.init(bytes: bytes, path: path, publicSuffixes: publicSuffixes)
     }
 
     /// Reads the contents of a file with this path.

@@ -9,9 +9,20 @@ extension PinDialect {
         _ bytes: [UInt8], path: String, says text: String,
         choosing rules: ([CanonicalRule]) -> [CanonicalRule] = { $0 }
     ) throws(DialectWriteError) {
+        let expected: CanonicalPolicy
+        do throws(PolicyFileError) { expected = try read(Array(text.utf8), path: path).policy } catch {
+            throw DialectWriteError(error)
+        }
+        try check(bytes, path: path, says: expected, choosing: rules)
+    }
+
+    /// Checks that a changed file has the meaning of a policy. `host` is the one of a file that names none.
+    func check(
+        _ bytes: [UInt8], path: String, says expected: CanonicalPolicy, host: String? = nil,
+        choosing rules: ([CanonicalRule]) -> [CanonicalRule] = { $0 }
+    ) throws(DialectWriteError) {
         do throws(PolicyFileError) {
-            let expected = try read(Array(text.utf8), path: path).policy
-            var found = try read(bytes, path: path).policy
+            var found = try read(bytes, path: path, host: host).policy
             found.rules = rules(found.rules)
             guard let difference = expected.differences(in: found).first else { return }
             throw PolicyFileError(problems: [

@@ -101,29 +101,11 @@ enum EnvoyConfiguration {
         }
         guard let host = missing.keys.min() else {
             let result = edit.result
-            try check(result, path: path, says: policy, host: unnamed.isEmpty ? nil : onlyHost)
+            try PinDialect.envoy.check(result, path: path, says: policy, host: unnamed.isEmpty ? nil : onlyHost)
             return result
         }
         throw DialectWriteError(
             "no UpstreamTlsContext with a validation_context has the sni \(quoted(host)): add one to its cluster",
             at: PolicyLocation(path: path))
-    }
-
-    /// Checks that a changed configuration has the meaning of the policy.
-    private static func check(
-        _ bytes: [UInt8], path: String, says policy: CanonicalPolicy, host: String?
-    ) throws(DialectWriteError) {
-        do throws(PolicyFileError) {
-            let found = try read(bytes, path: path, host: host)
-            guard let difference = policy.differences(in: found.policy).first else { return }
-            throw PolicyFileError(problems: [
-                PolicyProblem(
-                    location: PolicyLocation(path: path),
-                    message:
-                        "other settings of the file change the meaning of the pins (\(difference)): fix those first")
-            ])
-        } catch {
-            throw DialectWriteError(error)
-        }
     }
 }

@@ -58,7 +58,7 @@ private struct Claims {
     }
 }
 
-/// What the article on moving from URLSession claims is shown by tests. `ArticleRows.txt` says by which.
+/// The tests behind the claims of the article on moving from URLSession, which `ArticleRows.txt` lists.
 @Suite struct ArticleRowTests {
     @Test("Each claim about what is different from URLSession is shown by tests that exist")
     func register() throws {

@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-/// What a server receives, where other clients change what the program has set.
+/// The requests that a server receives, where other clients change what the program has set.
 @Suite(.timeLimit(.minutes(2)))
 struct SentRequestTests {
     private let site: TestSite

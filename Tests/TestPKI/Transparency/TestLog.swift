@@ -27,7 +27,7 @@ package struct TestLog: Sendable {
 
     package var identifier: [UInt8] { get throws(TestPKIError) { try key.publicKeyDigest } }
 
-    /// What is logged.
+    /// The kind of entry that is logged.
     package enum Entry: Sendable {
         /// A certificate in DER.
         case certificate([UInt8])
