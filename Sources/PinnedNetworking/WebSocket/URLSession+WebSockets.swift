@@ -69,10 +69,12 @@ extension URLSession {
 }
 
 extension URLRequest {
-    /// The request as the handshake of a WebSocket: a GET without a body, in whose place frames follow.
+    /// The request as the handshake of a WebSocket: a GET without a body, in whose place frames follow. A stored
+    /// response can't answer it.
     var asHandshake: URLRequest {
         var request = with(body: nil)
         request.httpMethod = "GET"
+        request.cachePolicy = .reloadIgnoringLocalCacheData
         return request
     }
 }

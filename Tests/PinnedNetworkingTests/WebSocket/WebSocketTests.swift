@@ -14,11 +14,12 @@ struct WebSocketTests {
     @discardableResult
     private func run(
         _ script: LoopbackServer.Script, witness: WebSocketWitness? = nil, protocols: [String] = [],
+        cachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy,
         _ body: (URLSessionWebSocketTask) async throws -> Void
     ) async throws -> [LoopbackServer.Record] {
         let site = try TestSite.shared.get()
         return try await LoopbackServer(chain: site.chain, script).run { server in
-            let session = try site.session(server, delegate: witness)
+            let session = try site.session(server, delegate: witness) { $0.requestCachePolicy = cachePolicy }
             let task = session.webSocketTask(with: try #require(URL(string: Self.url)), protocols: protocols)
             task.resume()
             try await body(task)
@@ -52,6 +53,19 @@ struct WebSocketTests {
         #expect(request.values(of: "Host") == ["pinned.test"])
         #expect(request.values(of: "Sec-WebSocket-Version") == ["13"])
         #expect(request.values(of: "Sec-WebSocket-Protocol") == [])
+    }
+
+    @Test(
+        "A WebSocket opens although the session asks for stored responses",
+        arguments: [
+            URLRequest.CachePolicy.returnCacheDataDontLoad, .returnCacheDataElseLoad,
+        ])
+    func cachePolicy(_ policy: URLRequest.CachePolicy) async throws {
+        let records = try await run(.echo, cachePolicy: policy) { task in
+            try await task.send(.string("a"))
+            #expect(try await task.text() == "a")
+        }
+        #expect(records.count == 1)
     }
 
     @Test("Messages that were sent before the WebSocket is open wait for it, and keep their order")

@@ -147,7 +147,7 @@ public func SecTrustEvaluate(_ trust: SecTrust, _ result: inout SecTrustResultTy
 ///
 /// Certificates that the server presented and that aren't part of the path aren't returned, so that a pin can't match
 /// them. If no path satisfies the policies, returns the longest one whose signatures are valid, which is at least the
-/// leaf. Returns `nil` if the settings can't be honoured, or if each policy has a path but no path satisfies all.
+/// leaf. Returns `nil` if the settings can't be honoured.
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? {
     TrustSettings.chain(of: trust)
 }
