@@ -269,13 +269,40 @@ symbol_graph() {
 
 # run_tests ARGUMENT…: builds and runs the tests with these arguments of `swift test`. Prints the compiler's messages,
 # failures, skipped tests and, last, the runner's closing line, but no passed tests. Fails if no test ran. Runs one test
-# at a time: on two cores that takes no longer, and tests that measure time aren't disturbed.
+# at a time, since many count the descriptors, the memory or the children of their process. Everything that is printed
+# is also added to the file $test_log, if it is set.
 run_tests() {
-    swift test --disable-xctest --no-parallel "$@" 2>&1 |
+    swift test --disable-xctest --no-parallel "$@" 2>&1 | tee -a "${test_log:-/dev/null}" |
         sed -uE '/^\[[0-9]+\/[0-9]+\] /d; /^Build(ing| complete)/d; /ld.gold: warning: Cannot export local symbol/d
             /^◇ /{ :start; / started\.$/d; N; b start }; /^↳ \/\//d
             /^✔ (Test|Suite) .* passed after /{ /^✔ Test run with /!d }' |
         awk '{ print; fflush() } /Test run with 0 tests/ { none = 1 } END { exit none }'
+}
+
+# run_all_tests: runs all tests, which are built. They run in two processes at a time, because many wait for a server or
+# a program. The output of the first is printed when both have ended. The last line has the sums of both closing lines.
+run_all_tests() {
+    local apart='^(PeerTests|PinctlTests)\.' output status=0
+    output=$(mktemp)
+    # The two are a pipeline that carries nothing, so that Ctrl-C reaches both. The lock of SwiftPM is for builds.
+    run_tests --skip-build --ignore-lock --skip "$apart" >"$output" 2>&1 |
+        test_log=${test_log:+$test_log.apart} run_tests --skip-build --ignore-lock --filter "$apart" |
+        tee "$output.apart" || status=$?
+    cat "$output"
+    [[ -z ${test_log-} ]] || { cat "$test_log.apart" >>"$test_log"; rm "$test_log.apart"; }
+    awk '/Test run with [0-9]+ tests? in/ {
+            count++; tests += $5; suites += $8; issues += $15; if ($10 != "passed") failed = 1
+            if ($12 > seconds) seconds = $12
+        }
+        END {
+            if (count != 2) { print "the tests ended early: see above"; exit 1 }
+            printf "%s Test run with %d tests in %d suites %s after %s seconds", failed ? "✘" : "✔", tests, suites,
+                failed ? "failed" : "passed", seconds
+            print failed ? " with " issues " issue" (issues == 1 ? "." : "s.") : "."
+            exit failed
+        }' "$output" "$output.apart" || status=1
+    rm -f "$output" "$output.apart"
+    return "$status"
 }
 
 # test_nested PACKAGE: builds and runs the tests of a nested package, as run_tests does.

@@ -53,11 +53,13 @@ package enum MemoryScan {
     private static func matches(of needle: [UInt8], in bytes: UnsafeRawBufferPointer) -> Int {
         guard let first = needle.first, bytes.count >= needle.count else { return 0 }
         var count = 0
-        let last = bytes.count - needle.count
-        for start in 0...last where unsafe bytes[start] == ~first {
-            var index = 1
-            while index < needle.count, unsafe bytes[start + index] == ~needle[index] { index += 1 }
-            if index == needle.count { count += 1 }
+        var start = 0
+        while start <= bytes.count - needle.count,
+            let found = unsafe memchr(bytes.baseAddress! + start, CInt(~first), bytes.count - needle.count + 1 - start)
+        {
+            let position = unsafe UnsafeRawPointer(found) - bytes.baseAddress!
+            if needle.indices.allSatisfy({ unsafe bytes[position + $0] == ~needle[$0] }) { count += 1 }
+            start = position + 1
         }
         return count
     }
