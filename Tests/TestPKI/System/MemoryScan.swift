@@ -51,13 +51,15 @@ package enum MemoryScan {
     }
 
     private static func matches(of needle: [UInt8], in bytes: UnsafeRawBufferPointer) -> Int {
-        guard let first = needle.first, bytes.count >= needle.count else { return 0 }
+        guard let first = needle.first, let base = bytes.baseAddress, bytes.count >= needle.count else {
+            return 0
+        }
         var count = 0
         var start = 0
         while start <= bytes.count - needle.count,
-            let found = unsafe memchr(bytes.baseAddress! + start, CInt(~first), bytes.count - needle.count + 1 - start)
+            let found = unsafe memchr(base + start, CInt(~first), bytes.count - needle.count + 1 - start)
         {
-            let position = unsafe UnsafeRawPointer(found) - bytes.baseAddress!
+            let position = unsafe UnsafeRawPointer(found) - base
             if needle.indices.allSatisfy({ unsafe bytes[position + $0] == ~needle[$0] }) { count += 1 }
             start = position + 1
         }
