@@ -167,6 +167,6 @@ extension SubjectPublicKeyInfo {
         }
         guard timestamp.algorithm == (4, algorithm) else { return false }
         let key = derBytes
-        return verifySHA256Signature(of: data.span, signature: timestamp.signature.span, by: key.span)
+        return verifySignature(of: data.span, timestamp.signature.span, by: key.span, .sha256)
     }
 }

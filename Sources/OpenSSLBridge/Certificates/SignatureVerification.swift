@@ -38,13 +38,13 @@ package func verifySignature(
     return unsafe COpenSSL_verify_any(value, identifier, bits, key) == 1
 }
 
-/// Returns whether `signature` over any bytes verifies with the key in a DER SubjectPublicKeyInfo and SHA-256
-/// (`EVP_DigestVerify`). An RSA signature has the padding of PKCS#1 v1.5, and an ECDSA signature is DER.
+/// Returns whether `signature` over any bytes verifies with the key in a DER SubjectPublicKeyInfo (`EVP_DigestVerify`).
+/// An RSA signature has the padding of PKCS#1 v1.5, and an ECDSA signature is DER.
 ///
 /// Returns false for input that OpenSSL can't read, and for RSA keys over 8,192 bits. The caller decides which keys are
 /// acceptable.
-package func verifySHA256Signature(
-    of message: Span<UInt8>, signature: Span<UInt8>, by subjectPublicKeyInfo: Span<UInt8>
+package func verifySignature(
+    of message: Span<UInt8>, _ signature: Span<UInt8>, by subjectPublicKeyInfo: Span<UInt8>, _ hashing: MessageHashing
 ) -> Bool {
     OpenSSLError.clear()
     defer { OpenSSLError.clear() }
@@ -53,12 +53,27 @@ package func verifySHA256Signature(
     guard let context = unsafe EVP_MD_CTX_new() else { return false }
     defer { unsafe EVP_MD_CTX_free(context) }
     guard
-        unsafe EVP_DigestVerifyInit_ex(context, nil, "SHA2-256", LibraryContext.pointer, nil, key, nil) == 1
+        unsafe EVP_DigestVerifyInit_ex(context, nil, hashing.name, LibraryContext.pointer, nil, key, nil) == 1
     else { return false }
     return unsafe signature.withUnsafeBufferPointer { signature in
         unsafe message.withUnsafeBufferPointer { message in
             unsafe EVP_DigestVerify(
                 context, signature.baseAddress, signature.count, message.baseAddress, message.count) == 1
+        }
+    }
+}
+
+/// The digest of a message that a signature is made over.
+package enum MessageHashing: Sendable {
+    case sha256
+    /// The signature scheme hashes the message itself, as Ed25519 does.
+    case bySignatureScheme
+
+    /// The name for OpenSSL, or nil for the scheme's own.
+    var name: String? {
+        switch self {
+        case .sha256: "SHA2-256"
+        case .bySignatureScheme: nil
         }
     }
 }

@@ -69,6 +69,29 @@ import CPinctlOpenSSL
         return try unsafe OpenSSLBridge.subjectPublicKeyInfo(of: pointer)
     }
 
+    /// Returns a signature over any bytes (`EVP_DigestSign`). An ECDSA signature is DER.
+    package func sign(_ message: Span<UInt8>, _ hashing: MessageHashing) throws(OpenSSLError) -> [UInt8] {
+        OpenSSLError.clear()
+        guard let context = unsafe EVP_MD_CTX_new() else { throw OpenSSLError.take() }
+        defer { unsafe EVP_MD_CTX_free(context) }
+        guard
+            unsafe EVP_DigestSignInit_ex(context, nil, hashing.name, LibraryContext.pointer, nil, pointer, nil) == 1
+        else { throw OpenSSLError.take() }
+        let signature = unsafe message.withUnsafeBufferPointer { message -> [UInt8]? in
+            var count = 0
+            guard unsafe EVP_DigestSign(context, nil, &count, message.baseAddress, message.count) == 1 else {
+                return nil
+            }
+            var signature = [UInt8](repeating: 0, count: count)
+            guard unsafe EVP_DigestSign(context, &signature, &count, message.baseAddress, message.count) == 1 else {
+                return nil
+            }
+            return Array(signature.prefix(count))
+        }
+        guard let signature else { throw OpenSSLError.take() }
+        return signature
+    }
+
     /// Returns whether this is the private half of a certificate's key (`X509_check_private_key`).
     package func matches(_ certificate: OpenSSLCertificate) -> Bool {
         OpenSSLError.clear()

@@ -1,0 +1,124 @@
+import PinctlBasics
+public import PinctlFoundation
+
+/// A signed policy that a program can receive while it runs, as one file.
+///
+/// It contains the policy file and every file that it names, unchanged. Nothing in it is trusted before ``verified(by:at:)``
+/// has returned.
+public struct PolicyBundle: Sendable {
+    /// The application that the bundle is for.
+    public let audience: String
+    /// The sequence number, from 1. A client never accepts a lower one than it had.
+    public let sequence: Int
+    /// The time from which the bundle is valid.
+    public let issued: Date
+    /// The time from which the bundle isn't valid any more.
+    public let expires: Date
+    /// The number of the key set that has to sign the bundle.
+    public let keySetNumber: Int
+    /// The path of the policy among the files in the bundle.
+    public let policyPath: String
+
+    /// The files in the bundle by their paths.
+    let files: [String: [UInt8]]
+    /// The signed key sets that lead to the one that signs the bundle, in order of their numbers.
+    var keySets: [SignedDocument]
+    var document: SignedDocument
+
+    /// The maximum size of a bundle in bytes: 1 MiB.
+    public static let maximumSize = 1 << 20
+    /// The maximum number of key sets that a bundle carries.
+    static let maximumKeySets = 32
+    /// The maximum number of files in a bundle.
+    static let maximumFiles = 200
+    /// The longest time from `issued` to `expires`: 400 days. An attacker who withholds bundles gains no more.
+    package static let maximumLifetime = 400.0 * 86_400
+    /// The type of the signed document.
+    static let type = "application/vnd.pinctl.policy-bundle.v1+json"
+
+    static let shape = PolicyShape.object(
+        SignedDocument.keys + [PolicyKey("keySets", .array(of: .object(SignedDocument.keys)))])
+
+    private static let payloadShape = PolicyShape.object([
+        PolicyKey("version", .number(1...1), isRequired: true),
+        PolicyKey("audience", .string, isRequired: true),
+        PolicyKey("sequence", .number(1...Int.max), isRequired: true),
+        PolicyKey("issued", .string, isRequired: true),
+        PolicyKey("expires", .string, isRequired: true),
+        PolicyKey("keySet", .number(1...Int.max), isRequired: true),
+        PolicyKey("policy", .string, isRequired: true),
+        PolicyKey("files", .map(to: .string), isRequired: true),
+    ])
+
+    /// Reads a bundle of at most ``maximumSize`` bytes. Its signatures and its policy aren't checked.
+    public init(json: [UInt8]) throws(PolicyBundleError) {
+        let root = try bundleJSON(json, Self.shape, "the bundle")
+        let sets = root["keySets"]?.elements ?? []
+        guard sets.count <= Self.maximumKeySets else {
+            throw .malformed("it has \(sets.count) key sets, more than \(Self.maximumKeySets)")
+        }
+        try self.init(
+            SignedDocument(root, type: Self.type),
+            keySets: sets.map { value throws(PolicyBundleError) in
+                try SignedDocument(value, type: PolicyKeySet.type)
+            })
+    }
+
+    init(_ document: SignedDocument, keySets: [SignedDocument]) throws(PolicyBundleError) {
+        let payload = try bundleJSON(document.payload, Self.payloadShape, "the payload")
+        guard let audience = payload["audience"]?.string, let sequence = payload["sequence"]?.integer,
+            let keySet = payload["keySet"]?.integer, let policy = payload["policy"]?.string
+        else { throw .malformed("the payload lacks a member") }
+        guard let issued = payload["issued"]?.string.flatMap({ Date(rfc3339: $0) }),
+            let expires = payload["expires"]?.string.flatMap({ Date(rfc3339: $0) })
+        else { throw .malformed("\"issued\" and \"expires\" must be times such as 2026-11-20T18:48:48Z") }
+        guard issued < expires, expires.timeIntervalSince(issued) <= Self.maximumLifetime else {
+            throw .malformed("\"expires\" must be later than \"issued\", by at most 400 days")
+        }
+        let members = payload["files"]?.members ?? []
+        guard members.count <= Self.maximumFiles else {
+            throw .malformed("it has \(members.count) files, more than \(Self.maximumFiles)")
+        }
+        var files: [String: [UInt8]] = [:]
+        for member in members {
+            guard let bytes = member.value.string.flatMap({ Base64.decodeCanonical(Array($0.utf8)) }) else {
+                throw .malformed("the file \(quoted(member.key)) isn't Base64")
+            }
+            files[member.key] = bytes
+        }
+        guard files[policy] != nil else { throw .malformed("the file \(quoted(policy)) is missing") }
+        self.audience = audience
+        self.sequence = sequence
+        self.issued = issued
+        self.expires = expires
+        keySetNumber = keySet
+        policyPath = policy
+        self.files = files
+        self.keySets = keySets
+        self.document = document
+    }
+
+    /// Reads the policy in the bundle, with the files in it. No other file is read, except for the system's trust store
+    /// if a rule names it.
+    package func policyFile() throws(PolicyFileError) -> PolicyFile {
+        try PolicyFile(
+            bytes: files[policyPath] ?? [], path: policyPath,
+            in: PolicyFolder(kept: { path, limit throws(InputFileError) in
+                guard let bytes = files[PolicyFolder.resolvingDots(in: path) ?? path] else {
+                    throw InputFileError(
+                        path: path, reason: .unavailable("isn't in the bundle: create the bundle again"))
+                }
+                guard bytes.count <= limit else {
+                    throw InputFileError(path: path, reason: .tooLarge(limit: limit))
+                }
+                return bytes
+            }))
+    }
+
+    /// The file.
+    package var json: [UInt8] {
+        let sets = keySets.map { JSON.object($0.members) }
+        let object = JSON.object(document.members + (sets.isEmpty ? [] : [("keySets", .array(sets))]))
+        return Array((object.lines() + "\n").utf8)
+    }
+}
