@@ -38,6 +38,7 @@ let package = Package(
         .library(name: "CertificatePinning", targets: ["CertificatePinning"]),
         .library(name: "PinDialects", targets: ["PinDialects"]),
         .library(name: "PinnedNetworking", targets: ["PinnedNetworking"]),
+        .library(name: "PolicyUpdates", targets: ["PolicyUpdates"]),
         .executable(name: "pinctl", targets: ["pinctl"]),
     ],
     targets: [
@@ -77,6 +78,9 @@ let package = Package(
                 "PinctlBasics", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "SystemZlib",
                 "TLSTransport",
             ],
+            swiftSettings: strict),
+        .target(
+            name: "PolicyUpdates", dependencies: ["PinctlBasics", "CertificatePinning", "PinnedNetworking"],
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",
@@ -130,6 +134,10 @@ let package = Package(
             ],
             // Compiled or read by the tests themselves.
             exclude: ["Listings/Programs", "Listings/ArticleRows.txt"], swiftSettings: strict),
+        .testTarget(
+            name: "PolicyUpdatesTests",
+            dependencies: ["PolicyUpdates", "PinnedNetworking", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            swiftSettings: strict),
         // The one that starts installed servers.
         .testTarget(
             name: "PeerTests",

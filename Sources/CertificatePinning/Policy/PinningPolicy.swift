@@ -106,6 +106,11 @@ extension PinningPolicy {
         throw refusal ?? .unlisted(trust.name, port: port)
     }
 
+    /// Returns the same policy with more denied pins.
+    package func denying(_ pins: [Pin]) -> PinningPolicy {
+        PinningPolicy(checked: rules, table, unlisted, deny: deny + pins)
+    }
+
     /// Returns a denied key among certificates that weren't verified. Their positions are unknown, so the pins' roles
     /// are ignored.
     package func deniedPin(among presented: [X509Certificate]) -> Pin? {
