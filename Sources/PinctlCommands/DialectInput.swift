@@ -80,7 +80,7 @@ struct DialectInput {
         guard dialect == .policy else { return [] }
         let file: PolicyFile
         do throws(PolicyFileError) {
-            file = try PolicyFile(bytes: bytes, path: path)
+            file = try PolicyFile.reading(bytes, path: path)
         } catch {
             throw .unusable(error.problems.map(\.description))
         }

@@ -70,6 +70,9 @@ public actor PolicyUpdater {
 
     deinit { session.invalidateAndCancel() }
 
+    /// The highest sequence number that was accepted, or that of the built-in policy.
+    public var sequence: Int { trust.sequence }
+
     // MARK: Steps
 
     /// Puts the bundle in force that an earlier run of the program saved, if there is one and it is valid.
@@ -94,8 +97,16 @@ public actor PolicyUpdater {
         } catch {
             return observer(.unreachable(error.localizedDescription))
         }
+        await receive(bytes, tag)
+    }
+
+    /// Puts a bundle in force that was received by other means, such as a push message, if it is newer and valid.
+    public func receive(_ json: [UInt8]) async { await receive(json, nil) }
+
+    private func receive(_ json: [UInt8], _ tag: String?) async {
+        apply()
         do throws(PolicyBundleError) {
-            try await take(PolicyBundle(json: bytes))
+            try await take(PolicyBundle(json: json))
             self.tag = tag
         } catch {
             observer(.refused(error))

@@ -15,7 +15,8 @@ extension PolicyBundle {
         if let previous, keySet.number == previous.keySetNumber + 1 {
             keySets.append(SignedDocument(type: PolicyKeySet.type, payload: keySet.json))
         } else if let last = previous?.keySetNumber, last != keySet.number {
-            throw .malformed("the bundle before it is signed by key set \(last), not by \(keySet.number) or the one before")
+            throw .malformed(
+                "the bundle before it is signed by key set \(last), not by \(keySet.number) or the one before")
         }
         let (files, name) = try Self.files(ofPolicyAt: path)
         let payload = JSON.object([

@@ -1,3 +1,4 @@
+package import CertificateTrust
 import PinctlBasics
 public import PinctlFoundation
 
@@ -98,13 +99,24 @@ public struct PolicyBundle: Sendable {
         self.document = document
     }
 
+    /// Returns whether a text looks like a bundle.
+    package static func isRecognized(in bytes: [UInt8]) -> Bool {
+        bytes.count <= maximumSize && bytes.first { $0 > 0x20 } == UInt8(ascii: "{")
+            && bytes.firstRange(of: Array(type.utf8)) != nil
+    }
+
+    /// The keys that the signatures name, which may be wrong.
+    package var claimedSigners: [SPKIFingerprint] { document.signatures.map(\.key) }
+
     /// Reads the policy in the bundle, with the files in it. No other file is read, except for the system's trust store
-    /// if a rule names it.
-    package func policyFile() throws(PolicyFileError) -> PolicyFile {
-        try PolicyFile(
-            bytes: files[policyPath] ?? [], path: policyPath,
+    /// if a rule names it. In messages, the files are located in `directory`, if it is given.
+    package func policyFile(in directory: String? = nil) throws(PolicyFileError) -> PolicyFile {
+        let prefix = directory.map { $0 + "/" } ?? ""
+        return try PolicyFile(
+            bytes: files[policyPath] ?? [], path: prefix + policyPath,
             in: PolicyFolder(kept: { path, limit throws(InputFileError) in
-                guard let bytes = files[PolicyFolder.resolvingDots(in: path) ?? path] else {
+                let name = path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
+                guard let bytes = files[PolicyFolder.resolvingDots(in: name) ?? name] else {
                     throw InputFileError(
                         path: path, reason: .unavailable("isn't in the bundle: create the bundle again"))
                 }
@@ -120,5 +132,26 @@ public struct PolicyBundle: Sendable {
         let sets = keySets.map { JSON.object($0.members) }
         let object = JSON.object(document.members + (sets.isEmpty ? [] : [("keySets", .array(sets))]))
         return Array((object.lines() + "\n").utf8)
+    }
+}
+
+extension PolicyFile {
+    /// Reads the contents of a policy file, or of a bundle as if it were a directory with the policy in it. No signature
+    /// is verified, so this is for tools and not for programs that pin.
+    package static func reading(
+        _ bytes: [UInt8], path: String, in folder: PolicyFolder = .current, allowsNamesAlone: Bool = false
+    ) throws(PolicyFileError) -> PolicyFile {
+        guard PolicyBundle.isRecognized(in: bytes) else {
+            return try PolicyFile(bytes: bytes, path: path, in: folder, allowsNamesAlone: allowsNamesAlone)
+        }
+        let bundle: PolicyBundle
+        do throws(PolicyBundleError) {
+            bundle = try PolicyBundle(json: bytes)
+        } catch {
+            throw PolicyFileError(problems: [
+                PolicyProblem(location: PolicyLocation(path: path), message: error.description)
+            ])
+        }
+        return try bundle.policyFile(in: path)
     }
 }

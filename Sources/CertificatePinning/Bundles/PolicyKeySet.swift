@@ -100,7 +100,8 @@ func bundleJSON(_ bytes: [UInt8], _ shape: PolicyShape, _ name: String) throws(P
     problems.add(document, of: bytes, keys: "its members")
     if let root = document.root { shape.check(root, name, &problems) }
     if let problem = problems.sorted.first {
-        throw .malformed("\(name), line \(problem.location.line), column \(problem.location.column): \(problem.message)")
+        throw .malformed(
+            "\(name), line \(problem.location.line), column \(problem.location.column): \(problem.message)")
     }
     guard let root = document.root else { throw .malformed("\(name) isn't JSON") }
     return root

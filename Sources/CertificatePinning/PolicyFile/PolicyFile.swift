@@ -29,7 +29,7 @@ public struct PolicyFile: Sendable {
     }
 
     /// Returns the contents of a file that has at most the size of a policy.
-    static func contents(ofFile path: String) throws(PolicyFileError) -> [UInt8] {
+    package static func contents(ofFile path: String) throws(PolicyFileError) -> [UInt8] {
         do throws(InputFileError) {
             return try InputFile.contents(ofFile: path, limit: JSONCReader.maximumSize)
         } catch {
@@ -56,6 +56,11 @@ public struct PolicyFile: Sendable {
         var problems = PolicyProblems(path: path)
         problems.add(document, of: bytes, keys: "\"version\" and \"domains\"")
         guard let root = document.root else { throw PolicyFileError(problems: problems.sorted) }
+        guard root["payloadType"] == nil else {
+            problems.add(
+                "the file is a signed bundle: verify it with PolicyBundle, or use a PolicyUpdater", at: root.position)
+            throw PolicyFileError(problems: problems.sorted)
+        }
         let keys = (root.members ?? []).map(\.key)
         let holdsNamesAlone =
             root["pins"]?.members?.isEmpty == false

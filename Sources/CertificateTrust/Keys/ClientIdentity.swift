@@ -164,7 +164,7 @@ extension ClientIdentity {
         }
     }
 
-    private static func contents(of path: String, isSecret: Bool) throws(ClientIdentityError) -> [UInt8] {
+    static func contents(of path: String, isSecret: Bool) throws(ClientIdentityError) -> [UInt8] {
         let permissions: UInt32?
         let contents: [UInt8]
         do throws(InputFileError) {

@@ -48,6 +48,13 @@ package final class MessageSigningKey: Sendable {
         self.key = key
     }
 
+    /// Reads the private key of a PEM file. A file that other users can read is rejected.
+    package convenience init(contentsOfFile path: String, password: [UInt8]?) throws(ClientIdentityError) {
+        var contents = try ClientIdentity.contents(of: path, isSecret: true)
+        defer { wipe(&contents) }
+        try self.init(pem: contents, password: password)
+    }
+
     /// Returns a signature over a message that ``publicKey`` verifies.
     package func sign(_ message: [UInt8]) throws(ClientIdentityError) -> [UInt8] {
         do throws(OpenSSLError) {

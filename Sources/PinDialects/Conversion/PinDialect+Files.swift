@@ -8,7 +8,7 @@ extension PinDialect {
     /// host of the pins for dialects that don't always name it: Public-Key-Pins and Envoy.
     public func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
         switch self {
-        case .policy: DialectReading(CanonicalPolicy(try PolicyFile(bytes: bytes, path: path)))
+        case .policy: DialectReading(CanonicalPolicy(try PolicyFile.reading(bytes, path: path)))
         case .android: try AndroidNetworkSecurityConfig.read(bytes, path: path)
         case .apple: try ApplePinnedDomains.read(bytes, path: path)
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)

@@ -222,7 +222,7 @@ extension Arguments {
 
     private static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {
         do throws(PolicyFileError) {
-            return try PolicyFile(contentsOfFile: path)
+            return try PolicyFile.reading(PolicyFile.contents(ofFile: path), path: path)
         } catch {
             let bytes = (try? DialectInput.contents(path)) ?? []
             let dialects = PinDialect.allRecognized(in: bytes)

@@ -174,7 +174,7 @@ private struct LintJob {
                 bytes, path: title, at: time, settings: settings, calendar: calendar ?? RootCalendar(),
                 renewals: renewals)
         }
-        let file = try PolicyFile(bytes: bytes, path: title, in: .current, allowsNamesAlone: true)
+        let file = try PolicyFile.reading(bytes, path: title, allowsNamesAlone: true)
         let calendar: RootCalendar
         if let given = self.calendar { calendar = given } else { calendar = try RootCalendar(of: file) }
         if self.calendar == nil, let note = calendar.note(at: time) { console.note("note: \(note)") }

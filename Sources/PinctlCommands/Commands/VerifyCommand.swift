@@ -5,11 +5,12 @@ import TLSTransport
 
 extension CommandDefinition {
     static let verify = CommandDefinition(
-        name: "verify", summary: "verify a certificate chain for a hostname, and check its pins", operands: "CHAIN",
+        name: "verify", summary: "verify a certificate chain for a hostname, or the signatures of a policy bundle",
+        operands: "CHAIN|BUNDLE",
         operandCount: 1...1,
         flags: [
             .host, .caFile, .store, .profile, .at, .crl, .ocsp, .revocation, .transparencyLogs, .transparency, .pin,
-            .policy, .verbose,
+            .policy, .keySets, .verbose,
         ],
         notes: [
             "CHAIN is a file of certificates, PEM or DER, or - for standard input. The first certificate",
@@ -21,6 +22,9 @@ extension CommandDefinition {
             "",
             "Revocation is checked if --crl, --ocsp or --revocation is given, in the mode use unless",
             "--revocation says require. Certificate Transparency is checked if --ct-logs is given.",
+            "",
+            "A BUNDLE of pinctl sign is verified with the key set of --keys, as a program with that set",
+            "verifies the first bundle that it receives.",
             "",
             "In messages, certificate 1 is the issuer of the leaf, and the word in brackets is the rule",
             "that was violated.",
@@ -36,6 +40,7 @@ extension CommandDefinition {
             ),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
+            if try verifyBundle(arguments, environment, &console) { return }
             guard let host = arguments[.host] else { throw .missingFlag(.host) }
             let endpoint: Endpoint
             do throws(TargetError) {

@@ -258,9 +258,9 @@ struct ReleaseReader {
         do throws(PolicyFileError) {
             let file =
                 if let folder {
-                    try PolicyFile(bytes: bytes, path: path, in: folder)
+                    try PolicyFile.reading(bytes, path: path, in: folder)
                 } else {
-                    try PolicyFile(bytes: bytes, path: path)
+                    try PolicyFile.reading(bytes, path: path)
                 }
             let exports = exports(of: file, read, tag, &console)
             var release = Release(name: name, pins: ShippedPolicy(CanonicalPolicy(file), of: .policy))

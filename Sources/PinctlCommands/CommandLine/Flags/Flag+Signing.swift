@@ -1,0 +1,23 @@
+/// Flags for policy bundles.
+extension Flag {
+    static let keySets = Flag(
+        "keys", value: .file("FILE"), repeatable: true,
+        "the key set of the bundle, JSON (see pinctl help sign)",
+        details: "If FILE is the key set after the one of --after, it is signed too. Give the set before it as well if "
+            + "one of its keys signs with --signer.")
+    static let signingKey = Flag(
+        "key", value: .file("FILE"), repeatable: true,
+        "sign with the private key in FILE: PEM, Ed25519 or EC P-256",
+        details: "An encrypted key needs --password-file or --password-fd.")
+    static let signer = Flag(
+        "signer", value: .text("COMMAND"), repeatable: true,
+        "sign with a command, such as that of a hardware token or a cloud service",
+        details: "The shell runs COMMAND for each document, with the bytes to sign on standard input. It prints the "
+            + "signature in Base64: 64 bytes for Ed25519, DER for ECDSA with SHA-256.")
+    static let previousBundle = Flag(
+        "after", value: .file("BUNDLE"), "the bundle before this one, which the new one replaces")
+    static let sequence = Flag(
+        "sequence", value: .text("N"), "the sequence number (default: one more than that of --after, or 1)")
+    static let validFor = Flag(
+        "valid-for", value: .text("PERIOD"), "the period until the bundle expires, such as 30d (default: 30d)")
+}

@@ -1,0 +1,185 @@
+import CertificatePinning
+import CertificateTrust
+import PinctlBasics
+import PinctlFoundation
+
+extension CommandDefinition {
+    static let sign = CommandDefinition(
+        name: "sign", summary: "sign a policy as a bundle, for programs that update it", operands: "POLICY|BUNDLE",
+        operandCount: 1...1,
+        flags: [
+            .keySets, .signingKey, .signer, .previousBundle, .sequence, .validFor, .passwordFile, .passwordDescriptor,
+            .allow, .output, .at,
+        ],
+        notes: [
+            "A bundle contains the policy and every file that it names. Programs accept it from a",
+            "PolicyUpdater if enough keys of their key set have signed it. If the operand is a bundle,",
+            "signatures are added to it, so that keys on several machines can sign one after the other.",
+            "",
+            "A key set is JSON. Each key is the Base64 of what openssl pkey -in KEY -pubout -outform DER",
+            "prints:",
+            "",
+            "  { \"version\": 1, \"audience\": \"com.example.app\", \"number\": 1, \"threshold\": 2,",
+            "    \"keys\": [\"MCowBQYDK2VwAyEA…\", \"MFkwEwYHKoZIzj0C…\", \"MCowBQYDK2VwAyEA…\"] }",
+            "",
+            "With --after, pinctl reports what changes for each host. A host whose pins are all replaced",
+            "is refused without --allow lockout, because its server can't serve two keys at once. Before",
+            "you publish a bundle, check it against the servers with pinctl check --policy BUNDLE.",
+        ],
+        examples: [
+            (
+                "Sign the first bundle with two keys",
+                "pinctl sign pins.jsonc --keys keys.json --key one.pem --key two.pem -o bundle.json"
+            ),
+            (
+                "Sign the next bundle, and add a signature on another machine",
+                "pinctl sign pins.jsonc --keys keys.json --key one.pem --after bundle.json -o half.json"
+            ),
+            ("Add the second signature", "pinctl sign half.json --key two.pem -o next.json"),
+        ],
+        run: { (arguments, environment, console) throws(UsageError) in
+            let time = try arguments.time(in: environment)
+            let path = arguments.operands[0]
+            let keySets = try arguments.keySets()
+            var bundle: PolicyBundle
+            let bytes = try DialectInput.contents(path)
+            if PolicyBundle.isRecognized(in: bytes) {
+                for flag in [Flag.previousBundle, .sequence, .validFor] where arguments.has(flag) {
+                    throw .unusable([
+                        "\(path) is a bundle, to which only signatures can be added: remove \(flag.dashed)"
+                    ])
+                }
+                bundle = try Arguments.bundle(bytes, path)
+            } else {
+                guard let keySet = keySets.last else { throw .missingFlag(.keySets) }
+                bundle = try arguments.newBundle(path, keySet, time, &console)
+            }
+            try arguments.sign(&bundle, keySets, environment)
+            let signers = bundle.claimedSigners
+            for signer in signers { console.note("note: signed by \(signer)") }
+            if let keySet = keySets.last, keySet.number == bundle.keySetNumber, signers.count < keySet.threshold {
+                console.note(
+                    "note: \(signers.count) of \(keySet.threshold) required signatures: "
+                        + "add the others with pinctl sign \(arguments[.output] ?? "FILE") --key KEY")
+            }
+            let members: [(String, JSON)] = [
+                ("audience", .string(bundle.audience)), ("sequence", .integer(bundle.sequence)),
+                ("expires", .string(bundle.expires.rfc3339)),
+                ("signers", .array(signers.map { .string($0.description) })),
+            ]
+            let json = bundle.json
+            guard let output = arguments[.output] else {
+                let text = String(decoding: json, as: UTF8.self)
+                return console.file(text, .object(members + [("text", .string(text))]))
+            }
+            do throws(NewFileError) {
+                try writeNewFile(output, json)
+            } catch {
+                throw .invalidValue(.output, reason: "\(output): \(error)")
+            }
+            console.result(["wrote \(output)"], .object(members + [("file", .string(output))]))
+        })
+}
+
+extension Arguments {
+    /// Returns the key sets of `--keys` in order of their numbers.
+    func keySets() throws(UsageError) -> [PolicyKeySet] {
+        var sets: [PolicyKeySet] = []
+        for path in all(.keySets) {
+            let bytes = try DialectInput.contents(path)
+            do throws(PolicyBundleError) {
+                sets.append(try PolicyKeySet(json: bytes))
+            } catch {
+                throw .invalidValue(.keySets, reason: "\(path): \(error)")
+            }
+        }
+        return sets.sorted { $0.number < $1.number }
+    }
+
+    static func bundle(_ bytes: [UInt8], _ path: String) throws(UsageError) -> PolicyBundle {
+        do throws(PolicyBundleError) {
+            return try PolicyBundle(json: bytes)
+        } catch {
+            throw .unusable(["\(DialectInput.title(path)): \(error)"])
+        }
+    }
+
+    /// Creates an unsigned bundle, and reports what it changes.
+    fileprivate func newBundle(
+        _ path: String, _ keySet: PolicyKeySet, _ time: Date, _ console: inout Console
+    ) throws(UsageError) -> PolicyBundle {
+        guard path != "-" else { throw .invalidOperand(path, reason: "standard input has no directory: name a file") }
+        var previous: PolicyBundle?
+        if let file = self[.previousBundle] { previous = try Self.bundle(try DialectInput.contents(file), file) }
+        if let previous, previous.audience != keySet.audience {
+            throw .invalidValue(
+                .previousBundle,
+                reason: "the bundle is for \(quoted(previous.audience)), not for \(quoted(keySet.audience)): "
+                    + "name the bundle before this one")
+        }
+        let sequence = try sequence(after: previous)
+        let period = try period(.validFor) ?? 30 * 86_400
+        guard period > 0, period <= PolicyBundle.maximumLifetime else {
+            throw .invalidValue(.validFor, reason: "a bundle is valid for at most 400 days: give a shorter period")
+        }
+        // To the second, as the bundle has it.
+        let issued = Date(timeIntervalSince1970: time.timeIntervalSince1970.rounded(.down))
+        do throws(PolicyBundleError) {
+            let bundle = try PolicyBundle(
+                policyAt: path, sequence: sequence, issued: issued, expires: issued + period, keySet: keySet,
+                after: previous)
+            try report(try bundle.changes(from: previous), &console)
+            return bundle
+        } catch {
+            throw .unusable(["\(error)"])
+        }
+    }
+
+    private func sequence(after previous: PolicyBundle?) throws(UsageError) -> Int {
+        let next = (previous?.sequence ?? 0) + 1
+        guard let text = self[.sequence] else { return next }
+        guard let number = Int(text), number >= next else {
+            throw .invalidValue(
+                .sequence, reason: "\(quoted(text)) isn't a number from \(next): programs refuse older bundles")
+        }
+        return number
+    }
+
+    /// Reports changes, and refuses those that lock a server out.
+    private func report(_ changes: [PolicyChange], _ console: inout Console) throws(UsageError) {
+        for change in changes { console.note("note: \(change)") }
+        let isAllowed = all(.allow).contains(PolicyChange.lockout)
+        for value in all(.allow) where value != PolicyChange.lockout {
+            throw .unknownChoice(.allow, value, known: [PolicyChange.lockout])
+        }
+        let hosts = changes.filter(\.locksOut).map(\.host)
+        guard hosts.isEmpty || isAllowed else {
+            throw .unusable(
+                hosts.map {
+                    "\($0): no pin of the bundle before is left, so its server must change its key in the same moment: "
+                        + "keep one of the pins until the server serves a new one, or give --allow \(PolicyChange.lockout)"
+                })
+        }
+    }
+
+    /// Adds the signatures of the keys and commands that the flags name.
+    fileprivate func sign(
+        _ bundle: inout PolicyBundle, _ keySets: [PolicyKeySet], _ environment: CommandEnvironment
+    ) throws(UsageError) {
+        let password = try password()
+        for path in all(.signingKey) {
+            do throws(ClientIdentityError) {
+                let key = try MessageSigningKey(contentsOfFile: path, password: password.bytes)
+                if let last = keySets.last, !keySets.contains(where: { $0.keys.contains(key.publicKey) }),
+                    bundle.keySetNumber == last.number, last.number == 1
+                {
+                    throw .unusable(reason: "the key set doesn't contain \(key.publicKey.fingerprint)")
+                }
+                try bundle.sign(with: key)
+            } catch {
+                throw .invalidValue(.signingKey, reason: "\(path): \(error)")
+            }
+        }
+        for command in all(.signer) { try bundle.sign(with: command, keys: keySets.flatMap(\.keys), in: environment) }
+    }
+}

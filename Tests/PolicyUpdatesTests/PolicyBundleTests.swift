@@ -1,0 +1,397 @@
+import CertificateTrust
+import Foundation
+import TestPKI
+import Testing
+
+@testable import CertificatePinning
+
+/// A bundle that has to be refused, and the reason.
+private struct Attack: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var sequence = 0
+    /// The key set that the program trusts.
+    var keySet: @Sendable (Publisher) -> String = { $0.keySet([0, 1, 2]) }
+    /// The bundle that was accepted before, if any.
+    var before: (@Sendable (Publisher) throws -> String)?
+    let bundle: @Sendable (Publisher) throws -> String
+    let isExpected: @Sendable (PolicyBundleError) -> Bool
+
+    init(
+        _ name: String, sequence: Int = 0,
+        keySet: @escaping @Sendable (Publisher) -> String = { $0.keySet([0, 1, 2]) },
+        before: (@Sendable (Publisher) throws -> String)? = nil,
+        _ bundle: @escaping @Sendable (Publisher) throws -> String,
+        _ isExpected: @escaping @Sendable (PolicyBundleError) -> Bool
+    ) {
+        testDescription = name
+        self.sequence = sequence
+        self.keySet = keySet
+        self.before = before
+        self.bundle = bundle
+        self.isExpected = isExpected
+    }
+}
+
+private typealias Contents = Publisher.Contents
+private let now = Publisher.now
+
+private func tooFew(_ found: Int) -> @Sendable (PolicyBundleError) -> Bool {
+    { if case .tooFewSignatures("the bundle", found, 2, _) = $0 { true } else { false } }
+}
+
+private func tooFewForKeySet(_ found: Int, by set: Int) -> @Sendable (PolicyBundleError) -> Bool {
+    { if case .tooFewSignatures("key set 2", found, _, set) = $0 { true } else { false } }
+}
+
+private let isMalformed: @Sendable (PolicyBundleError) -> Bool = { if case .malformed = $0 { true } else { false } }
+
+private func malformed(_ part: String) -> @Sendable (PolicyBundleError) -> Bool {
+    { if case .malformed(let text) = $0 { text.contains(part) } else { false } }
+}
+
+/// A rotation from key set 1 (keys 0, 1, 2) to key set 2 (keys 2, 3, 4), and a bundle that is signed by the latter.
+private func rotated(
+    _ publisher: Publisher, set: String? = nil, signers: [Int] = [0, 1, 2, 3], bundleSigners: [Int] = [2, 3],
+    keySet: Int = 2
+) throws -> String {
+    let set = set ?? publisher.keySet([2, 3, 4], number: 2)
+    return try publisher.bundle(
+        Contents(keySet: keySet), signers: bundleSigners,
+        keySets: [publisher.signedKeySet(set, signers: signers)])
+}
+
+private let attacks: [Attack] = [
+    // Signatures
+    Attack("no signature", { try $0.bundle(signers: []) }, tooFew(0)),
+    Attack("one signature too few", { try $0.bundle(signers: [1]) }, tooFew(1)),
+    Attack("one key that signs twice", { try $0.bundle(signers: [1, 1]) }, tooFew(1)),
+    Attack("keys that aren't in the key set", { try $0.bundle(signers: [0, 3, 4]) }, tooFew(1)),
+    Attack(
+        "a signature of another bundle",
+        { publisher in
+            let (first, second) = (try publisher.bundle(signers: [0]), try publisher.bundle(sequence: 2, signers: [1]))
+            let signatures = { (text: String) in text.components(separatedBy: "[{")[1].components(separatedBy: "}]")[0]
+            }
+            return first.replacingOccurrences(of: "}], \"keySets\"", with: "}, {\(signatures(second))}], \"keySets\"")
+        }, tooFew(1)),
+    Attack(
+        "signatures under each other's keys",
+        { publisher in
+            try publisher.bundle(signers: [0, 2])
+                .replacingOccurrences(of: publisher.keys[0].name, with: "swap")
+                .replacingOccurrences(of: publisher.keys[2].name, with: publisher.keys[0].name)
+                .replacingOccurrences(of: "swap", with: publisher.keys[2].name)
+        }, tooFew(0)),
+    Attack(
+        "another payload under the signatures",
+        { publisher in
+            let mine = Data(Contents(sequence: 1).text.utf8).base64EncodedString()
+            let other = Data(Contents(sequence: 9).text.utf8).base64EncodedString()
+            return try publisher.bundle(Contents(sequence: 1)).replacingOccurrences(of: mine, with: other)
+        }, tooFew(0)),
+    Attack(
+        "signatures that were made for another type",
+        { publisher in
+            "{\(try publisher.envelope(Contents().text, signers: [0, 1], signingType: Publisher.keySetType))}"
+        }, tooFew(0)),
+    Attack(
+        "a key set in place of a bundle",
+        { "{\(try $0.signedKeySet($0.keySet([0, 1, 2]), signers: [0, 1]))}" }, malformed("its type is")),
+    Attack(
+        "an algorithm that isn't allowed", keySet: { $0.keySet([0, 1, 2]) },
+        { publisher in
+            let key = try TestKey(.rsa2048)
+            let pem = try key.privateKeyPEM
+            let rsa = try KeyMaterial.only(inPEM: pem)
+            let set = publisher.keySet([2, 3], number: 2)
+                .replacingOccurrences(of: publisher.keys[3].base64, with: Data(rsa).base64EncodedString())
+            return try rotated(publisher, set: set)
+        }, malformed("isn't Ed25519 or EC P-256")),
+    Attack(
+        "33 signatures", { try $0.bundle(signers: Array(repeating: 0, count: 33)) }, malformed("33 signatures")),
+
+    // Sequence numbers and times
+    Attack("an older bundle than the built-in policy", sequence: 5, { try $0.bundle(sequence: 4) }) {
+        $0 == .rollback(sequence: 4, current: 5)
+    },
+    Attack(
+        "an older bundle than the last one", before: { try $0.bundle(sequence: 7) }, { try $0.bundle(sequence: 6) }
+    ) { $0 == .rollback(sequence: 6, current: 7) },
+    Attack(
+        "another bundle with the last one's number", before: { try $0.bundle(sequence: 7) },
+        { try $0.bundle(Contents(sequence: 7)) }
+    ) { $0 == .equivocation(sequence: 7) },
+    Attack("sequence number 0", { try $0.bundle(Contents(sequence: 0)) }, malformed("\"sequence\"")),
+    Attack("a negative sequence number", { try $0.bundle(Contents(sequence: -1)) }, malformed("\"sequence\"")),
+    Attack(
+        "a sequence number that no integer holds",
+        { publisher in
+            let text = Contents().text.replacingOccurrences(
+                of: "\"sequence\": 1", with: "\"sequence\": 9223372036854775808")
+            return "{\(try publisher.envelope(text, signers: [0, 1]))}"
+        }, malformed("\"sequence\"")),
+    Attack("an expired bundle", { try $0.bundle(Contents(expires: now)) }) { $0 == .expired(now, now: now) },
+    Attack("a bundle of the future", { try $0.bundle(Contents(issued: now + 301)) }) {
+        $0 == .notYetIssued(now + 301, now: now)
+    },
+    Attack(
+        "a bundle that never expires", { try $0.bundle(Contents(expires: now + 401 * 86_400)) }, malformed("400 days")),
+    Attack(
+        "a bundle that expires before it is issued", { try $0.bundle(Contents(issued: now, expires: now - 1)) },
+        malformed("\"expires\"")),
+    Attack(
+        "a time without a time zone",
+        { publisher in
+            let text = Contents().text.replacingOccurrences(of: "Z\"", with: "\"")
+            return "{\(try publisher.envelope(text, signers: [0, 1]))}"
+        }, malformed("must be times")),
+
+    // Applications
+    Attack("a bundle for another application", { try $0.bundle(Contents(audience: "com.example.other")) }) {
+        $0 == .otherAudience("com.example.other", expected: Publisher.audience)
+    },
+    Attack(
+        "a key set for another application",
+        { try rotated($0, set: $0.keySet([2, 3, 4], number: 2, audience: "com.example.other")) }
+    ) { $0 == .otherAudience("com.example.other", expected: Publisher.audience) },
+
+    // Key sets
+    Attack(
+        "a key set that too few old keys have signed", { try rotated($0, signers: [0, 3, 4]) },
+        tooFewForKeySet(1, by: 1)),
+    Attack(
+        "a key set that too few of its own keys have signed", { try rotated($0, signers: [0, 1, 3]) },
+        tooFewForKeySet(1, by: 2)),
+    Attack(
+        "a key set that lowers the threshold, signed by one old key",
+        { try rotated($0, set: $0.keySet([0], threshold: 1, number: 2), signers: [0], bundleSigners: [0]) },
+        tooFewForKeySet(1, by: 1)),
+    Attack("a bundle of the old key set beside the new one", { try rotated($0, bundleSigners: [0, 1], keySet: 1) }) {
+        $0 == .retiredKeySet(1, current: 2)
+    },
+    Attack(
+        "the old keys on a bundle of the new key set", { try rotated($0, bundleSigners: [0, 1]) }, tooFew(0)),
+    Attack("a bundle of a key set that it doesn't contain", { try $0.bundle(Contents(keySet: 2), signers: [2, 3]) }) {
+        $0 == .missingKeySet(2)
+    },
+    Attack(
+        "a key set that skips a number",
+        { try rotated($0, set: $0.keySet([2, 3, 4], number: 3), keySet: 3) }
+    ) { $0 == .missingKeySet(2) },
+    Attack(
+        "a bundle of the replaced key set, after the new one was accepted", before: { try rotated($0) },
+        { try $0.bundle(Contents(sequence: 2)) }
+    ) { $0 == .retiredKeySet(1, current: 2) },
+    Attack(
+        "a threshold of 0", { try rotated($0, set: $0.keySet([2, 3], threshold: 0, number: 2)) }, malformed("threshold")
+    ),
+    Attack(
+        "a threshold of more than all keys", { try rotated($0, set: $0.keySet([2, 3], threshold: 3, number: 2)) },
+        malformed("threshold")),
+    Attack(
+        "a key that counts twice", { try rotated($0, set: $0.keySet([2, 2], number: 2)) }, malformed("a key twice")),
+    Attack(
+        "33 key sets",
+        { publisher in
+            let set = try publisher.signedKeySet(publisher.keySet([0]), signers: [])
+            return try publisher.bundle(keySets: Array(repeating: set, count: 33))
+        }, malformed("33 key sets")),
+
+    // The file
+    Attack("10 MiB", { try $0.bundle() + String(repeating: " ", count: 10 << 20) }) {
+        $0 == .tooLarge(limit: 1 << 20)
+    },
+    Attack("an empty file", { _ in "" }, isMalformed),
+    Attack(
+        "a member twice",
+        { publisher in
+            let text = Contents().text.replacingOccurrences(of: "\"keySet\"", with: "\"sequence\": 9, \"keySet\"")
+            return "{\(try publisher.envelope(text, signers: [0, 1]))}"
+        }, isMalformed),
+    Attack(
+        "an unknown member of the payload", { try $0.bundle(Contents(more: ", \"unlisted\": \"trust\"")) },
+        malformed("unknown key \"unlisted\"")),
+    Attack(
+        "an unknown member of the bundle",
+        { "{\"sequence\": 9, \(try $0.envelope(Contents().text, signers: [0, 1]))}" }, malformed("unknown key")),
+    Attack(
+        "an unknown version",
+        { publisher in
+            let text = Contents().text.replacingOccurrences(of: "\"version\": 1", with: "\"version\": 2")
+            return "{\(try publisher.envelope(text, signers: [0, 1]))}"
+        }, malformed("\"version\"")),
+    Attack("no policy", { try $0.bundle(Contents(policy: "other.json")) }, malformed("other.json")),
+    Attack("an invalid policy", { try $0.bundle(Contents(files: ["pins.json": "{\"version\": 1, \"domains\": []}"])) })
+    {
+        if case .policy = $0 { true } else { false }
+    },
+    Attack(
+        "a policy that names a file of the machine",
+        { publisher in
+            let rule = "\"anchors\": {\"files\": [\"/etc/ssl/certs/ca-certificates.crt\"]}, \"host\""
+            let policy = Publisher.policy().replacingOccurrences(of: "\"host\"", with: rule)
+            return try publisher.bundle(Contents(files: ["pins.json": policy]))
+        }
+    ) { if case .policy(let error) = $0 { "\(error)".contains("isn't in the bundle") } else { false } },
+]
+
+struct PolicyBundleTests {
+    private let publisher: Publisher
+
+    init() throws { publisher = try Publisher() }
+
+    private func trust(_ keySet: String? = nil, sequence: Int = 0) throws -> PolicyBundleTrust {
+        PolicyBundleTrust(
+            keySet: try PolicyKeySet(json: Array((keySet ?? publisher.keySet([0, 1, 2])).utf8)), sequence: sequence)
+    }
+
+    private func verify(_ bundle: String, by trust: PolicyBundleTrust? = nil, at time: Date = now) throws
+        -> VerifiedPolicyBundle
+    {
+        try PolicyBundle(json: Array(bundle.utf8)).verified(by: trust ?? self.trust(), at: time)
+    }
+
+    @Test("A bundle that is hostile, stale or not signed by enough keys is refused (PU1)", arguments: attacks)
+    private func refused(attack: Attack) throws {
+        var trust = try trust(attack.keySet(publisher), sequence: attack.sequence)
+        if let before = attack.before { trust = try verify(before(publisher), by: trust).trust }
+        let bundle = try attack.bundle(publisher)
+        let error = try #require(throws: PolicyBundleError.self) { try verify(bundle, by: trust) }
+        #expect(attack.isExpected(error), "\(error)")
+        // The reason is told with a remedy.
+        #expect("\(error)".contains(": "))
+    }
+
+    @Test(
+        "A bundle is accepted with the signatures of any two of three keys",
+        arguments: [[0, 1], [1, 2], [2, 0], [0, 1, 2]])
+    func accepted(signers: [Int]) throws {
+        let verified = try verify(publisher.bundle(sequence: 3, signers: signers + [4]))
+        #expect(verified.policy.rules.map(\.host.description) == ["host3.example"])
+        #expect(verified.signers.map(\.description) == signers.sorted().map { publisher.keys[$0].name })
+        #expect(verified.trust.sequence == 3)
+        #expect(try verify(publisher.bundle(sequence: 4), by: verified.trust).trust.sequence == 4)
+    }
+
+    @Test("A bundle is valid from five minutes before its issue to the second before it expires")
+    func times() throws {
+        let bundle = try publisher.bundle(Contents(issued: now, expires: now + 60))
+        for (offset, isValid) in [(-301.0, false), (-300, true), (0, true), (59, true), (60, false)] {
+            let verified = try? verify(bundle, at: now + offset)
+            #expect((verified != nil) == isValid, "\(offset)")
+        }
+    }
+
+    @Test("The same bundle is accepted again, and key sets that were followed are skipped")
+    func again() throws {
+        let bundle = try rotated(publisher)
+        let verified = try verify(bundle)
+        #expect(verified.trust.keySet.number == 2)
+        #expect(try verify(bundle, by: verified.trust).trust == verified.trust)
+        // A program with the new key set doesn't need the old one.
+        let set = publisher.keySet([2, 3, 4], number: 2)
+        #expect(try verify(bundle, by: trust(set)).trust.keySet.number == 2)
+    }
+
+    @Test("A program that missed several key sets follows all of them")
+    func severalKeySets() throws {
+        let sets = try [
+            publisher.signedKeySet(publisher.keySet([1, 2, 3], number: 2), signers: [1, 2]),
+            publisher.signedKeySet(publisher.keySet([2, 3, 4], number: 3), signers: [2, 3]),
+            publisher.signedKeySet(publisher.keySet([4], threshold: 1, number: 4), signers: [3, 4]),
+        ]
+        let bundle = try publisher.bundle(Contents(keySet: 4), signers: [4], keySets: sets)
+        #expect(try verify(bundle).trust.keySet.keys.count == 1)
+        #expect(throws: PolicyBundleError.missingKeySet(3)) {
+            try verify(publisher.bundle(Contents(keySet: 4), signers: [4], keySets: [sets[0], sets[2]]))
+        }
+    }
+
+    @Test("Every truncation and every changed byte of a bundle is refused (PU1)")
+    func damaged() throws {
+        let bytes = Array(try publisher.bundle().utf8)
+        let trust = try trust()
+        let digest = try PolicyBundle(json: bytes).verified(by: trust, at: now).policy.digest
+        for count in 0..<bytes.count {
+            #expect(throws: PolicyBundleError.self) {
+                try PolicyBundle(json: Array(bytes[..<count])).verified(by: trust, at: now)
+            }
+        }
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            // A change may leave two valid signatures over the same bytes, such as one of a blank.
+            guard let verified = try? PolicyBundle(json: changed).verified(by: trust, at: now) else { continue }
+            #expect(verified.policy.digest == digest)
+        }
+    }
+
+    @Test("The files that a policy names are in the bundle, and no others are read")
+    func files() throws {
+        let folder = try TestFolder()
+        let root = try TestSite(isValidNow: true).root
+        _ = try folder.add(root.pemText, name: "root.pem")
+        let key = publisher.keys[0].key.publicKey
+        _ = try folder.add(
+            "{\"version\": 1, \"pins\": {\"key\": \"\(key.fingerprint)\"}}", name: "names.json")
+        let path = try folder.add(
+            """
+            // The policy
+            {"version": 1, "include": ["names.json"], "domains": [{"host": "a.example", "pins": ["key"],
+              "anchors": {"files": ["root.pem"]}}]}
+            """, name: "pins.jsonc")
+        let set = try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2]).utf8))
+        var bundle = try PolicyBundle(
+            policyAt: path, sequence: 8, issued: now, expires: now + 60, keySet: set)
+        #expect(throws: PolicyBundleError.self) { try bundle.verified(by: trust(), at: now) }
+        for index in 0..<2 { try bundle.sign(with: publisher.keys[index].key) }
+        let read = try PolicyBundle(json: bundle.json)
+        let file = try PolicyFile(contentsOfFile: path)
+        // Not one of the files is needed any more.
+        for name in ["root.pem", "names.json", "pins.jsonc"] {
+            try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+        }
+        let verified = try read.verified(by: trust(), at: now)
+        #expect(verified.policy.digest == file.policy.digest)
+        #expect(verified.policy.rules[0].location?.description == "pins.jsonc:2:55")
+        #expect(Set(read.files.keys) == ["pins.jsonc", "names.json", "root.pem"])
+    }
+
+    @Test("Keys sign a new key set and the bundle one after the other, each what it has to")
+    func rotation() throws {
+        let folder = try TestFolder()
+        let path = try folder.add(Publisher.policy(), name: "pins.json")
+        let first = try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2]).utf8))
+        let second = try PolicyKeySet(json: Array(publisher.keySet([2, 3, 4], number: 2).utf8))
+        let before = try PolicyBundle(policyAt: path, sequence: 1, issued: now, expires: now + 60, keySet: first)
+        var bundle = try PolicyBundle(
+            policyAt: path, sequence: 2, issued: now, expires: now + 60, keySet: second, after: before)
+        for index in [0, 1, 2] { try bundle.sign(with: publisher.keys[index].key) }
+        #expect(throws: PolicyBundleError.self) { try bundle.verified(by: trust(), at: now) }
+        // The last key signs elsewhere.
+        let last = publisher.keys[4].key
+        for message in bundle.unsigned(by: last.publicKey) {
+            #expect(!bundle.add(try last.sign(message + [0]), by: last.publicKey))
+            #expect(bundle.add(try last.sign(message), by: last.publicKey))
+        }
+        #expect(bundle.unsigned(by: last.publicKey).isEmpty)
+        let verified = try bundle.verified(by: trust(), at: now)
+        #expect(verified.trust.keySet == second)
+        #expect(verified.signers.count == 2)
+        // The next bundle carries the key sets on.
+        var next = try PolicyBundle(
+            policyAt: path, sequence: 3, issued: now, expires: now + 60, keySet: second, after: bundle)
+        for index in [2, 3] { try next.sign(with: publisher.keys[index].key) }
+        #expect(try next.verified(by: trust(), at: now).trust.sequence == 3)
+        #expect(try next.verified(by: verified.trust, at: now).trust.sequence == 3)
+    }
+}
+
+extension KeyMaterial {
+    /// Returns the SubjectPublicKeyInfo of the only key in a PEM text.
+    fileprivate static func only(inPEM text: String) throws -> [UInt8] {
+        var found: [UInt8] = []
+        try KeyFile.read(Array(text.utf8)) { found = (try? $0.content.get())?.subjectPublicKeyInfo ?? [] }
+        return found
+    }
+}
