@@ -8,6 +8,10 @@ public enum PolicyUpdate: Sendable {
     case adopted(VerifiedPolicyBundle)
     /// The bundle that an earlier run of the program saved is in force.
     case resumed(VerifiedPolicyBundle)
+    /// A bundle was received, verified and saved, but is in its rollout stage, and not yet in force here.
+    case staged(VerifiedPolicyBundle)
+    /// A server that the policy in force accepted would be refused by the staged bundle, with this error.
+    case wouldRefuse(PinningError)
     /// The server has no newer bundle than this one. The sequence number is 0 if none was ever accepted.
     case unchanged(sequence: Int)
     /// A bundle was refused. The policy in force stays.
@@ -32,6 +36,9 @@ extension PolicyUpdate: CustomStringConvertible {
             "policy \(bundle.bundle.sequence) is in force until \(bundle.bundle.expires.ISO8601Format())"
         case .resumed(let bundle):
             "the saved policy \(bundle.bundle.sequence) is in force until \(bundle.bundle.expires.ISO8601Format())"
+        case .staged(let bundle):
+            "policy \(bundle.bundle.sequence) is staged until \(bundle.bundle.rollout?.until.ISO8601Format() ?? "")"
+        case .wouldRefuse(let error): "the staged policy would refuse a server: \(error)"
         case .unchanged(let sequence): "policy \(sequence) is still the latest"
         case .refused(let error): "a policy update was refused, and the policy in force stays: \(error)"
         case .savedRefused(let reason):

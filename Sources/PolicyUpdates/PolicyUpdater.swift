@@ -5,7 +5,8 @@ public import PinnedNetworking
 /// A program's pinning policy, which the owner of its keys can update without a new release.
 ///
 ///     let updater = PolicyUpdater(
-///         from: url, keySet: keySet, builtIn: policy, directory: directory) { print($0) }
+///         from: url, keySet: keySet, builtIn: policy, directory: directory
+///     ) { print($0) }
 ///     await updater.start()
 ///     updater.store.observe { [weak session] policy in session?.pinning = policy }
 ///     Task { await updater.run(every: .seconds(6 * 3_600)) }
@@ -19,24 +20,26 @@ public actor PolicyUpdater {
     private let url: URL
     private let builtIn: PinningPolicy
     private let session: URLSession
+    private let saved: SavedPolicyBundles
     /// The queue for files, because a disk or another process may keep it waiting.
     private let queue = DispatchQueue(label: "PolicyUpdates")
     private let now: @Sendable () -> Date
     private let observer: @Sendable (PolicyUpdate) -> Void
 
-    private let saved: SavedPolicyBundle
-    /// The last bundle that was accepted, if any.
-    private var accepted: VerifiedPolicyBundle?
-    /// What a new bundle has to continue.
-    private var trust: PolicyBundleTrust
+    /// The trust of a program without a saved bundle.
+    private let firstTrust: PolicyBundleTrust
+    private var bundles = SavedPolicyBundles.Bundles()
     private var inForce = InForce.builtIn
     /// The entity tag of the last bundle that was accepted in this run of the program.
     private var tag: String?
+    /// The policy of the staged bundle, if there is one.
+    private nonisolated let trial = Locked<PinningPolicy?>(nil)
 
-    private enum InForce {
-        case builtIn, bundle
+    private enum InForce: Equatable {
+        case builtIn
+        case bundle(sequence: Int)
         /// The built-in policy with the pins that an expired bundle denied.
-        case fallback
+        case fallback(sequence: Int)
     }
 
     /// Creates an updater, whose store has the built-in policy.
@@ -60,10 +63,10 @@ public actor PolicyUpdater {
         store = PolicyStore(builtIn)
         self.url = url
         self.builtIn = builtIn
-        saved = SavedPolicyBundle(directory: directory)
+        saved = SavedPolicyBundles(directory: directory)
         self.now = now
         self.observer = observer
-        trust = PolicyBundleTrust(keySet: keySet, sequence: sequence)
+        firstTrust = PolicyBundleTrust(keySet: keySet, sequence: sequence)
         session = URLSession(configuration: configuration)
         session.pinning = builtIn
     }
@@ -73,15 +76,17 @@ public actor PolicyUpdater {
     /// The highest sequence number that was accepted, or that of the built-in policy.
     public var sequence: Int { trust.sequence }
 
+    /// What a new bundle has to continue.
+    private var trust: PolicyBundleTrust { bundles.latest?.trust ?? firstTrust }
+
     // MARK: Steps
 
     /// Puts the bundle in force that an earlier run of the program saved, if there is one and it is valid.
     public func start() async {
-        let (saved, trust) = (saved, trust)
-        let result = await onQueue { Result { () throws(SavedPolicyBundle.Failure) in try saved.read(by: trust) } }
-        do throws(SavedPolicyBundle.Failure) {
-            guard let bundle = try result.get(), accept(bundle) else { return }
-            apply { .resumed($0) }
+        let trust = firstTrust
+        do throws(SavedPolicyBundles.Failure) {
+            try await onQueue { saved throws(SavedPolicyBundles.Failure) in try saved.read(by: trust) }
+            await apply()
         } catch {
             observer(.savedRefused("\(error)"))
         }
@@ -89,7 +94,7 @@ public actor PolicyUpdater {
 
     /// Fetches the bundle, and puts it in force if it is newer and valid.
     public func update() async {
-        apply()
+        await apply()
         let (bytes, tag): ([UInt8], String?)
         do {
             guard let fetched = try await fetch() else { return observer(.unchanged(sequence: trust.sequence)) }
@@ -103,16 +108,6 @@ public actor PolicyUpdater {
     /// Puts a bundle in force that was received by other means, such as a push message, if it is newer and valid.
     public func receive(_ json: [UInt8]) async { await receive(json, nil) }
 
-    private func receive(_ json: [UInt8], _ tag: String?) async {
-        apply()
-        do throws(PolicyBundleError) {
-            try await take(PolicyBundle(json: json))
-            self.tag = tag
-        } catch {
-            observer(.refused(error))
-        }
-    }
-
     /// Updates now and after every interval, until the task is cancelled. Takes a bundle out of force within a minute
     /// after it has expired.
     public func run(every interval: Duration) async {
@@ -122,57 +117,94 @@ public actor PolicyUpdater {
             while .now < next, !Task.isCancelled {
                 // A short sleep, because the wall clock may be set meanwhile.
                 try? await Task.sleep(for: min(.seconds(60), next - .now))
-                apply()
+                await apply()
             }
+        }
+    }
+
+    /// Reports a server that the staged bundle, if there is one, would refuse. Call it from the session's
+    /// ``URLSessionConfiguration/serverTrustObserver``.
+    ///
+    /// It judges the path that the policy in force accepted, so a server with several valid paths may be reported
+    /// although another one has the new pins.
+    public nonisolated func observe(_ decision: ServerTrustDecision) {
+        guard let policy = trial.withLock({ $0 }), case .accepted(let accepted) = decision.outcome else { return }
+        do throws(PinningError) {
+            _ = try policy.decide(accepted.path, port: decision.port, at: now())
+        } catch {
+            observer(.wouldRefuse(error))
         }
     }
 
     // MARK: Bundles
 
-    /// Verifies a bundle, saves it and puts it in force.
-    private func take(_ bundle: PolicyBundle) async throws(PolicyBundleError) {
-        let (saved, trust, time) = (saved, trust, now())
-        let result = await onQueue {
-            Result { () throws(SavedPolicyBundle.Failure) in try saved.replace(with: bundle, by: trust, at: time) }
-        }
-        do throws(SavedPolicyBundle.Failure) {
-            guard accept(try result.get()) else { return observer(.unchanged(sequence: self.trust.sequence)) }
-            apply { .adopted($0) }
+    private func receive(_ json: [UInt8], _ tag: String?) async {
+        await apply()
+        let (trust, time) = (trust, now())
+        do throws(PolicyBundleError) {
+            let bundle = try PolicyBundle(json: json)
+            do throws(SavedPolicyBundles.Failure) {
+                try await onQueue { saved throws(SavedPolicyBundles.Failure) in
+                    try saved.accept(bundle, by: trust, at: time)
+                }
+            } catch {
+                switch error {
+                case .bundle(let error): throw error
+                case .folder(let error): return observer(.unsaved(sequence: bundle.sequence, "\(error)"))
+                }
+            }
+            self.tag = tag
+            if self.trust == trust { return observer(.unchanged(sequence: trust.sequence)) }
+            if let staged = bundles.staged { observer(.staged(staged)) }
+            await apply(isNew: bundles.staged == nil)
         } catch {
-            switch error {
-            case .bundle(let error): throw error
-            case .folder(let error): observer(.unsaved(sequence: bundle.sequence, "\(error)"))
+            observer(.refused(error))
+        }
+    }
+
+    /// Puts the policy in force that is right at this time, and reports it if it is another one.
+    private func apply(isNew: Bool = false) async {
+        if let rollout = bundles.staged?.bundle.rollout, now() >= rollout.until {
+            let trust = firstTrust
+            do throws(SavedPolicyBundles.Failure) {
+                try await onQueue { saved throws(SavedPolicyBundles.Failure) in try saved.promote(by: trust) }
+                return await apply(isNew: true)
+            } catch {
+                observer(.unsaved(sequence: self.trust.sequence, "\(error)"))
             }
         }
-    }
-
-    /// Returns false if the last bundle that was accepted is as new as this one.
-    private func accept(_ bundle: VerifiedPolicyBundle) -> Bool {
-        guard accepted.map({ $0.trust.sequence < bundle.trust.sequence }) ?? true else { return false }
-        accepted = bundle
-        trust = bundle.trust
-        return true
-    }
-
-    private func onQueue<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: body()) } }
-    }
-
-    /// Puts the policy in force that is right at this time. If the last bundle is valid and just came into force, or an
-    /// outcome is given, reports that outcome.
-    private func apply(_ outcome: ((VerifiedPolicyBundle) -> PolicyUpdate)? = nil) {
-        guard let accepted else { return }
-        if now() < accepted.bundle.expires {
-            guard inForce != .bundle || outcome != nil else { return }
-            inForce = .bundle
-            store.replace(with: accepted.policy)
-            observer(outcome?(accepted) ?? .resumed(accepted))
+        trial.withLock { $0 = bundles.staged?.policy }
+        guard let current = bundles.current else { return }
+        let sequence = current.bundle.sequence
+        if now() < current.bundle.expires {
+            guard inForce != .bundle(sequence: sequence) else { return }
+            inForce = .bundle(sequence: sequence)
+            store.replace(with: current.policy)
+            observer(isNew ? .adopted(current) : .resumed(current))
         } else {
-            guard inForce != .fallback else { return }
-            inForce = .fallback
-            store.replace(with: builtIn.denying(accepted.policy.deny))
-            observer(.expired(sequence: accepted.bundle.sequence, at: accepted.bundle.expires))
+            guard inForce != .fallback(sequence: sequence) else { return }
+            inForce = .fallback(sequence: sequence)
+            store.replace(with: builtIn.denying(current.policy.deny))
+            observer(.expired(sequence: sequence, at: current.bundle.expires))
         }
+    }
+
+    /// Works with the files and then has the bundles in them, unless other ones came first.
+    private func onQueue(
+        _ body:
+            @escaping @Sendable (SavedPolicyBundles) throws(SavedPolicyBundles.Failure)
+            -> SavedPolicyBundles.Bundles
+    ) async throws(SavedPolicyBundles.Failure) {
+        let saved = saved
+        let result = await withCheckedContinuation { continuation in
+            queue.async {
+                continuation.resume(
+                    returning: Result { () throws(SavedPolicyBundles.Failure) in try body(saved) })
+            }
+        }
+        let found = try result.get()
+        let isLater = (found.current?.trust.sequence ?? 0) >= (bundles.current?.trust.sequence ?? 0)
+        if isLater, (found.latest?.trust.sequence ?? 0) >= (bundles.latest?.trust.sequence ?? 0) { bundles = found }
     }
 
     // MARK: Fetching

@@ -34,6 +34,12 @@ final class ScriptWorld {
         _ = try site.folder.add(
             site.leaf.pemText + site.leaf.pemText.replacing("MII", with: "!II"), name: "broken.pem")
         variables["backup.pin"] = try backup.pin
+        let second = try TestKey(.ed25519)
+        _ = try site.folder.add(second.privateKeyPEM, name: "second.key")
+        for (name, key) in [("backup", backup), ("second", second), ("third", try TestKey())] {
+            variables["\(name).pin"] = try key.pin
+            variables["\(name).spki"] = Data(try key.publicKeyDER).base64EncodedString()
+        }
         variables["strange.pin"] = strangePin
         // The servers are from the same OpenSSL, so they agree on the group that the client prefers.
         variables["group"] = try Transport.shared.keyExchangeGroups().first

@@ -53,6 +53,8 @@ final class UpdatedProgram: Sendable {
                 case .adopted(let bundle): "adopted \(bundle.bundle.sequence)"
                 case .resumed(let bundle): "resumed \(bundle.bundle.sequence)"
                 case .unchanged(let sequence): "unchanged \(sequence)"
+                case .staged(let bundle): "staged \(bundle.bundle.sequence)"
+                case .wouldRefuse: "would refuse"
                 case .refused: "refused"
                 case .savedRefused: "saved refused"
                 case .expired(let sequence, _): "expired \(sequence)"
@@ -236,5 +238,70 @@ struct PolicyUpdaterTests {
         await updater.receive(
             try publisher.bundle(Publisher.Contents(sequence: 6, keySet: 2), signers: [2, 4], keySets: [set]))
         #expect(await updater.sequence == 6)
+    }
+
+    // MARK: Rollouts
+
+    private func staged(_ sequence: Int, share: Int = 0, days: Double = 0.5) throws -> String {
+        let until = (Publisher.now + days * 86_400).ISO8601Format()
+        return try publisher.bundle(
+            Publisher.Contents(
+                sequence: sequence, files: ["pins.json": Publisher.policy("host\(sequence).example")],
+                more: ", \"rollout\": {\"share\": \(share), \"until\": \"\(until)\"}"))
+    }
+
+    @Test("A staged bundle is in force once its stage has ended, and stays so whatever the clock does (PU7)")
+    func staging() async throws {
+        var updater = try await program.start()
+        await updater.receive(try publisher.bundle(sequence: 3))
+        await updater.receive(try staged(4))
+        #expect(updater.host == "host3.example")
+        #expect(await updater.sequence == 4)
+        updater = try await program.start()
+        #expect(updater.host == "host3.example")
+        // The bundle before it isn't newer, although it is in force.
+        await updater.receive(try publisher.bundle(sequence: 3))
+        await updater.receive(try staged(4))
+        #expect(program.outcomesSoFar() == ["adopted 3", "staged 4", "resumed 3", "refused", "unchanged 4"])
+        program.clock.withLock { $0 += 43_200 }
+        await updater.receive(try publisher.bundle(sequence: 2))
+        #expect(updater.host == "host4.example")
+        #expect(program.outcomesSoFar() == ["adopted 4", "refused"])
+        program.clock.withLock { $0 -= 43_200 }
+        updater = try await program.start()
+        #expect(updater.host == "host4.example")
+        #expect(program.outcomesSoFar() == ["resumed 4"])
+    }
+
+    @Test("A later bundle without a stage ends the stage of the one before (PU7)")
+    func stageEnds() async throws {
+        let updater = try await program.start()
+        await updater.receive(try staged(4))
+        #expect(updater.host == "built-in.example")
+        await updater.receive(try publisher.bundle(sequence: 5))
+        #expect(updater.host == "host5.example")
+        #expect(try await program.start().host == "host5.example")
+    }
+
+    @Test("A rollout reaches about its share of the installations")
+    func share() async throws {
+        var count = 0
+        let bundle = try staged(4, share: 30)
+        for _ in 0..<100 {
+            let updater = try await UpdatedProgram(publisher).start()
+            await updater.receive(bundle)
+            if updater.host == "host4.example" { count += 1 }
+        }
+        // Outside of this range once in ten million runs.
+        #expect((8...58).contains(count))
+    }
+
+    @Test(
+        "A rollout that can't be is refused",
+        arguments: [(-1, 0.5), (100, 0.5), (10, 2), (10, -1)])
+    func invalidRollout(share: Int, days: Double) async throws {
+        let updater = try await program.start()
+        await updater.receive(try staged(4, share: share, days: days))
+        #expect(program.outcomesSoFar() == ["refused"])
     }
 }

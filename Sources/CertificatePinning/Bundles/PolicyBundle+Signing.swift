@@ -8,8 +8,8 @@ extension PolicyBundle {
     /// `keySet` has to sign it. If there is a previous bundle, the new one contains its key sets, and `keySet` is the
     /// last of them, or the next one, which has to be signed too.
     package init(
-        policyAt path: String, sequence: Int, issued: Date, expires: Date, keySet: PolicyKeySet,
-        after previous: PolicyBundle? = nil
+        policyAt path: String, sequence: Int, issued: Date, expires: Date, rollout: PolicyRollout? = nil,
+        keySet: PolicyKeySet, after previous: PolicyBundle? = nil
     ) throws(PolicyBundleError) {
         var keySets = previous?.keySets ?? []
         if let previous, keySet.number == previous.keySetNumber + 1 {
@@ -19,15 +19,19 @@ extension PolicyBundle {
                 "the bundle before it is signed by key set \(last), not by \(keySet.number) or the one before")
         }
         let (files, name) = try Self.files(ofPolicyAt: path)
-        let payload = JSON.object([
-            ("version", 1), ("audience", .string(keySet.audience)), ("sequence", .integer(sequence)),
-            ("issued", .string(issued.rfc3339)), ("expires", .string(expires.rfc3339)),
-            ("keySet", .integer(keySet.number)), ("policy", .string(name)),
-            (
-                "files",
-                .object(files.sorted { $0.key < $1.key }.map { ($0.key, .string(Base64.encode($0.value.span))) })
-            ),
-        ])
+        let members: [(String, JSON)] =
+            [
+                ("version", 1), ("audience", .string(keySet.audience)), ("sequence", .integer(sequence)),
+                ("issued", .string(issued.rfc3339)), ("expires", .string(expires.rfc3339)),
+                ("keySet", .integer(keySet.number)),
+            ] + (rollout.map { [("rollout", $0.json)] } ?? []) + [
+                ("policy", .string(name)),
+                (
+                    "files",
+                    .object(files.sorted { $0.key < $1.key }.map { ($0.key, .string(Base64.encode($0.value.span))) })
+                ),
+            ]
+        let payload = JSON.object(members)
         try self.init(
             SignedDocument(type: Self.type, payload: Array((payload.lines() + "\n").utf8)), keySets: keySets)
         guard json.count <= Self.maximumSize else { throw .tooLarge(limit: Self.maximumSize) }

@@ -17,6 +17,8 @@ public struct PolicyBundle: Sendable {
     public let expires: Date
     /// The number of the key set that has to sign the bundle.
     public let keySetNumber: Int
+    /// The stage before the bundle is in force everywhere, if there is one.
+    public let rollout: PolicyRollout?
     /// The path of the policy among the files in the bundle.
     public let policyPath: String
 
@@ -47,6 +49,7 @@ public struct PolicyBundle: Sendable {
         PolicyKey("issued", .string, isRequired: true),
         PolicyKey("expires", .string, isRequired: true),
         PolicyKey("keySet", .number(1...Int.max), isRequired: true),
+        PolicyKey("rollout", PolicyRollout.shape),
         PolicyKey("policy", .string, isRequired: true),
         PolicyKey("files", .map(to: .string), isRequired: true),
     ])
@@ -75,6 +78,10 @@ public struct PolicyBundle: Sendable {
         else { throw .malformed("\"issued\" and \"expires\" must be times such as 2026-11-20T18:48:48Z") }
         guard issued < expires, expires.timeIntervalSince(issued) <= Self.maximumLifetime else {
             throw .malformed("\"expires\" must be later than \"issued\", by at most 400 days")
+        }
+        rollout = payload["rollout"].flatMap { PolicyRollout($0) }
+        if payload["rollout"] != nil, rollout.map({ $0.until > issued && $0.until < expires }) != true {
+            throw .malformed("\"until\" of \"rollout\" must be a time between \"issued\" and \"expires\"")
         }
         let members = payload["files"]?.members ?? []
         guard members.count <= Self.maximumFiles else {

@@ -31,7 +31,7 @@ extension Arguments {
         return percent
     }
 
-    private static func period(_ text: String) -> TimeInterval? {
+    static func period(_ text: String) -> TimeInterval? {
         let digits = text.prefix { ("0"..."9").contains($0) }
         // With five digits, a date that many weeks away can still be written.
         guard (1...5).contains(digits.utf8.count), let number = Int(digits) else { return nil }

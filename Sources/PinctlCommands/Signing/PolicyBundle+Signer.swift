@@ -14,20 +14,19 @@ extension PolicyBundle {
         func unusable(_ reason: String) -> UsageError { .invalidValue(.signer, reason: "\(quoted(command)) \(reason)") }
         guard !keys.isEmpty else { throw .missingFlag(.keySets) }
         let variables = environment.variables().map { "\($0.key)=\($0.value)" }
-        var found: SubjectPublicKeyInfo?
-        // Which key the command has shows only in its first signature.
-        let messages = keys.lazy.map { (key: $0, messages: unsigned(by: $0)) }.first { !$0.messages.isEmpty }
-        guard let messages else { throw unusable("has nothing to sign: all keys have signed") }
-        let signature = try Self.output(of: command, for: messages.messages[0], variables)
-        for key in Set(keys) where found == nil && add(signature, by: key) { found = key }
-        guard let key = found else {
-            throw unusable("made no signature of a key in the key sets: check that it prints Base64")
-        }
-        for message in unsigned(by: key) {
-            guard add(try Self.output(of: command, for: message, variables), by: key) else {
-                throw unusable("made a signature of another key")
+        // Only its signatures show which key the command has. There are at most two documents to sign.
+        var messages: [[UInt8]] = []
+        for message in keys.flatMap({ unsigned(by: $0) }) where !messages.contains(message) { messages.append(message) }
+        guard !messages.isEmpty else { throw unusable("has nothing to sign: all keys have signed") }
+        var hasSigned = false
+        for message in messages {
+            let signature = try Self.output(of: command, for: message, variables)
+            guard let key = keys.first(where: { $0.verifies(signature, over: message) }) else {
+                throw unusable("made no signature of a key in the key sets: check the command, and --keys")
             }
+            hasSigned = add(signature, by: key) || hasSigned
         }
+        guard hasSigned else { throw unusable("has nothing to sign: its key has signed") }
     }
 
     /// Returns the signature that a command prints for a message.

@@ -8,7 +8,8 @@ extension CommandDefinition {
         name: "sign", summary: "sign a policy as a bundle, for programs that update it", operands: "POLICY|BUNDLE",
         operandCount: 1...1,
         flags: [
-            .keySets, .signingKey, .signer, .previousBundle, .sequence, .validFor, .passwordFile, .passwordDescriptor,
+            .keySets, .signingKey, .signer, .previousBundle, .sequence, .validFor, .rollout, .passwordFile,
+            .passwordDescriptor,
             .allow, .output, .at,
         ],
         notes: [
@@ -44,7 +45,7 @@ extension CommandDefinition {
             var bundle: PolicyBundle
             let bytes = try DialectInput.contents(path)
             if PolicyBundle.isRecognized(in: bytes) {
-                for flag in [Flag.previousBundle, .sequence, .validFor] where arguments.has(flag) {
+                for flag in [Flag.previousBundle, .sequence, .validFor, .rollout] where arguments.has(flag) {
                     throw .unusable([
                         "\(path) is a bundle, to which only signatures can be added: remove \(flag.dashed)"
                     ])
@@ -124,15 +125,32 @@ extension Arguments {
         }
         // To the second, as the bundle has it.
         let issued = Date(timeIntervalSince1970: time.timeIntervalSince1970.rounded(.down))
+        let rollout = try rollout(from: issued)
+        let bundle: PolicyBundle
+        let changes: [PolicyChange]
         do throws(PolicyBundleError) {
-            let bundle = try PolicyBundle(
-                policyAt: path, sequence: sequence, issued: issued, expires: issued + period, keySet: keySet,
-                after: previous)
-            try report(try bundle.changes(from: previous), &console)
-            return bundle
+            bundle = try PolicyBundle(
+                policyAt: path, sequence: sequence, issued: issued, expires: issued + period, rollout: rollout,
+                keySet: keySet, after: previous)
+            changes = try bundle.changes(from: previous)
         } catch {
             throw .unusable(["\(error)"])
         }
+        try report(changes, &console)
+        return bundle
+    }
+
+    /// Returns the stage of `--rollout`, such as `10%,3d`.
+    private func rollout(from time: Date) throws(UsageError) -> PolicyRollout? {
+        guard let text = self[.rollout] else { return nil }
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].last == "%", let share = Int(parts[0].dropLast()), (0...99).contains(share),
+            let period = Self.period(String(parts[1])), period > 0
+        else {
+            throw .invalidValue(
+                .rollout, reason: "\(quoted(text)) isn't a share of at most 99% and a period: write 10%,3d")
+        }
+        return PolicyRollout(share: share, until: time + period)
     }
 
     private func sequence(after previous: PolicyBundle?) throws(UsageError) -> Int {

@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 import PinctlBasics
 import PinctlFoundation
 

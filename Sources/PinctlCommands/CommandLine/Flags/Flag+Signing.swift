@@ -20,4 +20,8 @@ extension Flag {
         "sequence", value: .text("N"), "the sequence number (default: one more than that of --after, or 1)")
     static let validFor = Flag(
         "valid-for", value: .text("PERIOD"), "the period until the bundle expires, such as 30d (default: 30d)")
+    static let rollout = Flag(
+        "rollout", value: .text("SHARE,PERIOD"),
+        "for a period, put the bundle in force only in a share of the installations: 10%,3d",
+        details: "The others keep their policy meanwhile, and report the servers that the new one would refuse.")
 }
