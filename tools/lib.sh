@@ -255,7 +255,7 @@ symbol_graphs() {
     run_quietly swift build
     rm -rf "$graphs"
     mkdir -p "$graphs"
-    for library in CertificateTrust CertificatePinning PinDialects PinnedNetworking; do symbol_graph "$library" "$@"; done
+    for library in CertificateTrust CertificatePinning PinDialects PinnedNetworking PolicyUpdates; do symbol_graph "$library" "$@"; done
 }
 
 # symbol_graph MODULE ARGUMENT…: the same for one module, of this project or of the toolchain.

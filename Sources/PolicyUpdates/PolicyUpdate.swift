@@ -1,5 +1,5 @@
 public import CertificatePinning
-public import PinctlFoundation
+public import Foundation
 
 /// The outcome of one step of a ``PolicyUpdater``.
 @nonexhaustive
