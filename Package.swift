@@ -80,7 +80,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "PolicyUpdates", dependencies: ["PinctlBasics", "CertificatePinning", "PinnedNetworking"],
+            name: "PolicyUpdates",
+            dependencies: ["PinctlBasics", "CertificatePinning", "PinnedNetworking", "TLSTransport"],
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",

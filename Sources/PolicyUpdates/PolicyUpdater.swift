@@ -1,6 +1,7 @@
 public import CertificatePinning
 import PinctlBasics
 public import PinnedNetworking
+import TLSTransport
 
 /// A program's pinning policy, which the owner of its keys can update without a new release.
 ///
@@ -76,7 +77,7 @@ public actor PolicyUpdater {
     /// The highest sequence number that was accepted, or that of the built-in policy.
     public var sequence: Int { trust.sequence }
 
-    /// What a new bundle has to continue.
+    /// The trust that a new bundle has to continue.
     private var trust: PolicyBundleTrust { bundles.latest?.trust ?? firstTrust }
 
     // MARK: Steps
@@ -115,8 +116,11 @@ public actor PolicyUpdater {
             await update()
             let next = ContinuousClock.now + interval
             while .now < next, !Task.isCancelled {
-                // A short sleep, because the wall clock may be set meanwhile.
-                try? await Task.sleep(for: min(.seconds(60), next - .now))
+                // A short pause, because the wall clock may be set meanwhile.
+                let end = min(next, .now + .seconds(60))
+                await Transport.shared.pause(for: end - .now)
+                // Without a free descriptor, the pause ends at once.
+                if .now < end, !Task.isCancelled { await blockForASecond() }
                 await apply()
             }
         }
@@ -205,6 +209,15 @@ public actor PolicyUpdater {
         let found = try result.get()
         let isLater = (found.current?.trust.sequence ?? 0) >= (bundles.current?.trust.sequence ?? 0)
         if isLater, (found.latest?.trust.sequence ?? 0) >= (bundles.latest?.trust.sequence ?? 0) { bundles = found }
+    }
+
+    private func blockForASecond() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                Thread.sleep(forTimeInterval: 1)
+                continuation.resume()
+            }
+        }
     }
 
     // MARK: Fetching

@@ -15,7 +15,7 @@ final class UpdatedProgram: Sendable {
     private let builtIn: PinningPolicy
     private let keySet: PolicyKeySet
     private let url: URL
-    private let configuration: @Sendable () throws -> URLSessionConfiguration
+    let configuration: @Sendable () throws -> URLSessionConfiguration
 
     init(
         _ publisher: Publisher, keySet: String? = nil, url: String = "https://localhost/",

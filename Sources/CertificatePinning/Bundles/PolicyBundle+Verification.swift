@@ -2,7 +2,7 @@ public import CertificateTrust
 import PinctlBasics
 public import PinctlFoundation
 
-/// What a program trusts before it receives a bundle: a key set, and the bundle that it had last, if any.
+/// The trust of a program before it receives a bundle: a key set, and the bundle that it had last, if any.
 public struct PolicyBundleTrust: Sendable, Hashable {
     /// The key set in force.
     public let keySet: PolicyKeySet

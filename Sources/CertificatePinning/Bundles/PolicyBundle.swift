@@ -115,6 +115,9 @@ public struct PolicyBundle: Sendable {
     /// The keys that the signatures name, which may be wrong.
     package var claimedSigners: [SPKIFingerprint] { document.signatures.map(\.key) }
 
+    /// The keys that the signatures of the last key set name, which may be wrong.
+    package var claimedKeySetSigners: [SPKIFingerprint] { keySets.last?.signatures.map(\.key) ?? [] }
+
     /// Reads the policy in the bundle, with the files in it. No other file is read, except for the system's trust store
     /// if a rule names it. In messages, the files are located in `directory`, if it is given.
     package func policyFile(in directory: String? = nil) throws(PolicyFileError) -> PolicyFile {

@@ -32,12 +32,13 @@ extension PolicyBundleError: CustomStringConvertible {
     /// The problem and the remedy.
     public var description: String {
         switch self {
-        case .malformed(let problem): "the bundle is malformed: \(visibleText(problem))"
+        case .malformed(let problem): "the file is malformed: \(visibleText(problem))"
         case .tooLarge(let limit): "the bundle has more than \(limit) bytes: remove what clients don't need"
         case .otherAudience(let audience, let expected):
             "the bundle is for \(quoted(audience)), not for \(quoted(expected)): publish each application's own"
         case .tooFewSignatures(let name, let found, let threshold, let keySet):
-            "\(name) has \(found) valid signatures of key set \(keySet), which requires \(threshold): sign it with more keys"
+            "\(name) has valid signatures of \(found) keys of key set \(keySet), which requires \(threshold): "
+                + "sign it with more keys"
         case .retiredKeySet(let number, let current):
             "the bundle is signed by key set \(number), which key set \(current) has replaced: sign it with the keys in use"
         case .missingKeySet(let number):

@@ -37,7 +37,8 @@ extension PolicyBundle {
         do throws(ChildProcessError) {
             let process = try ChildProcess(
                 "/bin/sh", ["-c", command], environment: variables, patience: signerPatience)
-            try process.write(message)
+            // A command that doesn't read everything may still print a signature, which is verified.
+            do throws(ChildProcessError) { try process.write(message) } catch  where error == .ended {}
             let (output, status) = try process.finish(limit: 4096)
             guard status == 0 else {
                 throw .failed(
@@ -46,6 +47,9 @@ extension PolicyBundle {
             text = output
         } catch {
             throw .invalidValue(.signer, reason: "\(quoted(command)): \(error)")
+        }
+        guard !text.isEmpty else {
+            throw .invalidValue(.signer, reason: "\(quoted(command)) printed no signature: check the command")
         }
         guard let signature = Base64.decodeCanonical(text.filter { !" \n\r\t".utf8.contains($0) }) else {
             throw .invalidValue(.signer, reason: "\(quoted(command)) didn't print Base64: pipe its output into base64")

@@ -45,8 +45,12 @@ extension PinningPolicy {
             add("hosts without a rule", unlisted == .refuse ? .stricter : .weaker, "\(unlisted.rawValue)")
         }
         let (denied, before) = (Set(deny.map(\.fingerprint)), Set(old.deny.map(\.fingerprint)))
-        for pin in denied.subtracting(before) { add("all hosts", .stricter, "\(pin) is denied") }
-        for pin in before.subtracting(denied) { add("all hosts", .weaker, "\(pin) isn't denied any more") }
+        for pin in deny.map(\.fingerprint) where !before.contains(pin) {
+            add("all hosts", .stricter, "\(pin) is denied")
+        }
+        for pin in old.deny.map(\.fingerprint) where !denied.contains(pin) {
+            add("all hosts", .weaker, "\(pin) isn't denied any more")
+        }
         let (new, known) = (Self.byScope(rules), Self.byScope(old.rules))
         for scope in Set(new.keys).union(known.keys).sorted() {
             switch (known[scope], new[scope]) {
@@ -77,8 +81,10 @@ extension PinningRule {
             changes.append(PolicyChange(host: scope, direction: direction, message: message, locksOut: locksOut))
         }
         let (new, before) = (Set(pins.map(\.fingerprint)), Set(old.pins.map(\.fingerprint)))
-        for pin in new.subtracting(before) { add(.weaker, "\(pin) is accepted") }
-        for pin in before.subtracting(new) { add(.stricter, "\(pin) isn't accepted any more") }
+        for pin in pins.map(\.fingerprint) where !before.contains(pin) { add(.weaker, "\(pin) is accepted") }
+        for pin in old.pins.map(\.fingerprint) where !new.contains(pin) {
+            add(.stricter, "\(pin) isn't accepted any more")
+        }
         if mode == .enforce, new.isDisjoint(with: before) {
             add(.stricter, "none of the pins before is left", locksOut: true)
         }

@@ -58,6 +58,9 @@ extension CommandDefinition {
             try arguments.sign(&bundle, keySets, environment)
             let signers = bundle.claimedSigners
             for signer in signers { console.note("note: signed by \(signer)") }
+            for signer in bundle.claimedKeySetSigners where !signers.contains(signer) {
+                console.note("note: key set \(bundle.keySetNumber) signed by \(signer)")
+            }
             if let keySet = keySets.last, keySet.number == bundle.keySetNumber, signers.count < keySet.threshold {
                 console.note(
                     "note: \(signers.count) of \(keySet.threshold) required signatures: "
@@ -186,13 +189,21 @@ extension Arguments {
     ) throws(UsageError) {
         let password = try password()
         for path in all(.signingKey) {
+            let key: MessageSigningKey
             do throws(ClientIdentityError) {
-                let key = try MessageSigningKey(contentsOfFile: path, password: password.bytes)
-                if let last = keySets.last, !keySets.contains(where: { $0.keys.contains(key.publicKey) }),
-                    bundle.keySetNumber == last.number, last.number == 1
-                {
-                    throw .unusable(reason: "the key set doesn't contain \(key.publicKey.fingerprint)")
-                }
+                key = try MessageSigningKey(contentsOfFile: path, password: password.bytes)
+            } catch {
+                throw .invalidValue(.signingKey, reason: "\(path): \(error)")
+            }
+            // Nothing is known about the keys before the first set that the bundle contains.
+            let isForeign =
+                bundle.keySetNumber == 1 && keySets.first.map { !$0.keys.contains(key.publicKey) } ?? false
+            guard !isForeign, !bundle.unsigned(by: key.publicKey).isEmpty else {
+                throw .invalidValue(
+                    .signingKey,
+                    reason: "\(path): has nothing to sign: its key has signed, or isn't in the key set")
+            }
+            do throws(ClientIdentityError) {
                 try bundle.sign(with: key)
             } catch {
                 throw .invalidValue(.signingKey, reason: "\(path): \(error)")
