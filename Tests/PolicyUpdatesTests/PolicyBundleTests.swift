@@ -385,6 +385,39 @@ struct PolicyBundleTests {
         #expect(try next.verified(by: trust(), at: now).trust.sequence == 3)
         #expect(try next.verified(by: verified.trust, at: now).trust.sequence == 3)
     }
+
+    private static let hasValidator = (try? TestCommand.run(["python3", "-c", "import jsonschema"]).status) == 0
+
+    @Test(
+        "A JSON Schema validator accepts bundles, payloads and key sets, and rejects what isn't one",
+        .enabled(if: hasValidator, "python3-jsonschema is not installed: nobody else has read the schema"))
+    func schema() throws {
+        let folder = try TestFolder()
+        let set = publisher.keySet([2, 3, 4], number: 2)
+        let bundle = try rotated(publisher)
+        let payload = Contents(more: ", \"rollout\": {\"share\": 10, \"until\": \"2026-09-22T00:00:00Z\"}").text
+        let rows = [
+            ("", bundle, true), ("payload", payload, true), ("keySet", set, true), ("", set, false),
+            ("", bundle.replacingOccurrences(of: "\"sig\"", with: "\"signature\""), false),
+            ("", bundle.replacingOccurrences(of: "policy-bundle.v1", with: "policy-bundle.v2"), false),
+            ("payload", payload.replacingOccurrences(of: "\"sequence\": 1", with: "\"sequence\": 0"), false),
+            ("payload", payload.replacingOccurrences(of: "\"share\": 10", with: "\"share\": 100"), false),
+            ("keySet", publisher.keySet([2], threshold: 17, number: 2), false),
+        ]
+        let program = """
+            import json, sys, jsonschema
+            schema = json.load(open(sys.argv[1]))
+            jsonschema.Draft202012Validator.check_schema(schema)
+            if sys.argv[2]: schema = {"$ref": "#/$defs/" + sys.argv[2], "$defs": schema["$defs"]}
+            sys.exit(0 if jsonschema.Draft202012Validator(schema).is_valid(json.load(open(sys.argv[3]))) else 3)
+            """
+        for (part, text, isValid) in rows {
+            let file = try folder.add(text)
+            let schema = Repository.root + "/pins/policy-bundle.schema.json"
+            let result = try TestCommand.run(["python3", "-c", program, schema, part, file])
+            #expect(result.status == (isValid ? 0 : 3), "\(part) \(text.prefix(80)): \(result.text)")
+        }
+    }
 }
 
 extension KeyMaterial {

@@ -10,10 +10,10 @@ import Testing
 ///
 /// The attacker has one key of each set, which is less than the threshold, sees everything that was ever published, and
 /// decides what the program receives.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(240)))
 struct PolicyUpdaterModelTests {
     /// The number of steps. PINCTL_STEPS sets another one.
-    private static let steps = ProcessInfo.processInfo.environment["PINCTL_STEPS"].flatMap { Int($0) } ?? 1_500
+    private static let steps = ProcessInfo.processInfo.environment["PINCTL_STEPS"].flatMap { Int($0) } ?? 400
 
     /// A published bundle.
     private struct Published {

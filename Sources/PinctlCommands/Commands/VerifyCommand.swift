@@ -5,7 +5,7 @@ import TLSTransport
 
 extension CommandDefinition {
     static let verify = CommandDefinition(
-        name: "verify", summary: "verify a certificate chain for a hostname, or the signatures of a policy bundle",
+        name: "verify", summary: "verify a chain for a hostname, or the signatures of a bundle",
         operands: "CHAIN|BUNDLE",
         operandCount: 1...1,
         flags: [

@@ -97,7 +97,7 @@ struct ArgumentsTests {
         Refused(words: ["hash", "--as"], message: "--as needs a value: --as FORMAT"),
         Refused(words: ["hash", "--as", "hexx", "x"], message: "--as does not support \"hexx\": did you mean hex?"),
         Refused(words: ["hash", "--as", "hex", "--as", "hex", "x"], message: "--as is given twice: give it once"),
-        Refused(words: ["verify", "a", "b"], message: "verify takes only CHAIN: remove \"b\""),
+        Refused(words: ["verify", "a", "b"], message: "verify takes only CHAIN|BUNDLE: remove \"b\""),
         Refused(words: ["verify", "a"], message: "--host is required: give --host HOST"),
         Refused(words: ["help", "exit-code"], message: "unknown help topic \"exit-code\": did you mean exit-codes?"),
         Refused(words: ["help", "schema", "x"], message: "help takes one topic: remove \"x\""),
