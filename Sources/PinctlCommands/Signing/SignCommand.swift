@@ -8,7 +8,8 @@ extension CommandDefinition {
         name: "sign", summary: "sign a policy as a bundle, for programs that update it", operands: "POLICY|BUNDLE",
         operandCount: 1...1,
         flags: [
-            .keySets, .signingKey, .signer, .previousBundle, .sequence, .validFor, .rollout, .passwordFile,
+            .keySets, .signingKey, .signer, .previousBundle, .sequence, .validFor, .rollout, .servers, .caFile,
+            .passwordFile,
             .passwordDescriptor,
             .allow, .output, .at,
         ],
@@ -24,8 +25,8 @@ extension CommandDefinition {
             "    \"keys\": [\"MCowBQYDK2VwAyEA…\", \"MFkwEwYHKoZIzj0C…\", \"MCowBQYDK2VwAyEA…\"] }",
             "",
             "With --after, pinctl reports what changes for each host. A host whose pins are all replaced",
-            "is refused without --allow lockout, because its server can't serve two keys at once. Before",
-            "you publish a bundle, check it against the servers with pinctl check --policy BUNDLE.",
+            "is refused without --allow lockout, because its server can't serve two keys at once. With",
+            "--servers, so is a policy that refuses a server as it is now, or that can't be checked.",
         ],
         examples: [
             (
@@ -45,7 +46,7 @@ extension CommandDefinition {
             var bundle: PolicyBundle
             let bytes = try DialectInput.contents(path)
             if PolicyBundle.isRecognized(in: bytes) {
-                for flag in [Flag.previousBundle, .sequence, .validFor, .rollout] where arguments.has(flag) {
+                for flag in [Flag.previousBundle, .sequence, .validFor, .rollout, .servers] where arguments.has(flag) {
                     throw .unusable([
                         "\(path) is a bundle, to which only signatures can be added: remove \(flag.dashed)"
                     ])
@@ -55,6 +56,7 @@ extension CommandDefinition {
                 guard let keySet = keySets.last else { throw .missingFlag(.keySets) }
                 bundle = try arguments.newBundle(path, keySet, time, &console)
             }
+            if arguments.has(.servers), try await !areServed(path, arguments, environment, &console) { return }
             try arguments.sign(&bundle, keySets, environment)
             let signers = bundle.claimedSigners
             for signer in signers { console.note("note: signed by \(signer)") }
@@ -83,6 +85,18 @@ extension CommandDefinition {
             }
             console.result(["wrote \(output)"], .object(members + [("file", .string(output))]))
         })
+
+    /// Checks the servers of a policy, and returns whether clients accept all of them.
+    private static func areServed(
+        _ path: String, _ arguments: Arguments, _ environment: CommandEnvironment, _ console: inout Console
+    ) async throws(UsageError) -> Bool {
+        let roots = arguments.all(.caFile).flatMap { [Flag.caFile.dashed, $0] }
+        let checks = try Arguments([Flag.policy.dashed, path] + roots, for: check)
+        try await check.run(checks, environment, &console)
+        guard console.status != .good else { return true }
+        console.note("nothing is signed: correct the policy or the servers, or sign without \(Flag.servers.dashed)")
+        return false
+    }
 }
 
 extension Arguments {

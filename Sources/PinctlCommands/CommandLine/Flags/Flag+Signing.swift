@@ -24,4 +24,7 @@ extension Flag {
         "rollout", value: .text("SHARE,PERIOD"),
         "for a period, put the bundle in force only in a share of the installations: 10%,3d",
         details: "The others keep their policy meanwhile, and report the servers that the new one would refuse.")
+    static let servers = Flag(
+        "servers", "check the servers of the policy first, and sign nothing if a client would refuse one",
+        details: "The checks are those of pinctl check --policy, with the roots of --ca-file.")
 }
