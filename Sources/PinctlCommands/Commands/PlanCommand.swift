@@ -85,6 +85,7 @@ extension CommandDefinition {
             var cells: [PlanCell] = []
             for host in hosts.indices { cells += plan.cells(at: host, endingBefore: limit) }
             cells.sort { ($0.release, $0.host) < ($1.release, $1.host) }
+            for note in plan.calendarNotes(on: cells) { console.note("note: \(note)") }
             for cell in cells {
                 console.result([], cell.json(releases, hosts), cell.status)
             }

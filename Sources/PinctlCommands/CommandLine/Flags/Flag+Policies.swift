@@ -18,7 +18,7 @@ extension Flag {
             + ". A directory means its files, without those in its subdirectories.")
     static let from = Flag(
         "from", value: .choice("DIALECT", dialects),
-        "read FILE as this dialect if it is not recognized or contains two (pinctl help dialects)")
+        "read pin files as this dialect if they are not recognized or contain two (pinctl help dialects)")
     static let to = Flag(
         "to", value: .choice("DIALECT", dialects), "convert to \(dialects.joined(separator: ", "))")
     static let importedHost = Flag(
