@@ -11,13 +11,13 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     case acmeSh = "acme.sh"
     /// lego's `.lego.yml`, or a script, unit or crontab with its command line.
     case lego
-    /// A Caddyfile.
+    /// A Caddyfile, or Caddy's configuration in JSON.
     case caddy = "Caddy"
 
     /// The files that are recognized, for messages.
     package static let files =
         "certbot's renewal/NAME.conf, a cert-manager manifest, acme.sh's NAME.conf, lego's .lego.yml or command line, "
-        + "and a Caddyfile"
+        + "a Caddyfile, and Caddy's JSON"
 
     /// Returns the program that a file is for, judging by its contents, or `nil`. A Caddyfile is recognized by its name.
     package init?(recognizing bytes: [UInt8], path: String) {
@@ -32,6 +32,8 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
             self = .acmeSh
         } else if CertManagerReader.recognizes(lines) {
             self = .certManager
+        } else if CaddyConfigReader.recognizes(lines) {
+            self = .caddy
         } else if begins("certificates:") {
             self = .lego
         } else if LegoCommandReader.recognizes(lines) {
@@ -44,22 +46,37 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     /// Reads the renewals that a file of the program configures.
     ///
     /// certbot's files name the certificate instead of its hosts: `names` returns the hosts of the certificate in a
-    /// file, or nothing if it can't be read.
+    /// file, or nothing if it can't be read. `options` is the file of ``optionsPath(of:)``, if it exists.
     package func read(
-        _ bytes: [UInt8], path: String, names: (_ file: String) -> [String] = { _ in [] }
+        _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
+        names: (_ file: String) -> [String] = { _ in [] }
     ) throws(PolicyFileError) -> [KeyRenewal] {
         // Also refuses what isn't UTF-8, and what is too large.
         _ = try TextCursor(checking: bytes, path: path)
         switch self {
-        case .certbot: return try CertbotReader(path: path).read(bytes, names: names)
+        case .certbot:
+            var reader = CertbotReader(path: path)
+            if let options {
+                _ = try TextCursor(checking: options.bytes, path: options.path)
+                reader.options = try CertbotOptions(options.bytes, path: options.path)
+            }
+            return try reader.read(bytes, names: names)
         case .certManager: return try CertManagerReader(path: path).read(bytes)
         case .acmeSh: return try AcmeShReader(path: path).read(bytes)
         case .lego:
             let isConfiguration = IssuanceText.lines(bytes).contains { $0.text.hasPrefix("certificates:") }
             return isConfiguration
                 ? try LegoReader(path: path).read(bytes) : try LegoCommandReader(path: path).read(bytes)
-        case .caddy: return try CaddyReader(path: path).read(bytes)
+        case .caddy:
+            return CaddyConfigReader.recognizes(IssuanceText.lines(bytes))
+                ? try CaddyConfigReader(path: path).read(bytes) : try CaddyReader(path: path).read(bytes)
         }
+    }
+
+    /// Returns the path of the file with options that the program reads together with one of its files, if there is such
+    /// a file.
+    package func optionsPath(of path: String) -> String? {
+        self == .certbot ? CertbotReader.optionsPath(of: path) : nil
     }
 }
 

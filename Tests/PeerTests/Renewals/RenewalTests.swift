@@ -197,7 +197,8 @@ struct RenewalTests {
     private func pin(_ name: String, _ site: RenewalSite) throws -> String {
         switch name {
         case "leaf": try site.served().key.description
-        case "issuer": try #require(CertificateFile.read(site.servedChain).dropFirst().first).spkiFingerprint.description
+        case "issuer":
+            try #require(CertificateFile.read(site.servedChain).dropFirst().first).spkiFingerprint.description
         case "root": try #require(CertificateFile.read(site.pebble.roots).last).spkiFingerprint.description
         default: try TestKey().pin
         }
@@ -237,6 +238,37 @@ struct RenewalTests {
     @Test("lint finds in certbot's own file whether it keeps the key", PeerProgram.certbot.isNeeded)
     func certbotFile() async throws {
         try await lint(.certbot, "letsencrypt/renewal", changing: "certbot renew --no-reuse-key --force-renewal")
+    }
+
+    @Test("certbot keeps the key if cli.ini says so, as lint finds", PeerProgram.certbot.isNeeded)
+    func certbotOptions() async throws {
+        let site = try await RenewalSite()
+        let files = try await Client.certbot.setUp(site)
+        try await site.serve(files.chain, files.key)
+        let before = try site.served()
+        try site.release([[before.key.description]])
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [
+              { "host": "api.example.com", "pins": [{ "pin": "\(before.key)", "role": "leaf" }] } ] }
+            """, name: "pins.jsonc")
+        let lint = "pinctl lint --rule P003=off --issuance letsencrypt/renewal \(policy)"
+        let renew = "certbot --config letsencrypt/cli.ini renew --force-renewal"
+        // The file of the certificate says nothing, and cli.ini decides.
+        let kept = try await site.run(
+            """
+            sed -i /reuse_key/d letsencrypt/renewal/api.example.com.conf
+            \(lint) >before.txt && exit 9
+            { cat config/letsencrypt/cli.ini; echo 'reuse-key = True'; } >letsencrypt/cli.ini
+            \(lint) && \(renew)
+            """)
+        #expect(kept.status == 0, "\(kept.text)")
+        let after = try site.served()
+        #expect(after.key == before.key && after.certificate != before.certificate)
+        let changed = try await site.run(
+            "sed -i 's/^reuse-key.*/new-key = True/' letsencrypt/cli.ini; \(renew); \(lint)")
+        #expect(changed.status == 1 && changed.text.contains("cli.ini:9:1: new-key"), "\(changed.text)")
+        #expect(try site.served() == after)
     }
 
     @Test("lint finds in acme.sh's own file whether it keeps the key", PeerProgram.acmeSh.isNeeded)
