@@ -32,7 +32,7 @@ extension CheckResult {
     /// The lines below the headline of a failure or warning, empty for other verdicts.
     var explanation: [String] { explanation(columns: nil) }
 
-    /// The width from which the served and the pinned keys fit side by side.
+    /// The width from which the served and the pinned keys may be side by side, if they fit.
     private static let wide = 120
 
     /// The same lines for a terminal of this width, or for lines of any length if it is `nil`.
@@ -42,8 +42,9 @@ extension CheckResult {
         }
         // The remedy of a cause is more precise than that of a mismatch.
         let isExplained = word == .pinMismatch && causes.contains(where: \.explainsMismatch)
-        let isWide = columns.map { $0 >= Self.wide } ?? true
-        return (isWide ? sideBySide(mismatch) : stacked(mismatch)) + certificates(mismatch)
+        let beside = sideBySide(mismatch)
+        let isWide = columns.map { width in width >= Self.wide && beside.allSatisfy { $0.width <= width } } ?? true
+        return (isWide ? beside : stacked(mismatch)) + certificates(mismatch)
             + refusals.map { "  also rejected by \($0.finding)" }
             + causeLines + (isExplained ? [] : ["  do: \(remedy ?? "")"])
     }
@@ -93,7 +94,9 @@ extension CheckResult {
 
     private func certificates(_ mismatch: PinMismatch) -> [String] {
         mismatch.path.roles.map { role, certificate in
-            "  \(padded(role.rawValue, 12))  \(certificate.subject), valid from \(certificate.notBefore.day) "
+            let subject = certificate.subject.description
+            return "  \(padded(role.rawValue, 12))  \(subject.isEmpty ? "no subject" : subject), "
+                + "valid from \(certificate.notBefore.day) "
                 + "until \(expiry(certificate, now: now)), \(origin(of: certificate))"
         }
     }

@@ -65,7 +65,9 @@ struct ScreenTests {
         #expect(run.status == 1)
     }
 
-    @Test("On a terminal below 120 columns, the pinned keys are below the served ones", arguments: [80, 100, 119])
+    @Test(
+        "On a terminal where they don't fit beside them, the pinned keys are below the served ones",
+        arguments: [80, 100, 119, 120, 140])
     func narrow(columns: Int) async throws {
         let (old, backup) = (try TestKey(), try TestKey())
         let policy = try policy(
@@ -90,7 +92,7 @@ struct ScreenTests {
         for line in run.lines { #expect(line.count <= columns || !line.dropFirst(6).contains(" "), "\(line)") }
     }
 
-    @Test("On a terminal of 120 columns or more, the keys are side by side", arguments: [120, 160])
+    @Test("On a terminal where they fit, the keys are side by side", arguments: [160, 200])
     func wide(columns: Int) async throws {
         let policy = try policy("\"a\": { \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }", "\"a\"")
         let (run, _) = try await screen(policy, columns: columns)
