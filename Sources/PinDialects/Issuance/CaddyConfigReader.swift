@@ -19,9 +19,12 @@ struct CaddyConfigReader {
         var isOpen = false
     }
 
-    static func recognizes(_ lines: IssuanceText.Lines) -> Bool {
-        lines.first { !$0.text.trimmed.isEmpty }?.text.trimmed.hasPrefix("{") == true
-            && lines.contains { $0.text.contains("\"apps\"") }
+    /// Whether a text begins like an object and names Caddy's apps.
+    static func recognizes(_ bytes: [UInt8]) -> Bool {
+        let blanks: Set<UInt8> = [0x09, 0x0A, 0x0D, 0x20]
+        guard bytes.first(where: { !blanks.contains($0) }) == UInt8(ascii: "{") else { return false }
+        let name = Array("\"apps\"".utf8)
+        return bytes.indices.contains { bytes[$0] == name[0] && bytes[$0...].starts(with: name) }
     }
 
     func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {

@@ -23,18 +23,30 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     package init?(recognizing bytes: [UInt8], path: String) {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let lines = IssuanceText.lines(bytes)
-        func begins(_ text: String) -> Bool { lines.contains { $0.text.hasPrefix(text) } }
         if name.hasPrefix("Caddyfile") || name.lowercased().hasSuffix(".caddyfile") {
             self = .caddy
-        } else if lines.contains(where: { $0.text.trimmed.hasPrefix("[renewalparams]") }) {
-            self = .certbot
-        } else if begins("Le_Domain=") {
+            return
+        }
+        // A text may have a million lines, so they are made once for all programs.
+        var manifest = CertManagerReader.Marks()
+        var (isAcmeSh, isLego) = (false, false)
+        for line in lines {
+            let text = line.text
+            if text.contains("[renewalparams]"), text.trimmed.hasPrefix("[renewalparams]") {
+                self = .certbot
+                return
+            }
+            isAcmeSh = isAcmeSh || text.hasPrefix("Le_Domain=")
+            isLego = isLego || text.hasPrefix("certificates:")
+            manifest.note(text)
+        }
+        if isAcmeSh {
             self = .acmeSh
-        } else if CertManagerReader.recognizes(lines) {
+        } else if manifest.isComplete {
             self = .certManager
-        } else if CaddyConfigReader.recognizes(lines) {
+        } else if CaddyConfigReader.recognizes(bytes) {
             self = .caddy
-        } else if begins("certificates:") {
+        } else if isLego {
             self = .lego
         } else if LegoCommandReader.recognizes(lines) {
             self = .lego
@@ -68,7 +80,7 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
             return isConfiguration
                 ? try LegoReader(path: path).read(bytes) : try LegoCommandReader(path: path).read(bytes)
         case .caddy:
-            return CaddyConfigReader.recognizes(IssuanceText.lines(bytes))
+            return CaddyConfigReader.recognizes(bytes)
                 ? try CaddyConfigReader(path: path).read(bytes) : try CaddyReader(path: path).read(bytes)
         }
     }
@@ -92,9 +104,16 @@ enum IssuanceText {
     struct Lines: Sequence {
         let bytes: [UInt8]
 
-        func makeIterator() -> AnyIterator<Line> {
-            var (start, number) = (0, 0)
-            return AnyIterator {
+        func makeIterator() -> Iterator { Iterator(bytes: bytes) }
+
+        struct Iterator: IteratorProtocol {
+            let bytes: [UInt8]
+            private var start = 0
+            private var number = 0
+
+            init(bytes: [UInt8]) { self.bytes = bytes }
+
+            mutating func next() -> Line? {
                 guard start <= bytes.count else { return nil }
                 let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
                 let line = bytes[start..<end]
