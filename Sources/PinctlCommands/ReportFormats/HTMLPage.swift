@@ -54,6 +54,7 @@ enum HTMLPage {
         legend { float: left; padding: 0; margin-right: 1rem; color: var(--soft); }
         #shown { color: var(--soft); }
         section, .plan { margin-bottom: 2rem; }
+        .plan .do { margin: .75rem 0; }
         .wide { overflow-x: auto; } .wide td { white-space: nowrap; color: var(--tint); }
         h2 { margin: 1.5rem 0 .5rem; font-size: 1.125rem; line-height: 1.4; }
         h2 > span:first-child { color: var(--tint); }

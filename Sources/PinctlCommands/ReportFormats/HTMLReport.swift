@@ -114,7 +114,7 @@ enum HTMLReport {
             page += "</tr>\n"
         }
         page += "</tbody>\n</table></div>\n"
-        for way in matrix.ways { page += "<p class=\"do\"><b>Safe:</b> \(markup(way))</p>\n" }
+        for way in matrix.ways { page += "<p class=\"do\">\(markup(way))</p>\n" }
         if !matrix.removals.isEmpty {
             page += "<table>\n<caption>When the key of each pin can be removed</caption>\n"
             page += "<thead><tr><th scope=\"col\">Pin</th><th scope=\"col\">Removal</th></tr></thead>\n<tbody>\n"

@@ -35,7 +35,7 @@ enum MarkdownReport {
             page.addEntry("| \(span(row.release)) | \(row.verdicts.map { span($0.word) }.joined(separator: " | ")) |\n")
         }
         page.add("\n")
-        for way in matrix.ways { page.add("Safe: \(span(way))\n\n") }
+        for way in matrix.ways { page.add("\(span(way))\n\n") }
         guard !matrix.removals.isEmpty else { return }
         page.fold("When the key of each pin can be removed") { page in
             page.add("| pin | removal |\n| --- | --- |\n")

@@ -304,7 +304,7 @@ struct PlanTests {
                     "<th scope=\"col\">api.test</th>",
                     "<td class=\"bad\"><span class=\"mark\" aria-hidden=\"true\">✕</span> BREAKS</td>",
                     "<td class=\"good\"><span class=\"mark\" aria-hidden=\"true\">✓</span> only CN=Test Root</td>",
-                    "<b>Safe:</b> the change is safe when \(old) is retired",
+                    "<p class=\"do\">the change is safe when \(old) is retired",
                     "<td>keep: with it, \(old) connects again</td>",
                 ]
             ),
@@ -312,7 +312,7 @@ struct PlanTests {
                 "markdown",
                 [
                     "| release | `api.test` |\n| --- | --- |\n| `\(old)` | `BREAKS` |\n| `\(new)` | `only CN=Test Root` |\n",
-                    "Safe: `the change is safe when \(old) is retired",
+                    "`the change is safe when \(old) is retired",
                     "| `\(strangePin)` | `keep: with it, \(old) connects again` |",
                 ]
             ),

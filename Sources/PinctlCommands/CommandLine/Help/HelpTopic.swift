@@ -43,7 +43,8 @@ struct HelpTopic: Sendable {
         HelpTopic(name: "schema", summary: "print the JSON Schema of policy files") { (_, _) throws(UsageError) in
             lines(of: PackageResources.policy_schema_json)
         },
-        HelpTopic(name: "results", summary: "print the JSON Schema of --json and --ndjson") { (_, _) throws(UsageError) in
+        HelpTopic(name: "results", summary: "print the JSON Schema of --json and --ndjson") {
+            (_, _) throws(UsageError) in
             lines(of: PackageResources.results_schema_json)
         },
         HelpTopic(
