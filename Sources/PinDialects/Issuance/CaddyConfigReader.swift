@@ -23,8 +23,7 @@ struct CaddyConfigReader {
     static func recognizes(_ bytes: [UInt8]) -> Bool {
         let blanks: Set<UInt8> = [0x09, 0x0A, 0x0D, 0x20]
         guard bytes.first(where: { !blanks.contains($0) }) == UInt8(ascii: "{") else { return false }
-        let name = Array("\"apps\"".utf8)
-        return bytes.indices.contains { bytes[$0] == name[0] && bytes[$0...].starts(with: name) }
+        return bytes.contains(bytesOf: "\"apps\"")
     }
 
     func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {

@@ -21,8 +21,9 @@ struct CertManagerReader {
         var isComplete: Bool { hasKind && hasGroup }
 
         mutating func note(_ line: Substring) {
-            hasKind = hasKind || line.contains("kind:") || line.contains("\"kind\"")
-            hasGroup = hasGroup || line.contains(group)
+            let bytes = line.utf8
+            hasKind = hasKind || bytes.contains(bytesOf: "kind:") || bytes.contains(bytesOf: "\"kind\"")
+            hasGroup = hasGroup || bytes.contains(bytesOf: group)
         }
     }
 

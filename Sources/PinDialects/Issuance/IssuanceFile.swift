@@ -32,7 +32,7 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
         var (isAcmeSh, isLego) = (false, false)
         for line in lines {
             let text = line.text
-            if text.contains("[renewalparams]"), text.trimmed.hasPrefix("[renewalparams]") {
+            if text.utf8.contains(bytesOf: "[renewalparams]"), text.trimmed.hasPrefix("[renewalparams]") {
                 self = .certbot
                 return
             }
@@ -149,5 +149,20 @@ extension Substring {
         while text.first == " " || text.first == "\t" { text.removeFirst() }
         while text.last == " " || text.last == "\t" { text.removeLast() }
         return String(text)
+    }
+}
+
+extension Collection<UInt8> {
+    /// Returns whether the bytes of a text occur. `contains` of a string makes a table for each call, which is too slow for
+    /// each of a million lines.
+    func contains(bytesOf text: String) -> Bool {
+        guard let first = text.utf8.first else { return true }
+        var rest = self[...]
+        while let start = rest.firstIndex(of: first) {
+            rest = rest[start...]
+            if rest.starts(with: text.utf8) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
     }
 }
