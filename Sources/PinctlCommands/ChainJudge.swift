@@ -72,7 +72,8 @@ struct ChainJudge: Sendable {
         if verdict.isGood, !whole.isEmpty, let path = verdict.path {
             return CheckResult(
                 verdict: .exportRefused(whole, path, verdict.rule), subject: subject, source: source,
-                presented: presented.certificates, now: time, refusals: whole)
+                presented: presented.certificates, now: time, refusals: whole
+            ).about(name, port: port)
         }
         let causes =
             verdict.word == .ok ? [] : expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
@@ -82,7 +83,8 @@ struct ChainJudge: Sendable {
             warnings: warnings(
                 beside: verdict, of: trust, port: port, expecting: expectation,
                 refusals: refusals.filter { !$0.isWhole }),
-            refusals: whole)
+            refusals: whole
+        ).about(name, port: port)
     }
 
     /// Returns the exported files that reject the chain, or none if the chain isn't trusted.
@@ -97,7 +99,8 @@ struct ChainJudge: Sendable {
     func result(ofUnlisted target: Target, in file: PolicyFile) -> CheckResult {
         CheckResult(
             verdict: .unlisted(policy: file.path), subject: target.description, source: "served", presented: [],
-            now: time, causes: file.policy.failureCauses(forUnlisted: target.endpoint.name))
+            now: time, causes: file.policy.failureCauses(forUnlisted: target.endpoint.name)
+        ).about(target.endpoint.name, port: target.endpoint.port)
     }
 }
 

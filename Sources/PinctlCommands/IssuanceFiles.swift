@@ -39,8 +39,12 @@ extension Arguments {
     private static func keyRenewals(inFile path: String) throws(UsageError) -> [KeyRenewal]? {
         let bytes = try DialectInput.contents(path)
         guard let program = IssuanceProgram(recognizing: bytes, path: path) else { return nil }
+        var options: (path: String, bytes: [UInt8])?
+        if let file = program.optionsPath(of: path), case .file = FileKind(file) {
+            options = (file, try DialectInput.contents(file))
+        }
         do throws(PolicyFileError) {
-            return try program.read(bytes, path: path) { certificate in
+            return try program.read(bytes, path: path, options: options) { certificate in
                 // A copy of the file on another machine comes without the certificate.
                 (try? CertificateFile.read(certificate))?.first?.dnsNames ?? []
             }

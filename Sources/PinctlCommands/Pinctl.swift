@@ -13,10 +13,13 @@ package enum Pinctl {
         var console = Console(
             schema: "pinctl.\(name ?? "usage")/1", format: format, output: output, diagnostics: diagnostics)
         console.isReadByRunner = environment.variables()["GITHUB_ACTIONS"] == "true"
+        console.columns = environment.terminal.columns
+        console.noteColumns = environment.terminal.showsProgress ? environment.terminal.columns : nil
         do throws(UsageError) {
             try await run(words, in: environment, &console)
         } catch {
             for message in error.messages { console.problem(message, .badInput) }
+            if case .missingCommand = error { for line in [""] + HelpText.overview { console.note(help: line) } }
         }
         if let warning = environment.suffixWarning(environment.now()) { console.note("warning: \(warning)") }
         console.finish()
@@ -30,8 +33,8 @@ package enum Pinctl {
         // The text may be a private key, and error messages quote the argument.
         guard !words.contains(where: { $0.contains("-----BEGIN ") }) else { throw .contents }
         switch first {
-        case Flag.help.dashed, "-h": console.text(HelpText.overview)
-        case Flag.version.dashed: console.text([Version.text(commit: environment.commit)])
+        case Flag.help.dashed, "-h": console.page(HelpText.overview)
+        case Flag.version.dashed, "-V": console.page([Version.text(commit: environment.commit)])
         case "help": try help(words.dropFirst(), environment, &console)
         default:
             guard let command = CommandDefinition.named(first) else { throw .unknownCommand(first) }
@@ -42,7 +45,7 @@ package enum Pinctl {
             guard !arguments.has(.help) else {
                 // `-h` is for the short help.
                 let isShort = !words.prefix { $0 != "--" }.contains(Flag.help.dashed)
-                return console.text(
+                return console.page(
                     isShort ? HelpText.short(command) : HelpText.long(command, columns: helpColumns(environment)))
             }
             console.isColored = try arguments.isColored(in: environment)
@@ -54,14 +57,14 @@ package enum Pinctl {
     private static func help(
         _ words: ArraySlice<String>, _ environment: CommandEnvironment, _ console: inout Console
     ) throws(UsageError) {
-        guard let name = words.first else { return console.text(HelpText.overview) }
+        guard let name = words.first else { return console.page(HelpText.overview) }
         let operand = words.dropFirst().first
         if let topic = HelpTopic.named(name) {
             if let extra = words.dropFirst(topic.operand.isEmpty ? 1 : 2).first { throw .extraWord(extra) }
-            console.text(try topic.text(operand, helpColumns(environment)))
+            console.page(try topic.text(operand, helpColumns(environment)))
         } else if let command = CommandDefinition.named(name) {
             if let operand { throw .extraWord(operand) }
-            console.text(HelpText.long(command, columns: helpColumns(environment)))
+            console.page(HelpText.long(command, columns: helpColumns(environment)))
         } else {
             throw .unknownTopic(name)
         }

@@ -23,14 +23,14 @@ extension PolicyLinter {
             guard let root = calendar.root(of: pin) else { return [] }
             let place = location(of: pin, in: rule)
             var findings: [LintFinding] = []
-            if let departure = root.departure(before: limit) {
+            if let departure = root.departure(before: limit, at: time) {
                 findings.append(
                     LintFinding(
                         .leavingRoot, allLeave ? .error : .warning, at: place,
                         "\(pin.lintTitle) is a root that \(departure): pin the root that its CA issues under now"))
             }
             guard servesAlone, !pin.isBackup else { return findings }
-            for next in calendar.successors(of: root) where !names.contains(next.name) {
+            for next in calendar.successors(of: root, at: time) where !names.contains(next.name) {
                 guard let arrival = next.arrival(at: time) else { continue }
                 findings.append(
                     LintFinding(
@@ -54,20 +54,21 @@ extension RootCalendar.Root {
 
     /// Returns which stores don't have the root, and how others stop trusting it before `limit`, or `nil` if every store
     /// trusts it. The words follow "a root that".
-    fileprivate func departure(before limit: Date) -> String? {
+    fileprivate func departure(before limit: Date, at time: Date) -> String? {
         var groups: [String: [RootCalendar.Store]] = [:]
         for store in RootCalendar.Store.allCases {
             guard let trust = trust[store] else { continue }
             if trust.isAbsent {
-                groups["absent from the store", default: []].append(store)
+                groups["is absent from the store", default: []].append(store)
             } else if let removed = trust.removed, removed < limit {
-                groups["removed from the store on \(removed.day)", default: []].append(store)
+                let verb = removed <= time ? "was" : "is"
+                groups["\(verb) removed from the store on \(removed.day)", default: []].append(store)
             } else if let until = trust.issuedUntil, until < limit {
-                groups["trusted only for certificates issued until \(until.day)", default: []].append(store)
+                groups["is trusted only for certificates issued until \(until.day)", default: []].append(store)
             }
         }
         guard !groups.isEmpty else { return nil }
-        return groups.sorted { $0.key < $1.key }.map { "is \($0.key) (\($0.value.names))" }.joined(separator: " and ")
+        return groups.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value.names))" }.joined(separator: " and ")
     }
 
     /// Returns which stores the root enters after `time`, or `nil` if it enters none. The words follow "which".

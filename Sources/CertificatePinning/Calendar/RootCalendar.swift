@@ -45,8 +45,9 @@ package struct RootCalendar: Sendable {
 
     /// The roots by the SHA-256 of their keys.
     private var roots: [[UInt8]: Root] = [:]
-    /// The keys of the roots that a root has signed a certificate for, by its name.
-    private var signed: [String: Set<[UInt8]>] = [:]
+    /// The keys of the roots that a root has signed a certificate for, by its name, and the last day on which one of
+    /// these certificates is valid.
+    private var signed: [String: [[UInt8]: Date]] = [:]
     /// The day on which the facts were last checked, and the file that says so.
     package private(set) var checked: (day: Date, path: String)?
 
@@ -69,9 +70,10 @@ package struct RootCalendar: Sendable {
         return roots[pin.value]
     }
 
-    /// Returns the roots that another one has signed a certificate for, in order of their names.
-    func successors(of root: Root) -> [Root] {
-        (signed[root.name] ?? []).compactMap { roots[$0] }.sorted { $0.name < $1.name }
+    /// Returns the roots for which another one has signed a certificate that is valid at a time, in order of their names.
+    func successors(of root: Root, at time: Date) -> [Root] {
+        (signed[root.name] ?? [:]).filter { time < $0.value.adding(days: 1) }.compactMap { roots[$0.key] }
+            .sorted { $0.name < $1.name }
     }
 
     /// The age at which a calendar is too old to be relied on without a note, in days: half a year.
@@ -135,7 +137,7 @@ package struct RootCalendar: Sendable {
 
     private mutating func add(_ other: RootCalendar) {
         roots.merge(other.roots) { _, new in new }
-        signed.merge(other.signed) { $0.union($1) }
+        signed.merge(other.signed) { $0.merging($1, uniquingKeysWith: max) }
         // The oldest facts count.
         if let day = other.checked?.day, checked.map({ day < $0.day }) ?? true { checked = other.checked }
     }
@@ -180,8 +182,8 @@ extension RootCalendar {
         }
         let bytes = Array(copying: key.bytes.span)
         for value in pin.value["x-cross-signs"]?.elements ?? [] {
-            guard let issuer = value["by"]?.string, Self.day(value["until"], &problems) != nil else { continue }
-            signed[issuer, default: []].insert(bytes)
+            guard let issuer = value["by"]?.string, let until = Self.day(value["until"], &problems) else { continue }
+            signed[issuer, default: [:]].merge([bytes: until], uniquingKeysWith: max)
             guard signed[issuer]?.count ?? 0 > Self.successorLimit else { continue }
             problems.add(
                 "\(quoted(issuer)) has signed more than \(Self.successorLimit) roots: "

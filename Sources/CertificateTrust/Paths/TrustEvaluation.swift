@@ -298,13 +298,9 @@ extension TrustEvaluation {
 
 extension TrustEvaluation {
     /// Checks the rules that bind only the leaves of public CAs. Strict.
-    ///
-    /// A cross-signed root may be in the middle of a path that ends at an older root, or at a private one.
     private func checkPublicLeaf(_ path: [X509Certificate]) throws(PathRefusal) {
         guard !claim.policy.activeRules.isDisjoint(with: CertificateRule.ofPublicLeaves) else { return }
-        let roots = claim.policy.publicRoots ?? PublicRoots.known
-        guard path.dropFirst().contains(where: { roots.contains($0.spkiFingerprint) }),
-            let finding = certificateFinding(path[0], depth: 0, place: .publicLeaf)
+        guard claim.policy.isOfPublicCA(path), let finding = certificateFinding(path[0], depth: 0, place: .publicLeaf)
         else { return }
         throw PathRefusal(finding: finding)
     }

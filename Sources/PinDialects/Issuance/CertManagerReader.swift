@@ -13,9 +13,18 @@ struct CertManagerReader {
     private static let policyAnnotation = group + "private-key-rotation-policy"
     private static let issuerAnnotations = [group + "issuer", group + "cluster-issuer"]
 
-    static func recognizes(_ lines: IssuanceText.Lines) -> Bool {
-        let isManifest = lines.contains { $0.text.contains("kind:") || $0.text.contains("\"kind\"") }
-        return isManifest && lines.contains { $0.text.contains(group) }
+    /// The marks by which a manifest is recognized.
+    struct Marks {
+        private var hasKind = false
+        private var hasGroup = false
+
+        var isComplete: Bool { hasKind && hasGroup }
+
+        mutating func note(_ line: Substring) {
+            let bytes = line.utf8
+            hasKind = hasKind || bytes.contains(bytesOf: "kind:") || bytes.contains(bytesOf: "\"kind\"")
+            hasGroup = hasGroup || bytes.contains(bytesOf: group)
+        }
     }
 
     func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {

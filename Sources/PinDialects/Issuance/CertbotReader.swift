@@ -9,6 +9,15 @@ import PinctlBasics
 /// hosts are those of the certificate in `cert`. The file itself has only those of the webroot plugin.
 struct CertbotReader {
     let path: String
+    /// The options of the `cli.ini` that certbot reads too, if there is one.
+    var options: CertbotOptions?
+
+    /// Returns the path of the `cli.ini` beside the directory `renewal` that a file is in, or `nil` for other directories.
+    static func optionsPath(of path: String) -> String? {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count >= 2, parts[parts.count - 2] == "renewal" else { return nil }
+        return (parts.dropLast(2) + ["cli.ini"]).joined(separator: "/")
+    }
 
     /// The keys that are read, after their section.
     private static let keys: Set = ["cert", "fullchain", "[renewalparams]reuse_key"]
@@ -50,6 +59,13 @@ struct CertbotReader {
         let certificate = entries["cert"] ?? entries["fullchain"]
         let inCertificate = certificate.map { names($0.value) } ?? []
         hosts = inCertificate.isEmpty ? hosts + [lineage] : inCertificate
+        if let option = options?.deciding {
+            return [
+                KeyRenewal(
+                    names: hosts, option.keepsKey ? .keepsKey : .changesKey, at: option.location, program: "certbot",
+                    setting: option.text, remedy: "delete \(option.text), and set reuse-key = true")
+            ]
+        }
         let setting = entries["[renewalparams]reuse_key"]
         let isReused = try isTrue(setting)
         return [

@@ -11,28 +11,42 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     case acmeSh = "acme.sh"
     /// lego's `.lego.yml`, or a script, unit or crontab with its command line.
     case lego
-    /// A Caddyfile.
+    /// A Caddyfile, or Caddy's configuration in JSON.
     case caddy = "Caddy"
 
     /// The files that are recognized, for messages.
     package static let files =
         "certbot's renewal/NAME.conf, a cert-manager manifest, acme.sh's NAME.conf, lego's .lego.yml or command line, "
-        + "and a Caddyfile"
+        + "a Caddyfile, and Caddy's JSON"
 
     /// Returns the program that a file is for, judging by its contents, or `nil`. A Caddyfile is recognized by its name.
     package init?(recognizing bytes: [UInt8], path: String) {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let lines = IssuanceText.lines(bytes)
-        func begins(_ text: String) -> Bool { lines.contains { $0.text.hasPrefix(text) } }
         if name.hasPrefix("Caddyfile") || name.lowercased().hasSuffix(".caddyfile") {
             self = .caddy
-        } else if lines.contains(where: { $0.text.trimmed.hasPrefix("[renewalparams]") }) {
-            self = .certbot
-        } else if begins("Le_Domain=") {
+            return
+        }
+        // A text may have a million lines, so they are made once for all programs.
+        var manifest = CertManagerReader.Marks()
+        var (isAcmeSh, isLego) = (false, false)
+        for line in lines {
+            let text = line.text
+            if text.utf8.contains(bytesOf: "[renewalparams]"), text.trimmed.hasPrefix("[renewalparams]") {
+                self = .certbot
+                return
+            }
+            isAcmeSh = isAcmeSh || text.hasPrefix("Le_Domain=")
+            isLego = isLego || text.hasPrefix("certificates:")
+            manifest.note(text)
+        }
+        if isAcmeSh {
             self = .acmeSh
-        } else if CertManagerReader.recognizes(lines) {
+        } else if manifest.isComplete {
             self = .certManager
-        } else if begins("certificates:") {
+        } else if CaddyConfigReader.recognizes(bytes) {
+            self = .caddy
+        } else if isLego {
             self = .lego
         } else if LegoCommandReader.recognizes(lines) {
             self = .lego
@@ -44,22 +58,37 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     /// Reads the renewals that a file of the program configures.
     ///
     /// certbot's files name the certificate instead of its hosts: `names` returns the hosts of the certificate in a
-    /// file, or nothing if it can't be read.
+    /// file, or nothing if it can't be read. `options` is the file of ``optionsPath(of:)``, if it exists.
     package func read(
-        _ bytes: [UInt8], path: String, names: (_ file: String) -> [String] = { _ in [] }
+        _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
+        names: (_ file: String) -> [String] = { _ in [] }
     ) throws(PolicyFileError) -> [KeyRenewal] {
         // Also refuses what isn't UTF-8, and what is too large.
         _ = try TextCursor(checking: bytes, path: path)
         switch self {
-        case .certbot: return try CertbotReader(path: path).read(bytes, names: names)
+        case .certbot:
+            var reader = CertbotReader(path: path)
+            if let options {
+                _ = try TextCursor(checking: options.bytes, path: options.path)
+                reader.options = try CertbotOptions(options.bytes, path: options.path)
+            }
+            return try reader.read(bytes, names: names)
         case .certManager: return try CertManagerReader(path: path).read(bytes)
         case .acmeSh: return try AcmeShReader(path: path).read(bytes)
         case .lego:
             let isConfiguration = IssuanceText.lines(bytes).contains { $0.text.hasPrefix("certificates:") }
             return isConfiguration
                 ? try LegoReader(path: path).read(bytes) : try LegoCommandReader(path: path).read(bytes)
-        case .caddy: return try CaddyReader(path: path).read(bytes)
+        case .caddy:
+            return CaddyConfigReader.recognizes(bytes)
+                ? try CaddyConfigReader(path: path).read(bytes) : try CaddyReader(path: path).read(bytes)
         }
+    }
+
+    /// Returns the path of the file with options that the program reads together with one of its files, if there is such
+    /// a file.
+    package func optionsPath(of path: String) -> String? {
+        self == .certbot ? CertbotReader.optionsPath(of: path) : nil
     }
 }
 
@@ -75,9 +104,16 @@ enum IssuanceText {
     struct Lines: Sequence {
         let bytes: [UInt8]
 
-        func makeIterator() -> AnyIterator<Line> {
-            var (start, number) = (0, 0)
-            return AnyIterator {
+        func makeIterator() -> Iterator { Iterator(bytes: bytes) }
+
+        struct Iterator: IteratorProtocol {
+            let bytes: [UInt8]
+            private var start = 0
+            private var number = 0
+
+            init(bytes: [UInt8]) { self.bytes = bytes }
+
+            mutating func next() -> Line? {
                 guard start <= bytes.count else { return nil }
                 let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
                 let line = bytes[start..<end]
@@ -113,5 +149,20 @@ extension Substring {
         while text.first == " " || text.first == "\t" { text.removeFirst() }
         while text.last == " " || text.last == "\t" { text.removeLast() }
         return String(text)
+    }
+}
+
+extension Collection<UInt8> {
+    /// Returns whether the bytes of a text occur. `contains` of a string makes a table for each call, which is too slow for
+    /// each of a million lines.
+    func contains(bytesOf text: String) -> Bool {
+        guard let first = text.utf8.first else { return true }
+        var rest = self[...]
+        while let start = rest.firstIndex(of: first) {
+            rest = rest[start...]
+            if rest.starts(with: text.utf8) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
     }
 }

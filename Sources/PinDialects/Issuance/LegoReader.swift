@@ -53,7 +53,7 @@ struct LegoCommandReader {
 
     func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {
         let lines = IssuanceText.lines(bytes)
-        if let line = lines.first(where: { $0.text.contains("LEGO_REUSE_KEY") }) {
+        if let line = lines.first(where: { $0.text.utf8.contains(bytesOf: "LEGO_REUSE_KEY") }) {
             throw IssuanceText.problem(
                 "the environment variable LEGO_REUSE_KEY isn't read: write --reuse-key on the command line",
                 at: PolicyLocation(path: path, line: line.number, column: 1))
@@ -117,7 +117,7 @@ struct LegoCommandReader {
             }
             let whole = pending + line.text
             pending = ""
-            guard whole.contains("lego") else { continue }
+            guard whole.utf8.contains(bytesOf: "lego") else { continue }
             var words = words(of: whole)[...]
             while commands.count <= IssuanceText.limit, let index = words.firstIndex(where: Self.isProgram) {
                 let rest = words[words.index(after: index)...]

@@ -25,8 +25,14 @@ extension ChainJudge {
         warnings += underStores(trust, port: port, expecting: expectation)
         warnings += expiring(on: path, within: warningPeriod)
         warnings += ending(verdict)
-        warnings += CheckWarning.transparency(of: path)
+        if !isPrivate(path, by: verdict.rule) { warnings += CheckWarning.transparency(of: path) }
         return warnings + refusals.map(CheckWarning.init)
+    }
+
+    /// Whether a path leads to a private CA that the rule names itself. The logs that browsers recognize don't accept
+    /// its certificates, so only a rule with `certificateTransparency` gets a warning about them.
+    private func isPrivate(_ path: VerifiedPath, by rule: PinningRule?) -> Bool {
+        rule?.anchors != nil && rule?.certificateTransparency == nil && !policy.isOfPublicCA(path.certificates)
     }
 
     /// Returns a warning if certificates on a path expire within the period. It names the first one to expire.

@@ -200,7 +200,7 @@ struct Check: Sendable {
     /// Prints a result. The first failure for each cause is printed in full, the others and known ones only with their
     /// headline.
     private func show(_ result: CheckResult, isFirst: Bool, _ console: inout Console) {
-        let explanation = isFirst ? result.explanation : []
+        let explanation = isFirst ? result.explanation(columns: console.columns) : []
         let mended = result.isMended ? ["  fixed: it failed in the baseline"] : []
         let isHidden = hidesGood && (result.severity == .ok && !result.isMended || result.isKnown)
         console.result(isHidden ? [] : [result.headline] + explanation + mended, result.json)

@@ -24,6 +24,8 @@ struct CheckResult: Sendable {
     private(set) var refusals: [ExportRefusal] = []
     /// The variant if the subject was checked several times, such as `203.0.113.7:443, ECDSA`.
     private(set) var variant = ""
+    /// The host and port, if the result is about one.
+    private(set) var endpoint: (name: ServerName, port: UInt16)?
     /// The line that listed the target, if any.
     private(set) var input: String?
     private(set) var address: String?
@@ -63,9 +65,16 @@ extension CheckResult {
 }
 
 extension CheckResult {
+    /// Returns the result with the host and the port that it is about.
+    func about(_ name: ServerName, port: UInt16) -> CheckResult {
+        var result = self
+        result.endpoint = (name, port)
+        return result
+    }
+
     /// Returns the result with the details of its probe.
     func measured(by probe: Probe) -> CheckResult {
-        var result = self
+        var result = about(probe.target.endpoint.name, port: probe.target.endpoint.port)
         (result.address, result.key, result.duration) = (probe.address, probe.key, probe.duration)
         if case .success(let served) = probe.outcome {
             (result.version, result.cipherSuite, result.group) = (served.version, served.cipherSuite, served.group)

@@ -85,6 +85,7 @@ extension CommandDefinition {
             var cells: [PlanCell] = []
             for host in hosts.indices { cells += plan.cells(at: host, endingBefore: limit) }
             cells.sort { ($0.release, $0.host) < ($1.release, $1.host) }
+            for note in plan.calendarNotes(on: cells) { console.note("note: \(note)") }
             for cell in cells {
                 console.result([], cell.json(releases, hosts), cell.status)
             }
@@ -102,6 +103,12 @@ extension CommandDefinition {
             console.text(remedy.lines)
             if !reports.isEmpty { report.entries += cells.map { $0.entry(releases, hosts) } }
             report.closing = tally.line
+            report.matrix = ReportMatrix(
+                hosts: hosts.map(\.title),
+                rows: releases.indices.map { release in
+                    let row = cells.filter { $0.release == release }
+                    return (releases[release].name, row.map { (text.word($0), $0.outcome) })
+                }, ways: remedy.lines, removals: timeline.removals)
             let isShort = timeline.entries.count <= 8
             if isShort || arguments.has(.timeline) || arguments.has(.verbose) { console.text(timeline.lines) }
             reports.write(report, &console)
@@ -164,16 +171,19 @@ private struct PlanTally {
 }
 
 extension PlanCell {
+    /// The outcome in reports.
+    fileprivate var outcome: Severity {
+        switch standing {
+        case .breaks: .failed
+        case .notTrusted: .notTrusted
+        case .depends, .off: end == nil ? .warning : .failed
+        case .unpinned, .survives, .survivesOnly: end == nil ? .ok : .failed
+        }
+    }
+
     /// Returns the report entry of the combination.
     fileprivate func entry(_ releases: [Release], _ hosts: [PlannedHost]) -> ReportEntry {
-        let outcome: Severity =
-            switch standing {
-            case .breaks: .failed
-            case .notTrusted: .notTrusted
-            case .depends, .off: end == nil ? .warning : .failed
-            case .unpinned, .survives, .survivesOnly: end == nil ? .ok : .failed
-            }
-        return ReportEntry(
+        ReportEntry(
             outcome: outcome, subject: releases[release].name, variant: hosts[host].title,
             verdict: word, finding: finding + (end?.text ?? ""), json: json(releases, hosts))
     }

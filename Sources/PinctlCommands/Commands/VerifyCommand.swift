@@ -57,6 +57,7 @@ extension CommandDefinition {
             (policy.certificateTransparency, logs) = try arguments.transparency()
             let stores = try arguments.trustStores(in: environment)
             let presented = try presentedChain(arguments.operands[0])
+            let columns = console.columns
             for (name, store) in stores {
                 let trust = ServerTrust(
                     presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence,
@@ -70,7 +71,7 @@ extension CommandDefinition {
                     warnings: verdict.isGood ? verdict.path.map { CheckWarning.transparency(of: $0) } ?? [] : [])
                 let trace = arguments.has(.verbose) ? TraceText(of: trust, at: time) : nil
                 console.result(
-                    [result.headline] + result.details + (trace?.lines ?? []),
+                    [result.headline] + result.details(columns: columns) + (trace?.lines ?? []),
                     result.json(
                         [("input", .string(arguments.operands[0])), ("host", .string(endpoint.name.description))]
                             + (name.map { [("store", .string($0))] } ?? []) + (trace.map { [("tried", $0.json)] } ?? [])

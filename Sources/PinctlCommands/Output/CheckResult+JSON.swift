@@ -8,6 +8,9 @@ extension CheckResult {
     /// The element of the JSON document.
     var json: JSON {
         var members: [(String, JSON)] = [("type", "check"), ("target", .string(subject))]
+        if let endpoint {
+            members += [("host", .string(endpoint.name.description)), ("port", .integer(Int(endpoint.port)))]
+        }
         if let input { members.append(("input", .string(input))) }
         if let file { members.append(("file", .string(file))) }
         if let address { members.append(("address", .string(address))) }
@@ -106,7 +109,21 @@ extension CheckResult {
                 "matched": .bool(matches.contains { $0.pin == pin }),
             ]
         }
-        return [("rule", .string(rule.origin)), ("mode", .string(rule.mode.rawValue)), ("pins", .array(pins))]
+        let place: [(String, JSON)] =
+            rule.location.map { location in
+                [
+                    (
+                        "rule_place",
+                        [
+                            "file": .string(location.path), "line": .integer(location.line),
+                            "column": .integer(location.column),
+                        ]
+                    )
+                ]
+            } ?? []
+        return [("rule", .string(rule.origin))] + place + [
+            ("mode", .string(rule.mode.rawValue)), ("pins", .array(pins)),
+        ]
     }
 }
 

@@ -30,19 +30,31 @@ extension CheckResult {
     }
 
     /// The lines below the headline of a failure or warning, empty for other verdicts.
-    var explanation: [String] {
+    var explanation: [String] { explanation(columns: nil) }
+
+    /// The width from which the served and the pinned keys may be side by side, if they fit.
+    private static let wide = 120
+
+    /// The same lines for a terminal of this width, or for lines of any length if it is `nil`.
+    func explanation(columns: Int?) -> [String] {
         guard let mismatch = verdict.mismatch else {
             return verdict.isGood ? warnings.map { "  warning: \($0.text)" } : causeLines
         }
         // The remedy of a cause is more precise than that of a mismatch.
         let isExplained = word == .pinMismatch && causes.contains(where: \.explainsMismatch)
-        return sideBySide(mismatch) + certificates(mismatch) + refusals.map { "  also rejected by \($0.finding)" }
+        let beside = sideBySide(mismatch)
+        let isWide = columns.map { width in width >= Self.wide && beside.allSatisfy { $0.width <= width } } ?? true
+        return (isWide ? beside : stacked(mismatch)) + certificates(mismatch)
+            + refusals.map { "  also rejected by \($0.finding)" }
             + causeLines + (isExplained ? [] : ["  do: \(remedy ?? "")"])
     }
 
     /// The explanation, with the chain in front unless it is already included.
-    var details: [String] {
-        verdict.mismatch == nil ? chain + explanation : explanation
+    var details: [String] { details(columns: nil) }
+
+    /// The same lines for a terminal of this width.
+    func details(columns: Int?) -> [String] {
+        (verdict.mismatch == nil ? chain : []) + explanation(columns: columns)
     }
 
     private var causeLines: [String] { advice.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] } }
@@ -66,9 +78,25 @@ extension CheckResult {
             }
     }
 
+    /// Returns the lines with the pinned keys below the served ones.
+    private func stacked(_ mismatch: PinMismatch) -> [String] {
+        let served = mismatch.path.roles.map { role, certificate in
+            "    \(padded(role.rawValue, 12))  \(certificate.spkiFingerprint)"
+        }
+        let pinned = mismatch.rule.pins.flatMap { pin in
+            [
+                "    \(padded(pin.role.rawValue, 12))  \(pin.fingerprint)",
+                "                  \(pin.name.map { $0 + ", " } ?? "")\(pin.isBackup ? "backup, " : "")\(standing(of: pin))",
+            ]
+        }
+        return ["  verified path:"] + served + ["  pinned:"] + pinned
+    }
+
     private func certificates(_ mismatch: PinMismatch) -> [String] {
         mismatch.path.roles.map { role, certificate in
-            "  \(padded(role.rawValue, 12))  \(certificate.subject), valid from \(certificate.notBefore.day) "
+            let subject = certificate.subject.description
+            return "  \(padded(role.rawValue, 12))  \(subject.isEmpty ? "no subject" : subject), "
+                + "valid from \(certificate.notBefore.day) "
                 + "until \(expiry(certificate, now: now)), \(origin(of: certificate))"
         }
     }

@@ -30,6 +30,10 @@ package struct Console {
     var isColored = false
     /// Whether a CI runner reads the output (`GITHUB_ACTIONS`) and interprets some texts as commands.
     var isReadByRunner = false
+    /// The width of the terminal that lines are folded to, or `nil` if they may have any length.
+    var columns: Int?
+    /// The width of the terminal that standard error is, or `nil` for another file.
+    var noteColumns: Int?
     /// The end of each line of the results.
     private var lineEnd: StaticString = "\n"
     private var summary: [(String, JSON)] = []
@@ -105,22 +109,38 @@ package struct Console {
     /// Prints a note on standard error that isn't a problem.
     mutating func note(_ message: String) {
         output.flush()
-        diagnostics.write("pinctl: \(visible(message))\n")
+        let line = "pinctl: \(visible(message))"
+        for line in noteColumns.map({ FoldedLine.fold(line, columns: $0) }) ?? [line] { diagnostics.write(line + "\n") }
         diagnostics.flush()
     }
 
-    /// Prints text that isn't a result, such as a help page. It isn't printed in JSON.
+    /// Prints a line of help on standard error, for a command line that isn't complete.
+    mutating func note(help line: String) {
+        output.flush()
+        diagnostics.write(line + "\n")
+        diagnostics.flush()
+    }
+
+    /// Prints text besides the results, such as their number. It isn't printed in JSON.
     mutating func text(_ lines: [String]) {
         text(lines, isColored: false)
+    }
+
+    /// Prints a page of help or a script as it is. It isn't printed in JSON.
+    mutating func page(_ lines: [String]) {
+        columns = nil
+        text(lines)
     }
 
     private mutating func text(_ lines: [String], isColored: Bool) {
         guard format == .text else { return }
         for (index, line) in lines.enumerated() {
-            let line = visible(line)
-            // The verdict is in the first line.
-            output.write(isColored && index == 0 ? Severity.colored(line) : line)
-            output.write(lineEnd.description)
+            let folded = columns.map { FoldedLine.fold(visible(line), columns: $0) } ?? [visible(line)]
+            for (part, line) in folded.enumerated() {
+                // The verdict is in the first line.
+                output.write(isColored && index == 0 && part == 0 ? Severity.colored(line) : line)
+                output.write(lineEnd.description)
+            }
         }
     }
 
@@ -189,7 +209,10 @@ package struct Console {
     }
 
     /// Ends each further line of the results with NUL, for `xargs -0`.
-    mutating func endLinesWithNUL() { lineEnd = "\0" }
+    mutating func endLinesWithNUL() {
+        lineEnd = "\0"
+        columns = nil
+    }
 
     /// Keeps standard output empty from now on, except for requested documents.
     mutating func silence() {

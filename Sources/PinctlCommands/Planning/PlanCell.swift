@@ -56,7 +56,9 @@ extension PlanCell {
         let breaking = [self, other].filter { $0.standing == .breaks }
         let rescuing = breaking.first ?? self
         let standing = isGraver ? other.standing : standing
-        let otherEnd = other.end.map { PlanEnd(date: $0.date, why: "\(file): \($0.why)") }
+        let otherEnd = other.end.map {
+            PlanEnd(date: $0.date, why: "\(file): \($0.why)", isOfAnySystem: $0.isOfAnySystem)
+        }
         let end = [end, otherEnd].compactMap(\.self).min()
         return PlanCell(
             release: release, host: host, standing: standing, finding: isGraver ? "\(file): \(other.finding)" : finding,

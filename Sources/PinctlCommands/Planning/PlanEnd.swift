@@ -9,6 +9,8 @@ struct PlanEnd: Sendable, Comparable {
     /// The day, or `nil` if it isn't known.
     let date: Date?
     let why: String
+    /// Whether a trust store ends it that the release's clients may not use, because its dialect is for any system.
+    var isOfAnySystem = false
 
     /// The end in the matrix.
     var word: String { date.map { "until \($0.day)" } ?? "ends" }
@@ -36,11 +38,45 @@ extension Plan {
             guard judgement.direct == nil, let leaf = judgement.paths.first?.path.certificates.first else { return [] }
             let named = judgement.store.flatMap(RootCalendar.Store.init).map { [$0] }
             let limit = max(limit ?? now, leaf.notAfter)
-            return (named ?? rule.release.dialect.trustStores).compactMap { store in
-                end(of: judgement, rule, in: store, before: limit)
+            let own = rule.release.dialect.trustStores
+            return (named ?? own ?? RootCalendar.Store.allCases).compactMap { store in
+                var end = end(of: judgement, rule, in: store, before: limit)
+                end?.isOfAnySystem = named == nil && own == nil
+                return end
             }
         }
         .min()
+    }
+
+    /// Returns notes about releases that the calendar says nothing about, and about those that it judges by the stores of
+    /// all systems.
+    func calendarNotes(on cells: [PlanCell]) -> [String] {
+        guard !calendar.isEmpty else { return [] }
+        let ownRoots = cells.filter { cell in
+            let host = hosts[cell.host]
+            return ([releases[cell.release]] + releases[cell.release].exports).contains { file in
+                let rule = file.rule(for: host.name, port: host.port)
+                return rule.isPinned && !rule.rules.allSatisfy(\.trustsSystem)
+            }
+        }
+        let any = cells.filter { $0.end?.isOfAnySystem == true }
+        return [
+            titles(of: ownRoots).map { titles in
+                "\(titles): a rule trusts only its own roots, so the calendar of trust stores doesn't apply to it"
+            },
+            titles(of: any).map { titles in
+                "\(titles): the file doesn't say which system its clients run on, so every store in the calendar counts: "
+                    + "name those of your clients, such as \(Flag.store.dashed) mozilla=FILE"
+            },
+        ].compactMap(\.self)
+    }
+
+    /// Returns the names of the releases of cells, or `nil` if there are none.
+    private func titles(of cells: [PlanCell]) -> String? {
+        let names = Set(cells.map(\.release)).sorted().map { releases[$0].name }
+        guard !names.isEmpty else { return nil }
+        let more = names.count > 5 ? " and \(names.count - 5) more" : ""
+        return names.prefix(5).joined(separator: ", ") + more
     }
 
     private func end(
@@ -64,13 +100,12 @@ extension Plan {
 }
 
 extension PinDialect {
-    /// The trust stores that clients with files in this dialect use.
-    fileprivate var trustStores: [RootCalendar.Store] {
+    /// The trust stores that clients with files in this dialect use, or `nil` if they run on any system.
+    fileprivate var trustStores: [RootCalendar.Store]? {
         switch self {
         case .android, .okhttp: [.android]
         case .apple, .trustkit: [.apple]
-        // Clients of any system.
-        default: RootCalendar.Store.allCases
+        default: nil
         }
     }
 }

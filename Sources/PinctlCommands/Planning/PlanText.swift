@@ -48,7 +48,7 @@ struct PlanText {
     }
 
     /// Returns the verdict as it appears in the matrix.
-    private func word(_ cell: PlanCell) -> String {
+    func word(_ cell: PlanCell) -> String {
         if let end = cell.end { return end.word }
         switch cell.standing {
         case .survives: return "survives"

@@ -167,6 +167,11 @@ struct PlanTimeline {
             + entries.map { "  \(padded(visibleText($0.title), width))  \(moment($0))" }
     }
 
+    /// Each pin with the time when its key can be removed, or nothing if a chain isn't trusted.
+    var removals: [(pin: String, moment: String)] {
+        untrusted.isEmpty ? entries.map { ($0.title, moment($0)) } : []
+    }
+
     var json: JSON {
         .array(
             entries.map { entry in

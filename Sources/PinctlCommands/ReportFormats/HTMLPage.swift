@@ -53,7 +53,9 @@ enum HTMLPage {
         fieldset { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0; padding: 0; border: 0; }
         legend { float: left; padding: 0; margin-right: 1rem; color: var(--soft); }
         #shown { color: var(--soft); }
-        section { margin-bottom: 2rem; }
+        section, .plan { margin-bottom: 2rem; }
+        .plan .do { margin: .75rem 0; }
+        .wide { overflow-x: auto; } .wide td { white-space: nowrap; color: var(--tint); }
         h2 { margin: 1.5rem 0 .5rem; font-size: 1.125rem; line-height: 1.4; }
         h2 > span:first-child { color: var(--tint); }
         h2 .cause { display: block; }
@@ -101,7 +103,9 @@ enum HTMLPage {
         @media print { :root { --page: #fff; --box: #fff; --ink: #000; --soft: #444; --line: #999; }
           body { max-width: none; padding: 0; font-size: .8125rem; }
           #filter, .skip, .text { display: none; }
-          h2, summary { break-after: avoid; } .box, .pin { break-inside: avoid; }
+          h2, summary, caption { break-after: avoid; } .box, .pin, tr { break-inside: avoid; }
+          .wide { overflow: visible; } .wide td { white-space: normal; }
+          .box .name { max-height: none; }
           .entry { content-visibility: visible; }
           .entry:not(.good)::details-content { content-visibility: visible; display: block; } }
 

@@ -16,6 +16,7 @@ enum MarkdownReport {
         if !report.closing.isEmpty { page.add("\(span(report.closing))\n\n") }
         let policy = report.policy.map { " against \(span($0))" } ?? ""
         page.add("At \(report.time.rfc3339)\(policy).\n\n")
+        if let matrix = report.matrix { add(matrix, to: &page) }
         let sections = report.sections
         for section in sections where section.outcome != .ok { table(of: section, in: report, on: &page) }
         for section in sections where section.outcome.isFailure { details(of: section, in: report, on: &page) }
@@ -24,6 +25,22 @@ enum MarkdownReport {
         }
         certificates(of: report, on: &page)
         return page.text
+    }
+
+    /// Adds the verdicts on releases as a table, and what follows from them. Rows that don't fit are left out.
+    private static func add(_ matrix: ReportMatrix, to page: inout Page) {
+        page.add("| release | \(matrix.hosts.map(span).joined(separator: " | ")) |\n")
+        page.add("|\(String(repeating: " --- |", count: matrix.hosts.count + 1))\n")
+        for row in matrix.rows {
+            page.addEntry("| \(span(row.release)) | \(row.verdicts.map { span($0.word) }.joined(separator: " | ")) |\n")
+        }
+        page.add("\n")
+        for way in matrix.ways { page.add("\(span(way))\n\n") }
+        guard !matrix.removals.isEmpty else { return }
+        page.fold("When the key of each pin can be removed") { page in
+            page.add("| pin | removal |\n| --- | --- |\n")
+            for (pin, moment) in matrix.removals { page.addEntry("| \(span(pin)) | \(span(moment)) |\n") }
+        }
     }
 
     /// Adds the certificates of all chains, those that several entries have only once.

@@ -19,12 +19,26 @@ struct Report: Sendable {
     var ungrouped = 0
     /// The descriptions of the entries' verdicts and warnings.
     var rules: [ReportRule] = []
+    /// The verdict on each release at each host, if the command is `plan`.
+    var matrix: ReportMatrix?
     /// The summary of the JSON document, taken from the console when the report is written.
     var summary: [(String, JSON)] = []
     /// The last line of the text output.
     var closing = ""
     /// The outcome, taken from the console when the report is written.
     var status = ExitCode.good
+}
+
+/// The verdicts on releases, with what follows from them.
+struct ReportMatrix: Sendable {
+    /// The hosts, which are the heads of the columns after the first.
+    let hosts: [String]
+    /// Each release with its verdict at each host.
+    let rows: [(release: String, verdicts: [(word: String, outcome: Severity)])]
+    /// The changes that make it safe to serve the certificate, in lines. Empty if it is safe already.
+    let ways: [String]
+    /// Each pin with the time when its key can be removed. Empty if nothing is known of it.
+    let removals: [(pin: String, moment: String)]
 }
 
 /// A checked item and its result.

@@ -4,7 +4,8 @@ import TestPKI
 import Testing
 
 @Suite(
-    "No false alarms: real chains from other projects' tests", .enabled(if: Peers.certificates != nil, Peers.skipped))
+    "No false alarms: real chains from other projects' tests",
+    .enabled(if: RealCertificates.all != nil, RealCertificates.skipped))
 struct FalseAlarmPeerTests {
     /// Names of certificates in the file, leaf first and root last, and a time at which all of them are valid.
     struct RealChain: Sendable, CustomTestStringConvertible {
@@ -43,7 +44,7 @@ struct FalseAlarmPeerTests {
 
     @Test("Real chains are valid at their time", arguments: chains)
     func verified(_ chain: RealChain) throws {
-        let certificates = try chain.certificates.map { try #require(Peers.certificates?[$0], "\($0)") }
+        let certificates = try chain.certificates.map { try #require(RealCertificates.all?[$0], "\($0)") }
         let path = try evaluate(chain, certificates.dropLast(), TrustStore(certificates: certificates.suffix(1)))
         #expect(path.certificates == certificates)
     }
@@ -51,7 +52,7 @@ struct FalseAlarmPeerTests {
     @Test("A real chain is valid with the system roots")
     func systemRoots() throws {
         let chain = try #require(Self.chains.first { $0.name == "www.badssl.com" })
-        let certificates = try chain.certificates.map { try #require(Peers.certificates?[$0], "\($0)") }
+        let certificates = try chain.certificates.map { try #require(RealCertificates.all?[$0], "\($0)") }
         let path = try evaluate(chain, certificates[...], .system())
         #expect(path.certificates.count == 3)
     }
@@ -67,13 +68,13 @@ struct FalseAlarmPeerTests {
 
     /// Whether the issuer is a root of this system. Releases remove roots, as Debian did with GlobalSign's first one.
     private static func hasSystemRoot(_ name: String) -> Bool {
-        guard let certificate = Peers.certificates?[name] else { return false }
+        guard let certificate = RealCertificates.all?[name] else { return false }
         return (try? TrustStore.system().issuers(of: certificate).isEmpty) == false
     }
 
     @Test("Real chains without a name are valid under the system roots or under their own", arguments: nameless)
     func chain(_ time: Int64, _ names: [String]) throws {
-        let certificates = try names.map { try #require(Peers.certificates?[$0], "\($0)") }
+        let certificates = try names.map { try #require(RealCertificates.all?[$0], "\($0)") }
         let store =
             certificates.count > 1 ? TrustStore(certificates: certificates.suffix(1)) : try TrustStore.system()
         var policy = TrustPolicy.default
@@ -96,11 +97,11 @@ struct FalseAlarmPeerTests {
 
 /// Certificates from other projects' tests. They aren't part of this repository, and tests that need them are skipped
 /// where they are missing.
-private enum Peers {
+enum RealCertificates {
     static let folder = ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? "../shared/conformance"
     static let skipped = Comment("no \(folder)/peer-cases.json: name its folder in PINCTL_CONFORMANCE")
 
-    static let certificates: [String: X509Certificate]? = {
+    static let all: [String: X509Certificate]? = {
         guard let json = FileManager.default.contents(atPath: folder + "/peer-cases.json"),
             let cases = try? JSONDecoder().decode(Cases.self, from: json)
         else { return nil }

@@ -60,18 +60,27 @@ struct RenewalSite: Sendable {
         try #require(result.status == 0, "\(result.text)")
     }
 
+    /// The chain that is served.
+    var servedChain: String { folder.path + "/served/current/fullchain.pem" }
+
     /// The fingerprints of the certificate that is served and of its key.
     func served() throws -> (certificate: SPKIFingerprint, key: SPKIFingerprint) {
-        let chain = try CertificateFile.read(folder.path + "/served/current/fullchain.pem")
+        let chain = try CertificateFile.read(servedChain)
         let leaf = try #require(chain.first)
         return (SPKIFingerprint(hashing: leaf.derBytes.span), leaf.spkiFingerprint)
     }
 
-    /// Writes the pins of the only release.
-    func release(_ pins: [String]) throws {
-        let text =
-            "{ \"version\": 1, \"domains\": [ { \"host\": \"api.example.com\", \"pins\": ["
-            + pins.map { "\"\($0)\"" }.joined(separator: ", ") + "] } ] }\n"
-        try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path + "/releases/app-1.jsonc"))
+    /// Writes the pins of each release, and removes those of earlier ones.
+    func release(_ releases: [[String]]) throws {
+        let directory = folder.path + "/releases/"
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+            try FileManager.default.removeItem(atPath: directory + name)
+        }
+        for (number, pins) in releases.enumerated() {
+            let text =
+                "{ \"version\": 1, \"domains\": [ { \"host\": \"api.example.com\", \"pins\": ["
+                + pins.map { "\"\($0)\"" }.joined(separator: ", ") + "] } ] }\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "app-\(number + 1).jsonc"))
+        }
     }
 }

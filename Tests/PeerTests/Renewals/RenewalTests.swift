@@ -131,19 +131,23 @@ struct RenewalTests {
         var tellsFailure: Bool { self != .certbot }
     }
 
-    /// A renewal, and the pin in the app that is out.
-    struct Rotation: Sendable {
-        /// `leaf` for the key that is served, `root` for the CA's root, or `other`.
-        let pinned: String
+    /// A renewal, and the pin in each app that is out.
+    struct Rotation: Sendable, Equatable {
+        /// `leaf` for the key that is served, `issuer` for that of its issuer, `root` for the CA's root, or `other`.
+        let pinned: [String]
         let hasNewKey: Bool
         let breaks: Bool
     }
 
+    /// The rotations that each program makes, in order: with five programs, fifteen that break an app and fifteen that
+    /// don't.
     static let rotations = [
-        Rotation(pinned: "leaf", hasNewKey: false, breaks: false),
-        Rotation(pinned: "leaf", hasNewKey: true, breaks: true),
-        Rotation(pinned: "root", hasNewKey: true, breaks: false),
-        Rotation(pinned: "other", hasNewKey: false, breaks: true),
+        Rotation(pinned: ["leaf"], hasNewKey: false, breaks: false),
+        Rotation(pinned: ["leaf"], hasNewKey: true, breaks: true),
+        Rotation(pinned: ["root"], hasNewKey: true, breaks: false),
+        Rotation(pinned: ["other"], hasNewKey: false, breaks: true),
+        Rotation(pinned: ["root", "leaf"], hasNewKey: true, breaks: true),
+        Rotation(pinned: ["root", "issuer"], hasNewKey: true, breaks: false),
     ]
 
     @Test("certbot serves a renewed certificate exactly if no release breaks", PeerProgram.certbot.isNeeded)
@@ -168,7 +172,7 @@ struct RenewalTests {
         try await site.serve(files.chain, files.key)
         for rotation in Self.rotations {
             let before = try site.served()
-            try site.release([try pin(rotation.pinned, site)])
+            try site.release(try rotation.pinned.map { [try pin($0, site)] })
             let result = try await client.renew(site, withNewKey: rotation.hasNewKey)
             let after = try site.served()
             let name = Comment(rawValue: "\(client) \(rotation): \(result.text)")
@@ -186,13 +190,15 @@ struct RenewalTests {
 
     /// The number of certificates that were deployed up to a rotation.
     private static func count(of rotation: Rotation) -> Int {
-        let index = rotations.firstIndex { $0.pinned == rotation.pinned && $0.hasNewKey == rotation.hasNewKey } ?? 0
+        let index = rotations.firstIndex(of: rotation) ?? 0
         return rotations[...index].count { !$0.breaks }
     }
 
     private func pin(_ name: String, _ site: RenewalSite) throws -> String {
         switch name {
         case "leaf": try site.served().key.description
+        case "issuer":
+            try #require(CertificateFile.read(site.servedChain).dropFirst().first).spkiFingerprint.description
         case "root": try #require(CertificateFile.read(site.pebble.roots).last).spkiFingerprint.description
         default: try TestKey().pin
         }
@@ -203,7 +209,7 @@ struct RenewalTests {
         let site = try await RenewalSite()
         let files = try await Client.certManager.setUp(site)
         try await site.serve(files.chain, files.key)
-        try site.release([try pin("root", site)])
+        try site.release([[try pin("root", site)]])
         let before = try site.served()
         let result = try await site.run(
             "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out other.key"
@@ -220,7 +226,7 @@ struct RenewalTests {
         let files = try await Client.certbot.setUp(site)
         try await site.serve(files.chain, files.key)
         let before = try site.served()
-        try site.release([before.key.description])
+        try site.release([[before.key.description]])
         _ = try await Client.certbot.renew(site, withNewKey: true)
         #expect(try site.served() == before)
         let result = try await site.run(try site.listing(1, of: "certbot"))
@@ -232,6 +238,37 @@ struct RenewalTests {
     @Test("lint finds in certbot's own file whether it keeps the key", PeerProgram.certbot.isNeeded)
     func certbotFile() async throws {
         try await lint(.certbot, "letsencrypt/renewal", changing: "certbot renew --no-reuse-key --force-renewal")
+    }
+
+    @Test("certbot keeps the key if cli.ini says so, as lint finds", PeerProgram.certbot.isNeeded)
+    func certbotOptions() async throws {
+        let site = try await RenewalSite()
+        let files = try await Client.certbot.setUp(site)
+        try await site.serve(files.chain, files.key)
+        let before = try site.served()
+        try site.release([[before.key.description]])
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [
+              { "host": "api.example.com", "pins": [{ "pin": "\(before.key)", "role": "leaf" }] } ] }
+            """, name: "pins.jsonc")
+        let lint = "pinctl lint --rule P003=off --issuance letsencrypt/renewal \(policy)"
+        let renew = "certbot --config letsencrypt/cli.ini renew --force-renewal"
+        // The file of the certificate says nothing, and cli.ini decides.
+        let kept = try await site.run(
+            """
+            sed -i /reuse_key/d letsencrypt/renewal/api.example.com.conf
+            \(lint) >before.txt && exit 9
+            { cat config/letsencrypt/cli.ini; echo 'reuse-key = True'; } >letsencrypt/cli.ini
+            \(lint) && \(renew)
+            """)
+        #expect(kept.status == 0, "\(kept.text)")
+        let after = try site.served()
+        #expect(after.key == before.key && after.certificate != before.certificate)
+        let changed = try await site.run(
+            "sed -i 's/^reuse-key.*/new-key = True/' letsencrypt/cli.ini; \(renew); \(lint)")
+        #expect(changed.status == 1 && changed.text.contains("cli.ini:9:1: new-key"), "\(changed.text)")
+        #expect(try site.served() == after)
     }
 
     @Test("lint finds in acme.sh's own file whether it keeps the key", PeerProgram.acmeSh.isNeeded)

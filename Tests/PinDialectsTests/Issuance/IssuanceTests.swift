@@ -210,7 +210,79 @@ struct IssuanceTests {
         Row(
             "Snippets that import each other", path: "Caddyfile",
             "(a) {\n\timport b\n}\n(b) {\n\timport a\n}\na.test {\n\timport a\n}\n", "a.test changes 7"),
+        Row(
+            "Caddy's JSON with policies, of which the first that matches counts", path: "caddy.json",
+            """
+            {"apps": {
+              "http": {"servers": {"srv0": {"listen": [":443"], "routes": [
+                {"match": [{"host": ["A.test", "b.test", "x.w.test"]}], "handle": []}]}}},
+              "tls": {"certificates": {"automate": ["c.test"]}, "automation": {"policies": [
+                {"subjects": ["a.test", "*.w.test"],
+                 "reuse_private_keys": true},
+                {"subjects": ["b.test"], "reuse_private_keys": false},
+                {"key_type": "p256"}]}}}}
+            """, "a.test,*.w.test,x.w.test keeps 6", "b.test changes 7", "c.test changes 8"),
+        Row(
+            "Caddy's JSON without a policy, with a program that brings certificates, and with files", path: "c.json",
+            """
+            {"apps": {"http": {"servers": {"s": {"routes": [{"match": [{"host": ["a.test", "{env.SITE}"]}]}]}}},
+            "tls": {"certificates": {"load_files": [{"certificate": "a.pem", "key": "a.key"}], "automate": ["b.test"]},
+            "automation": {"policies": [{"subjects": ["b.test"],
+            "get_certificate": [{"via": "http"}]}]}}}}
+            """, "b.test unknown 4", "a.test unknown 2"),
+        Row(
+            "Caddy's JSON without automation", path: "c.json",
+            """
+            {"apps": {"http": {"servers": {
+            "a": {"listen": [":80"], "routes": [{"match": [{"host": ["a.test"]}]}]},
+            "b": {"automatic_https": {"disable": true}, "routes": [{"match": [{"host": ["b.test"]}]}]},
+            "c": {"automatic_https": {"disable_certificates": true}, "routes": [{"match": [{"host": ["c.test"]}]}]},
+            "d": {"automatic_https": {"skip": ["d.test"]}, "routes": [{"match": [{"host": ["d.test", "e.test"]}]}]}
+            }}}}
+            """, "e.test changes 1"),
     ]
+
+    /// A `cli.ini`, and what it makes of a file without `reuse_key` and of one with it.
+    static let optionFiles: [(text: String, plain: String, kept: String)] = [
+        ("", "changes x.conf 7", "keeps x.conf 12"),
+        ("# reuse-key = True\nemail = a@b.test\nrsa-key-size = 4096\n", "changes x.conf 7", "keeps x.conf 12"),
+        ("reuse-key = True\n", "keeps cli.ini 1", "keeps cli.ini 1"),
+        ("email = a@b.test\r\nreuse-key: yes # pinned\r\n", "keeps cli.ini 2", "keeps cli.ini 2"),
+        ("--reuse-key\n", "keeps cli.ini 1", "keeps cli.ini 1"),
+        ("reuse-key = false\n", "changes x.conf 7", "keeps x.conf 12"),
+        ("reuse_key = true\n", "changes x.conf 7", "keeps x.conf 12"),
+        ("new-key = True\n", "changes cli.ini 1", "changes cli.ini 1"),
+        ("reuse-key = True\nnew-key = \"True\"\n", "changes cli.ini 2", "changes cli.ini 2"),
+        ("no-reuse-key = 1\n", "changes cli.ini 1", "changes cli.ini 1"),
+    ]
+
+    @Test("An option in cli.ini replaces that of certbot's certificate", arguments: optionFiles)
+    func cliOptions(text: String, plain: String, kept: String) throws {
+        for (file, expected) in [(Self.certbot, plain), (Self.certbot + "reuse_key = True\n", kept)] {
+            let found = try IssuanceProgram.certbot.read(
+                Array(file.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)))
+            let effect = if case .keepsKey = found[0].effect { "keeps" } else { "changes" }
+            #expect("\(effect) \(found[0].location.path) \(found[0].location.line)" == expected)
+        }
+    }
+
+    @Test("cli.ini is beside the directory of certbot's certificates, and a value that certbot refuses is an error")
+    func optionsFile() {
+        #expect(
+            IssuanceProgram.certbot.optionsPath(of: "/etc/letsencrypt/renewal/a.conf") == "/etc/letsencrypt/cli.ini")
+        #expect(IssuanceProgram.certbot.optionsPath(of: "renewal/a.conf") == "cli.ini")
+        #expect(IssuanceProgram.certbot.optionsPath(of: "/renewal/a.conf") == "/cli.ini")
+        for path in ["a.conf", "other/a.conf", "renewal/inner/a.conf"] {
+            #expect(IssuanceProgram.certbot.optionsPath(of: path) == nil)
+        }
+        #expect(IssuanceProgram.caddy.optionsPath(of: "renewal/a.conf") == nil)
+        for text in ["reuse-key = maybe\n", "new-key = \u{0}\n"] {
+            #expect(throws: PolicyFileError.self) {
+                try IssuanceProgram.certbot.read(
+                    Array(Self.certbot.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)))
+            }
+        }
+    }
 
     @Test("XI7: Each program's files say whether a renewal keeps the key, and where", arguments: rows)
     func renewals(row: Row) throws {
@@ -268,6 +340,18 @@ struct IssuanceTests {
         (
             "a.conf", "[renewalparams]\n[[webroot_map]]\n" + String(repeating: "a.test = /srv\n", count: 1001),
             "a.conf:1003:1: error: more than 1000"
+        ),
+        ("a.json", "{\"apps\": {\n", "a.json:2:1: error: "),
+        (
+            "a.json",
+            "{\"apps\":{\"tls\":{\"automation\":{\"policies\":[{\"subjects\":[\"a.test\"],\n\"reuse_private_keys\": 1}]}}}}",
+            "a.json:2:23: error: reuse_private_keys is a number, which Caddy refuses"
+        ),
+        (
+            "a.json",
+            "{\"apps\": {\"tls\": {\"certificates\": {\"automate\": ["
+                + (0...1000).map { "\"a\($0).test\"" }.joined(separator: ",") + "]}}}}",
+            "a.json: error: more than 1000 names"
         ),
         ("Caddyfile", "a.test {\n", "Caddyfile:2:1: error: unexpected end of the text"),
         ("Caddyfile", "a.test {\n}\nb.test\n", "Caddyfile:3:1: error: unexpected \"b.test\""),

@@ -1,3 +1,4 @@
+import PinctlCommands
 import TestPKI
 import Testing
 
@@ -21,12 +22,14 @@ struct ScreenTests {
 
     private func screen(
         _ policy: String, by chain: [TestCertificate]? = nil, _ words: [String]? = nil,
-        variables: [String: String] = [:]
+        variables: [String: String] = [:], columns: Int? = nil
     ) async throws -> (run: Run, subject: String) {
         var result: (Run, String)?
         try await site.serve(chain) { server in
             let roots = words ?? ["--ca-file", site.rootFile]
-            let run = await pinctl(["check", "--policy", policy] + roots + [server.target()], variables: variables)
+            let run = await pinctl(
+                ["check", "--color", "never", "--policy", policy] + roots + [server.target()], variables: variables,
+                terminal: Terminal(columns: columns))
             result = (run, "api.test:\(server.port) via 127.0.0.1:\(server.port)")
         }
         return try #require(result)
@@ -60,6 +63,42 @@ struct ScreenTests {
                 "1 checked: 1 failed",
             ])
         #expect(run.status == 1)
+    }
+
+    @Test(
+        "On a terminal where they don't fit beside them, the pinned keys are below the served ones",
+        arguments: [80, 100, 119, 120, 140])
+    func narrow(columns: Int) async throws {
+        let (old, backup) = (try TestKey(), try TestKey())
+        let policy = try policy(
+            """
+            "le-ye1": { "pin": "\(old.pin)", "role": "root" },
+            "backup-27": { "pin": "\(backup.pin)", "role": "leaf", "backup": true }
+            """, "\"le-ye1\", \"backup-27\"")
+        let (run, _) = try await screen(policy, columns: columns)
+        let start = try #require(run.lines.firstIndex(of: "  verified path:"))
+        #expect(
+            run.lines[start...].prefix(9) == [
+                "  verified path:", "    leaf          \(try site.leaf.key.pin)",
+                "    intermediate  \(try site.intermediate.key.pin)", "    root          \(try site.root.key.pin)",
+                "  pinned:", "    root          \(try old.pin)", "                  le-ye1, not served",
+                "    leaf          \(try backup.pin)", "                  backup-27, backup, not served",
+            ])
+        // Folding changes only spaces, and no line is too wide but for a word that is.
+        let (wide, _) = try await screen(policy)
+        func words(_ lines: ArraySlice<String>) -> [Substring] { lines.flatMap { $0.split(separator: " ") } }
+        #expect(words(run.lines[(start + 9)...]) == words(wide.lines[5...]))
+        #expect(words(run.lines[..<start]).suffix(3).first == "match" && wide.lines[1].hasPrefix("  verified path  "))
+        for line in run.lines { #expect(line.count <= columns || !line.dropFirst(6).contains(" "), "\(line)") }
+    }
+
+    @Test("On a terminal where they fit, the keys are side by side", arguments: [160, 200])
+    func wide(columns: Int) async throws {
+        let policy = try policy("\"a\": { \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }", "\"a\"")
+        let (run, _) = try await screen(policy, columns: columns)
+        #expect(run.lines.contains { $0.contains("verified path ") && $0.hasSuffix(" pinned") }, "\(run)")
+        let leaf = try site.leaf.key.pin
+        #expect(run.lines.contains { $0.contains(leaf) && $0.contains(strangePin) }, "\(run)")
     }
 
     @Test("A leaf with another key is shown with its cause and remedy")

@@ -158,6 +158,22 @@ struct TransparencyCommandTests {
         #expect(typo.status == 2 && typo.errors.contains("\"ignore\", \"report\" or \"require\""), "\(typo)")
     }
 
+    @Test("A rule that trusts only a private CA gets no warning, unless it asks for one")
+    func privateCA() async throws {
+        func check(_ settings: String) async throws -> String {
+            let policy = try site.policy("\"\(try site.leaf.key.pin)\"", rule: settings)
+            let run = await pinctl(
+                "check", "--ca-file", site.rootFile, "--policy", policy, "--files", site.chainFile, "--ct-logs", list)
+            #expect(run.status == 0, "\(run)")
+            return run.output
+        }
+        let anchors = #" "anchors": { "files": ["\#(site.rootFile)"] },"#
+        #expect(try await check("").contains("not enough Certificate Transparency"))
+        #expect(try await !check(anchors).contains("Transparency"))
+        let asked = try await check(anchors + #" "certificateTransparency": "report","#)
+        #expect(asked.contains("not enough Certificate Transparency"), "\(asked)")
+    }
+
     @Test(
         "OpenSSL's own CT functions find the same timestamps valid",
         .enabled(if: TestCommand.isPresent("openssl", "version"), "needs the openssl program"),

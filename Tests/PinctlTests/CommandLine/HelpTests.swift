@@ -84,6 +84,11 @@ struct HelpTests {
         for command in CommandDefinition.all { #expect(overview.output.contains("  \(command.name) ")) }
         for words in [["help"], ["-h"]] { #expect(await pinctl(words).output == overview.output) }
         #expect(await pinctl("--version").output == "\(Version.text(commit: 0))\n")
+        #expect(await pinctl("-V").output == "\(Version.text(commit: 0))\n")
+        // A bare command line isn't a success, and prints nothing on standard output.
+        let (help, bare) = (await pinctl("--help"), await pinctl([]))
+        #expect(bare.status == 2 && bare.output.isEmpty)
+        #expect(bare.errors.hasPrefix("pinctl: no command given") && bare.errors.hasSuffix("\n\n" + help.output))
         #expect(
             Version.text(commit: 0x3B41_D21C_0A1B_2C3D)
                 == "pinctl \(Version.current) (3b41d21c0a1b2c3d), OpenSSL \(OpenSSLVersion.loaded)"

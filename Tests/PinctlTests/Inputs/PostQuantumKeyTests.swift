@@ -90,3 +90,109 @@ struct PostQuantumKeyTests {
         #expect(run.status == 2)
     }
 }
+
+/// Certificates with ML-DSA keys and signatures (RFC 9881), minted by OpenSSL and served over TLS 1.3.
+@Suite(
+    "pinctl with servers that have ML-DSA keys",
+    .enabled(
+        if: (try? TestKey(.postQuantum("ML-DSA-65"))) != nil, "OpenSSL 3.5 or later is needed for ML-DSA keys")
+)
+struct PostQuantumServerTests {
+    private struct Site {
+        let folder: TestFolder
+        let root: TestCertificate
+        let leaf: TestCertificate
+        let chain: [TestCertificate]
+        let rootFile: String
+
+        init(_ name: String) throws {
+            folder = try TestFolder()
+            root = try TestCertificate.root("Test Root", key: TestKey(.postQuantum(name)))
+            let issuer = try root.intermediate("Test Intermediate", key: TestKey(.postQuantum(name)))
+            leaf = try issuer.leaf("api.test", key: TestKey(.postQuantum(name)))
+            chain = [leaf, issuer]
+            rootFile = try folder.add(root.pemText, name: "root.pem")
+        }
+    }
+
+    private static let names = ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"]
+
+    @Test("check accepts the pinned key of a server, and no other", arguments: names)
+    func check(name: String) async throws {
+        let site = try Site(name)
+        try await LoopbackServer(chain: site.chain).run { server in
+            for certificate in site.chain + [site.root] {
+                let run = await pinctl(
+                    "check", "--ca-file", site.rootFile, "--pin", try certificate.key.pin, server.target())
+                #expect(run.status == 0, "\(run)")
+            }
+            let other = await pinctl(
+                "check", "--ca-file", site.rootFile, "--pin", try TestKey(.postQuantum(name)).pin, server.target())
+            #expect(other.status == 1 && other.output.contains("pin"), "\(other)")
+            let strange = try site.folder.add(try TestCertificate.root("Test Root").pemText)
+            let untrusted = await pinctl(
+                "check", "--ca-file", strange, "--pin", try site.leaf.key.pin, server.target())
+            #expect(untrusted.status == 4, "\(untrusted)")
+            let group = await pinctl(
+                "check", "--ca-file", site.rootFile, "--require-group", "X25519MLKEM768", "--pin",
+                try site.leaf.key.pin, server.target())
+            #expect(group.status == 0, "\(group)")
+            let shown = await pinctl("show", "--ca-file", site.rootFile, server.target())
+            #expect(shown.status == 0 && shown.output.contains(name), "\(shown)")
+            #expect(shown.output.contains(try site.leaf.key.pin) && shown.output.contains("X25519MLKEM768"))
+        }
+    }
+
+    @Test("verify accepts the chain, and rejects it if a byte of a signature is changed", arguments: names)
+    func verify(name: String) async throws {
+        let site = try Site(name)
+        func verify(_ leaf: [UInt8]) async throws -> Run {
+            let chain = TestPEM.block("CERTIFICATE", leaf) + site.chain[1].pemText
+            return await pinctl(
+                "verify", try site.folder.add(chain), "--host", "api.test", "--ca-file", site.rootFile)
+        }
+        #expect(try await verify(site.leaf.derBytes).status == 0)
+        var changed = site.leaf.derBytes
+        changed[changed.count - 9] ^= 1
+        let run = try await verify(changed)
+        #expect(run.status == 4 && run.output.contains("[bad-signature]"), "\(run)")
+    }
+
+    @Test("The private key, the public key, the request and the certificate have one pin", arguments: names)
+    func hash(name: String) async throws {
+        let site = try Site(name)
+        let pin = try site.leaf.key.pin
+        let key = try site.folder.add(site.leaf.key.privateKeyPEM, name: "key.pem")
+        let made = try await shell(
+            "openssl req -new -key key.pem -subj /CN=api.test -out request.pem && openssl pkey -in key.pem -pubout -out "
+                + "public.pem", in: site.folder)
+        #expect(made.status == 0, "\(made.errors)")
+        for file in [
+            key, site.folder.path + "/request.pem", site.folder.path + "/public.pem",
+            try site.folder.add(site.leaf.pemText),
+        ] {
+            let run = await pinctl("hash", "--long", file)
+            #expect(run.output.contains(pin) && run.output.contains(name), "\(run)")
+        }
+    }
+
+    @Test("plan and lint use the keys like any others", arguments: names)
+    func plan(name: String) async throws {
+        let site = try Site(name)
+        let chain = try site.folder.add(site.chain.map(\.pemText).joined(), name: "chain.pem")
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [ { "host": "api.test", "pins": [
+            { "pin": "\(try site.leaf.key.pin)", "role": "leaf", "from": "chain.pem" },
+            { "pin": "\(try TestKey(.postQuantum(name)).pin)", "role": "leaf", "backup": true } ] } ] }
+            """, name: "pins.jsonc")
+        let lint = await pinctl("lint", policy)
+        #expect(lint.status == 0 && lint.output.hasPrefix("1 linted: errors 0"), "\(lint)")
+        let kept = await pinctl("plan", "--ca-file", site.rootFile, "--new", chain, "--against", policy)
+        #expect(kept.status == 0 && kept.output.contains("survives"), "\(kept)")
+        let other = try Site(name)
+        let new = try site.folder.add(other.chain.map(\.pemText).joined())
+        let broken = await pinctl("plan", "--ca-file", other.rootFile, "--new", new, "--against", policy)
+        #expect(broken.status == 1 && broken.output.contains("BREAKS"), "\(broken)")
+    }
+}

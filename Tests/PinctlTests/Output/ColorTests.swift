@@ -33,7 +33,7 @@ struct ColorTests {
         let words = ["verify", site.chainFile, "--ca-file", site.rootFile, "--host", "www.test"] + row.flags
         let plain = await pinctl(words + (row.flags.contains { $0.hasPrefix("--color") } ? [] : ["--color=never"]))
         let run = await pinctl(
-            words, variables: row.variables, terminal: Terminal(columns: row.isTerminal ? 100 : nil))
+            words, variables: row.variables, terminal: Terminal(columns: row.isTerminal ? 300 : nil))
         #expect(run.status == 4)
         #expect(run.output.contains("\u{1B}") == row.isColored)
         if row.isColored { #expect(run.output.hasPrefix("\u{1B}[1;31mFAIL\u{1B}[0m  www.test  ")) }

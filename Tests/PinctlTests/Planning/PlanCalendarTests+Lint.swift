@@ -47,6 +47,35 @@ extension PlanCalendarTests {
         #expect(lint.status == (level == "error" ? 1 : 0))
     }
 
+    /// The day of removal of the old root, and what lint says on 2026-11-23.
+    private static let removals = [
+        ("2026-11-22", "was removed from the store on 2026-11-22 (mozilla)"),
+        ("2026-11-24", "is removed from the store on 2026-11-24 (mozilla)"),
+    ]
+
+    @Test("lint says whether a removal is past", arguments: removals)
+    func removal(day: String, text: String) async throws {
+        let file = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
+        let calendar = try calendar(old: "\"mozilla\": { \"removed\": \"\(day)\", \"source\": \"t\" }")
+        let lint = await pinctl("lint", "--calendar", calendar, "--at", "2026-11-23", file)
+        #expect(lint.output.contains("is a root that \(text): pin"), "\(lint.output)")
+    }
+
+    /// The last days of the certificates that the old root has signed for the new one, and whether the new root matters
+    /// on 2026-11-23.
+    private static let crossSigns: [(until: [String], isWarned: Bool)] = [
+        (["2026-11-23"], true), (["2026-11-22"], false), (["2020-01-01", "2027-01-01"], true),
+        (["2027-01-01", "2020-01-01"], true), (["2019-01-01", "2020-01-01"], false), ([], false),
+    ]
+
+    @Test("A root whose cross-signed certificates have all expired ends no path", arguments: crossSigns)
+    func expiredCrossSign(until: [String], isWarned: Bool) async throws {
+        let file = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
+        let calendar = try calendar(new: #""android": { "pending": true, "source": "t" }"#, signedUntil: until)
+        let lint = await pinctl("lint", "--calendar", calendar, "--at", "2026-11-23", file)
+        #expect(lint.output.contains("warning[P034]") == isWarned, "\(lint.output)")
+    }
+
     @Test("A pin of a backup key doesn't hide that the CA has another root")
     func backup() async throws {
         let calendar = try calendar(new: #""android": { "pending": true, "source": "t" }"#)

@@ -27,12 +27,14 @@ struct PlanCalendarTests {
 
     /// A calendar in which the new root and the old one have these entries of `x-stores`.
     func calendar(
-        new newStores: String = "", old oldStores: String = "", checked: String = "2026-11-20", name: String? = nil
+        new newStores: String = "", old oldStores: String = "", checked: String = "2026-11-20",
+        signedUntil: [String] = ["2030-01-01"], name: String? = nil
     ) throws -> String {
+        let signs = signedUntil.map { "{ \"by\": \"old-root\", \"until\": \"\($0)\", \"source\": \"test\" }" }
         let text = """
             { "version": 1, "x-checked": "\(checked)", "pins": {
               "new-root": { "pin": "\(try new.key.pin)", "role": "ca", "x-stores": { \(newStores) },
-                "x-cross-signs": [ { "by": "old-root", "until": "2030-01-01", "source": "test" } ] },
+                "x-cross-signs": [ \(signs.joined(separator: ", ")) ] },
               "old-root": { "pin": "\(try old.key.pin)", "role": "ca", "x-stores": { \(oldStores) } } } }
             """
         return try name.map { try folder.add(text, name: $0) } ?? folder.add(text)
@@ -180,7 +182,14 @@ struct PlanCalendarTests {
                 """
             let run = await plan(try folder.add(#"{ "version": 1, "domains": [\#(rule)] }"#), calendar)
             #expect(run.status == Int32(status), "\(run.output)\(run.errors)")
+            // A calendar that says nothing is told, and so are the stores that clients may not have.
+            #expect(run.errors.contains("a rule trusts only its own roots, so the calendar") == (status == 0))
+            #expect(run.errors.contains("every store in the calendar counts") == (status == 1), "\(run.errors)")
         }
+        let named = await pinctl(
+            "plan", "--store", "android=\(roots)", "--new", chain, "--calendar", calendar, "--against",
+            try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])])))
+        #expect(named.status == 1 && !named.errors.contains("every store"), "\(named.errors)")
     }
 
     @Test("A key whose issuer isn't known yet doesn't hide the end of a chain that is given with it")

@@ -293,6 +293,38 @@ struct PlanTests {
         }
     }
 
+    @Test("HTML and Markdown have the matrix, what makes the change safe, and when keys can be removed")
+    func matrixInReports() async throws {
+        let old = try release("old", [("api.test", ["\"\(strangePin)\""])])
+        let new = try release("new", [("api.test", [pin(site.root)])])
+        for (format, cells) in [
+            (
+                "html",
+                [
+                    "<th scope=\"col\">api.test</th>",
+                    "<td class=\"bad\"><span class=\"mark\" aria-hidden=\"true\">✕</span> BREAKS</td>",
+                    "<td class=\"good\"><span class=\"mark\" aria-hidden=\"true\">✓</span> only CN=Test Root</td>",
+                    "<p class=\"do\">the change is safe when \(old) is retired",
+                    "<td>keep: with it, \(old) connects again</td>",
+                ]
+            ),
+            (
+                "markdown",
+                [
+                    "| release | `api.test` |\n| --- | --- |\n| `\(old)` | `BREAKS` |\n| `\(new)` | `only CN=Test Root` |\n",
+                    "`the change is safe when \(old) is retired",
+                    "| `\(strangePin)` | `keep: with it, \(old) connects again` |",
+                ]
+            ),
+        ] {
+            let path = "\(site.folder.path)/report.\(format)"
+            let run = await plan("--new", renewed, "--against", old, "--against", new, "--report", "\(format)=\(path)")
+            #expect(run.status == 1, "\(run.errors)")
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            for cell in cells { #expect(text.contains(cell), "\(cell): \(text)") }
+        }
+    }
+
     @Test(
         "Unusable input exits with 2 and prints the remedy",
         arguments: [

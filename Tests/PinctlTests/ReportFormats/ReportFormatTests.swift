@@ -47,6 +47,36 @@ struct ReportFormatTests {
         #expect(SARIFReport.uriReference(path) == reference)
     }
 
+    @Test(
+        "promtool accepts the metrics of every command, whatever their text",
+        .enabled(if: TestCommand.isPresent("promtool", "--version"), "prometheus, which has promtool, is not installed")
+    )
+    func metrics() async throws {
+        func check(_ text: String) throws {
+            let run = try TestCommand.run(
+                ["promtool", "check", "metrics"], input: text, environment: ["PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"])
+            #expect(run.status == 0, "\(run.text)")
+        }
+        try check(PrometheusReport.text(.sample()))
+        for text in HostileReportTests.texts.dropLast() { try check(PrometheusReport.text(.sample(saying: text))) }
+        let site = try PinctlSite()
+        let policy = try site.policy("\"\(try site.root.key.pin)\"")
+        let roots = ["--ca-file", site.rootFile]
+        for (name, words) in [
+            ("check", ["--policy", policy, "--files", site.chainFile] + roots), ("lint", [policy, site.chainFile]),
+            ("plan", ["--new", site.chainFile, "--against", policy] + roots),
+        ] {
+            let file = "\(site.folder.path)/\(name).prom"
+            _ = await pinctl([name, "--report", "prometheus=\(file)"] + words)
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(text.contains("pinctl_exit_code{command=\"\(name)\"} "), "\(text)")
+            try check(text)
+        }
+        // promtool would notice.
+        let broken = try TestCommand.run(["promtool", "check", "metrics"], input: "a{b=\"c} 1\n")
+        #expect(broken.status != 0)
+    }
+
     // The schema belongs to OASIS and isn't part of this package. PINCTL_SARIF_SCHEMA names a copy.
     @Test(
         "SARIF is valid by its schema",

@@ -1,3 +1,4 @@
+import CertificatePinning
 import PinDialects
 
 /// Flags for files of pins.
@@ -5,7 +6,7 @@ extension Flag {
     private static let dialects = PinDialect.allCases.map(\.rawValue)
 
     static let lintRule = Flag(
-        "rule", value: .text("RULE=LEVEL"), repeatable: true,
+        "rule", value: .beginning("RULE=LEVEL", LintRule.allCases.map { "\($0.rawValue)=" }), repeatable: true,
         "set the level of a rule to off, warning or error: P011=off")
     static let calendar = Flag(
         "calendar", value: .file("FILE"),
@@ -18,7 +19,7 @@ extension Flag {
             + ". A directory means its files, without those in its subdirectories.")
     static let from = Flag(
         "from", value: .choice("DIALECT", dialects),
-        "read FILE as this dialect if it is not recognized or contains two (pinctl help dialects)")
+        "read pin files as this dialect if they are not recognized or contain two (pinctl help dialects)")
     static let to = Flag(
         "to", value: .choice("DIALECT", dialects), "convert to \(dialects.joined(separator: ", "))")
     static let importedHost = Flag(
@@ -28,7 +29,8 @@ extension Flag {
     static let check = Flag("check", "write nothing, and exit with 1 if the file differs from the policy")
     static let lossy = Flag("lossy", "write even if settings are lost, and report them")
     static let allow = Flag(
-        "allow", value: .text("CHANGE"), repeatable: true,
+        "allow",
+        value: .choice("CHANGE", ConversionChange.allCases.filter { $0 != .quirk }.map(\.rawValue)), repeatable: true,
         "accept this change by the conversion, such as role-lost")
     static let asDialect = Flag(
         "as", value: .choice("DIALECT", dialects),

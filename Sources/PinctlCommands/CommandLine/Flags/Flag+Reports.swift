@@ -1,7 +1,8 @@
 /// Flags for reports and annotations in continuous integration.
 extension Flag {
     static let report = Flag(
-        "report", value: .text("FORMAT=FILE"), repeatable: true, in: .output,
+        "report", value: .beginning("FORMAT=FILE", ReportFormat.allCases.map { "\($0.rawValue)=" }), repeatable: true,
+        in: .output,
         "write a report: \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", "))",
         details: "An existing FILE is replaced, and FILE is never left incomplete. With - as FILE, the report replaces "
             + "the text on standard output.")

@@ -10,10 +10,13 @@ package struct Flag: Sendable, Hashable {
         case folder(String)
         /// One of these words.
         case choice(String, [String])
+        /// A text that begins with one of these words.
+        case beginning(String, [String])
 
         package var name: String {
             switch self {
-            case .text(let name), .file(let name), .folder(let name), .choice(let name, _): name
+            case .text(let name), .file(let name), .folder(let name), .choice(let name, _), .beginning(let name, _):
+                name
             }
         }
     }

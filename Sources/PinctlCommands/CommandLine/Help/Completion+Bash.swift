@@ -53,6 +53,10 @@ extension Completion {
             "    esac",
             "}", "",
             "_pinctl_words() { mapfile -t COMPREPLY < <(compgen -W \"$*\" -- \"$current\"); }", "",
+            "_pinctl_beginnings() {",
+            "    compopt -o nospace 2>/dev/null",
+            "    _pinctl_words \"$@\"",
+            "}", "",
             "_pinctl_files() {",
             "    compopt -o filenames 2>/dev/null",
             "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")",
@@ -72,6 +76,7 @@ extension Completion {
         case .file: "_pinctl_files"
         case .folder: "_pinctl_directories"
         case .choice(_, let choices): "_pinctl_words \(words(choices))"
+        case .beginning(_, let choices): "_pinctl_beginnings \(words(choices))"
         }
     }
 

@@ -49,7 +49,7 @@ extension Completion {
         case .text: "-x"
         case .file: "-r -F"
         case .folder: "-x -a '(__fish_complete_directories (commandline -ct))'"
-        case .choice(_, let words): "-x -a \(quoted(words.joined(separator: " ")))"
+        case .choice(_, let words), .beginning(_, let words): "-x -a \(quoted(words.joined(separator: " ")))"
         }
     }
 

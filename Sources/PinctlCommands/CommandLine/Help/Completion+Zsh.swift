@@ -73,6 +73,7 @@ extension Completion {
         case .file: "_files"
         case .folder: "_files -/"
         case .choice(_, let words): "(\(words.joined(separator: " ")))"
+        case .beginning(_, let words): "{compadd -S \"\" -- \(words.joined(separator: " "))}"
         }
     }
 

@@ -21,7 +21,7 @@ enum HelpText {
                 "",
                 "pinctl COMMAND -h       list the flags of a command",
                 "pinctl COMMAND --help   print the full help of a command",
-                "pinctl --version        print the version", "",
+                "pinctl -V, --version    print the version", "",
                 "pinctl help TOPIC:", "",
             ] + HelpTopic.all.map { "  \(padded($0.usage, 26))  \($0.summary)" }
     }

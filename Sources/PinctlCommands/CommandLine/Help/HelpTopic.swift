@@ -41,8 +41,11 @@ struct HelpTopic: Sendable {
             }
         },
         HelpTopic(name: "schema", summary: "print the JSON Schema of policy files") { (_, _) throws(UsageError) in
-            String(decoding: PackageResources.policy_schema_json, as: UTF8.self)
-                .split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+            lines(of: PackageResources.policy_schema_json)
+        },
+        HelpTopic(name: "results", summary: "print the JSON Schema of --json and --ndjson") {
+            (_, _) throws(UsageError) in
+            lines(of: PackageResources.results_schema_json)
         },
         HelpTopic(
             name: "completion", operand: "SHELL", summary: "print the completion script for bash, zsh or fish",
@@ -64,6 +67,11 @@ struct HelpTopic: Sendable {
             return ManualPage.page(of: command)
         },
     ]
+
+    private static func lines(of file: [UInt8]) -> [String] {
+        String(decoding: file, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            .map(String.init)
+    }
 
     /// Returns the lines of `pinctl help exit-codes`.
     private static func exitCodes(_ columns: Int) -> [String] {
