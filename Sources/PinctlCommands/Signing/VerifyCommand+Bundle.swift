@@ -28,7 +28,7 @@ extension CommandDefinition {
             let verified = try bundle.verified(by: PolicyBundleTrust(keySet: keySet), at: time)
             let current = verified.trust.keySet
             members += [
-                ("ok", .bool(true)), ("keySet", .integer(current.number)),
+                ("verdict", "ok"), ("key_set", .integer(current.number)),
                 ("signers", .array(verified.signers.map { .string($0.description) })),
             ]
             console.result(
@@ -38,7 +38,7 @@ extension CommandDefinition {
                         + "\(current.threshold) required",
                 ] + verified.signers.map { "      \($0)" }, .object(members))
         } catch {
-            members += [("ok", .bool(false)), ("error", .string(error.description))]
+            members += [("verdict", "refused"), ("error", .string(error.description))]
             console.result(["FAIL  \(path)  \(error)"], .object(members), .finding)
         }
         return true

@@ -105,6 +105,21 @@ struct ResultSchemaTests {
             ["explain", "api.test", "--policy", good], ["init", "--host", "x", "y"], ["frob"],
         ]
         for words in commands { await add(words) }
+        let key = try TestKey(.ed25519)
+        let keyFile = try site.folder.add(key.privateKeyPEM)
+        let spki = Data(try key.publicKeyDER).base64EncodedString()
+        let keys = try site.folder.add(
+            """
+            {"version": 1, "audience": "com.example.app", "number": 1, "threshold": 1, "keys": ["\(spki)"]}
+            """)
+        let bundle = site.folder.path + "/bundle.json"
+        for words in [
+            ["sign", good, "--keys", keys, "--key", keyFile, "-o", bundle], ["sign", good, "--keys", keys],
+            ["sign", broken, "--keys", keys], ["verify", bundle, "--keys", keys],
+            ["verify", bundle, "--keys", keys, "--at", "2030-01-01"], ["verify", broken, "--keys", keys],
+        ] {
+            await add(words)
+        }
         let verdicts = try Self.judge(runs.map(\.document))
         #expect(verdicts.count == runs.count)
         for (verdict, (words, _, run)) in zip(verdicts, runs) {
