@@ -70,8 +70,8 @@ static unsigned number;
 static int error_code;
 static char kinds[16], mode[8];
 
-// The last registration of each descriptor, to report its readiness again after an EAGAIN that wasn't true: programs that
-// use edge-triggered events rely on it.
+// The last registration of each descriptor, to report its readiness again after an EAGAIN or a short transfer that wasn't
+// true: the kernel reports it when a socket that had no input or room has some again, and programs rely on that.
 static struct { int poller; struct epoll_event event; } registered[1024];
 
 #define REAL(name) ({ \
@@ -113,11 +113,11 @@ static int fails(enum call call, char kind, void *caller) {
 }
 #define FAILS(call, kind) fails(call_##call, kind, __builtin_return_address(0))
 
-// A socket or pipe that has input keeps it after an EAGAIN that wasn't true, so the poller must report it once more.
 static void report_again(int descriptor) {
-    if (error_code == EAGAIN && descriptor >= 0 && descriptor < 1024 && registered[descriptor].poller > 0)
+    int saved = errno;
+    if (descriptor >= 0 && descriptor < 1024 && registered[descriptor].poller > 0)
         REAL(epoll_ctl)(registered[descriptor].poller, EPOLL_CTL_MOD, descriptor, &registered[descriptor].event);
-    errno = error_code;
+    errno = saved;
 }
 
 static int is(const char *word) { return strcmp(mode, word) == 0; }
@@ -166,8 +166,12 @@ ssize_t writev(int descriptor, const struct iovec *parts, int count) {
 
 ssize_t recv(int descriptor, void *buffer, size_t size, int flags) {
     if (!FAILS(recv, kind_of_transfer(descriptor))) return REAL(recv)(descriptor, buffer, size, flags);
-    if (is("short")) return REAL(recv)(descriptor, buffer, size ? 1 : 0, flags);
     if (is("end")) return 0;
+    if (is("short")) {
+        ssize_t count = REAL(recv)(descriptor, buffer, size ? 1 : 0, flags);
+        report_again(descriptor);
+        return count;
+    }
     report_again(descriptor);
     return -1;
 }
@@ -180,7 +184,11 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags) {
 
 ssize_t send(int descriptor, const void *buffer, size_t size, int flags) {
     if (!FAILS(send, kind_of_transfer(descriptor))) return REAL(send)(descriptor, buffer, size, flags);
-    if (is("short")) return REAL(send)(descriptor, buffer, size ? 1 : 0, flags);
+    if (is("short")) {
+        ssize_t count = REAL(send)(descriptor, buffer, size ? 1 : 0, flags);
+        report_again(descriptor);
+        return count;
+    }
     report_again(descriptor);
     return -1;
 }

@@ -3,7 +3,8 @@ import PinnedNetworking
 // client ACTION PORT
 //
 // Sends requests to localhost with the trust store root.pem and the policy pins.jsonc of this directory, and prints what
-// came. Exits with 0 only if everything did, and otherwise prints why not and exits with 1.
+// came. Exits with 0 only if everything did, and otherwise prints why not. Then it exits with 4 if the server was refused,
+// and with 1 if anything else failed.
 do {
     let arguments = CommandLine.arguments
     guard arguments.count == 3, let port = UInt16(arguments[2]) else {
@@ -12,7 +13,8 @@ do {
     try await run(arguments[1], port)
 } catch {
     print("failed: \(error.localizedDescription)")
-    exit(1)
+    let refusals: [URLError.Code] = [.serverCertificateUntrusted, .serverCertificateHasUnknownRoot]
+    exit(refusals.contains { $0 == (error as? URLError)?.code } ? 4 : 1)
 }
 
 func run(_ action: String, _ port: UInt16) async throws {

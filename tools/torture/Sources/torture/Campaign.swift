@@ -60,7 +60,7 @@ final class Campaign: Sendable {
         guard again.output == normal.output, again.changed == normal.changed else {
             throw TortureError("\(scenario.name): prints or writes something else each time: \(normal) \(again)")
         }
-        let judge = Judge(scenario, normal)
+        let judge = Judge(scenario, "\(tools.programs)/\(scenario.program.rawValue)", normal)
         let line = Mutex(Line(faults: faults, stride: tools.stride))
         let failures = Mutex<[String]>([])
         DispatchQueue.concurrentPerform(iterations: tools.jobs) { job in

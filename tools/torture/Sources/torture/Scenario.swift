@@ -109,8 +109,8 @@ extension Scenario {
             server: Server(site: .strange, script: hello), forbidden: .everything),
         .init(
             name: "check-report", program: .pinctl,
-            arguments: check + ["pins.jsonc", "--report", "junit=report.xml", "localhost:PORT@127.0.0.1"],
-            outputs: ["report.xml": "old"], server: Server(script: hello), forbidden: .everything),
+            arguments: check + ["pins.jsonc", "--report", "sarif=report.sarif", "localhost:PORT@127.0.0.1"],
+            outputs: ["report.sarif": "old"], server: Server(script: hello), forbidden: .everything),
         .init(
             name: "init", program: .pinctl,
             arguments: ["init", "--ca-file", "root.pem", "--timeout", "3", "-o", "new.jsonc", "localhost:PORT"],
@@ -120,11 +120,11 @@ extension Scenario {
     /// Requests of the client.
     private static let client: [Scenario] = [
         request("get", hello),
-        request("get-pin", action: "get-other", status: 1, hello, forbidden: .everything),
-        request("get-chain", action: "get", status: 1, site: .strange, hello, forbidden: .everything),
+        request("get-pin", action: "get-other", status: 4, hello, forbidden: .everything),
+        request("get-chain", action: "get", status: 4, site: .strange, hello, forbidden: .everything),
         request("reuse", action: "twice", hello), request("resumption", action: "twice", closing),
-        request("replaced", status: 1, hello, forbidden: .second),
-        request("replaced-resumption", action: "replaced", status: 1, closing, forbidden: .second),
+        request("replaced", status: 4, hello, forbidden: .second),
+        request("replaced-resumption", action: "replaced", status: 4, closing, forbidden: .second),
         request("download", hello, outputs: ["downloaded": nil]), request("upload", hello),
         request("web-socket", WebSocketEcho.script),
         request("login", LoginServer.script, outputs: ["logins/credentials": nil]),
