@@ -42,7 +42,12 @@ func run(_ action: String, _ port: UInt16) async throws {
         print(try await text(of: second, session))
     case "download":
         let (file, _) = try await URLSession(configuration: configuration).download(from: url)
-        try FileManager.default.moveItem(at: file, to: here.appending(path: "downloaded"))
+        do {
+            try FileManager.default.moveItem(at: file, to: here.appending(path: "downloaded"))
+        } catch {
+            try? FileManager.default.removeItem(at: file)
+            throw ClientError("cannot move the download")
+        }
         print("downloaded")
     case "upload":
         var request = URLRequest(url: url)

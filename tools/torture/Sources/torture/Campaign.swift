@@ -180,9 +180,15 @@ final class Campaign: Sendable {
         private func changes(since before: [String: String], _ port: String) -> [String: String] {
             var now: [String: String] = [:]
             for case let name in files.subpathsOfFiles(in: directory) { now[name] = text("\(directory)/\(name)") }
-            var changed = now.filter { before[$0.key] != $0.value }.mapValues { $0.replacing(port, with: "PORT") }
+            var changed = now.filter { before[$0.key] != $0.value }.mapValues(settled)
             for name in before.keys where now[name] == nil { changed[name] = "(gone)" }
             return changed
+
+            // The same text for every run: without its port and its times.
+            func settled(_ text: String) -> String {
+                text.replacing(port, with: "PORT")
+                    .replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?|1[789]\d{8}/, with: "TIME")
+            }
         }
     }
 }

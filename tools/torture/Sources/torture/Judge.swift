@@ -63,7 +63,7 @@ struct Judge: Sendable {
     /// Whether OpenSSL ran out of memory and the chain was refused. OpenSSL 3.0 hides some failed allocations, so that the
     /// reason can be another one than `out-of-memory`: it finds that a key can't be read, or is too weak.
     private func isRefused(_ outcome: Campaign.Outcome, _ fault: Fault) -> Bool {
-        fault.call == "allocate" && outcome.output.contains("not trusted")
+        fault.call == "allocate" && (outcome.output + outcome.errors).contains("not trusted")
     }
 
     private func isClear(_ outcome: Campaign.Outcome) -> Bool {
@@ -85,7 +85,9 @@ struct Judge: Sendable {
     private func leftovers(in outcome: Campaign.Outcome, _ fault: Fault) -> [String] {
         outcome.changed.compactMap { name, text in
             if scenario.outputs.keys.contains(name) {
-                return text == normal.changed[name] ? nil : "\(name) is neither old nor new: \(text.prefix(200))"
+                // A failed check has a report too.
+                let isWholeReport = name.hasSuffix(".sarif") && text.hasPrefix("{") && text.hasSuffix("}\n")
+                return text == normal.changed[name] || isWholeReport ? nil : "\(name) is neither old nor new: \(text.prefix(200))"
             }
             // A lock stays, and a file that can't be removed does.
             return normal.changed[name] != nil || fault.call == "unlink" || name.hasSuffix(".lock") ? nil : "leaves \(name)"

@@ -7,6 +7,8 @@ struct World: Sendable {
     let site: TestSite
     /// A site of another CA with the same names.
     let strange: TestSite
+    /// The CA of the client's certificate. The server verifies that at the fixed time of the tests.
+    private let readers: TestCertificate
     let files: [String: String]
 
     static let propertyList = """
@@ -30,10 +32,8 @@ struct World: Sendable {
             // It would exclude the issuer before the signature is checked.
             settings.hasAuthorityKeyIdentifier = false
         }
-        let identity = try site.root.leaf("reader", key: TestKey(.rsa2048)) { settings in
-            settings.makeValidNow()
-            settings.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.clientAuth]
-        }
+        readers = try .root("Readers")
+        let identity = try readers.issue(.client("reader"), key: TestKey(.rsa2048))
         var list = TestRevocationList(issuer: site.intermediate.subject)
         let now = Int64(time(nil))
         (list.thisUpdate, list.nextUpdate) = (now - 3600, now + 86_400)
@@ -76,7 +76,7 @@ struct World: Sendable {
         let chain = server.site == .trusted ? site.chain : strange.chain
         return try LoopbackServer(chain: chain, server.script) { settings in
             guard server.requestsCertificate else { return }
-            settings.clientAuthentication = .init(issuers: [site.root], roots: [site.root], isRequired: true)
+            settings.clientAuthentication = .init(issuers: [readers], roots: [readers], isRequired: true)
         }
     }
 }
