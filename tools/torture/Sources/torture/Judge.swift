@@ -18,7 +18,9 @@ struct Judge: Sendable {
         if hasTrapped(outcome), DispatchTrap.explains(outcome, of: program) { return leaks(in: outcome) }
         if status >= 128, !isCrashOfOpenSSL(outcome) { problems.append("signal \(status - 128) in \(outcome.crash)") }
         if status == scenario.status {
-            if outcome.output != normal.output, !isRefused(outcome, fault) { problems.append("another output with the normal exit status") }
+            if outcome.output != normal.output, !isRefused(outcome, fault) {
+                problems.append("another output with the normal exit status")
+            }
             if outcome.changed.filter({ scenario.outputs.keys.contains($0.key) })
                 != normal.changed.filter({ scenario.outputs.keys.contains($0.key) })
             {
@@ -30,7 +32,9 @@ struct Judge: Sendable {
             if fault.isTransparent, outcome.fired == 1 { problems.append("a call that can be repeated ends it") }
             // A failure of the machine says nothing about the server, the chain or the pins.
             let allowed: Set<Int32> = scenario.program == .client ? [1] : [2, 3]
-            if status < 128, !allowed.contains(status), !isRefused(outcome, fault) { problems.append("a wrong verdict") }
+            if status < 128, !allowed.contains(status), !isRefused(outcome, fault) {
+                problems.append("a wrong verdict")
+            }
             if status < 128, !isClear(outcome), fault.call != "write" { problems.append("no clear message") }
         }
         problems += leaks(in: outcome) + leftovers(in: outcome, fault)
@@ -87,10 +91,12 @@ struct Judge: Sendable {
             if scenario.outputs.keys.contains(name) {
                 // A failed check has a report too.
                 let isWholeReport = name.hasSuffix(".sarif") && text.hasPrefix("{") && text.hasSuffix("}\n")
-                return text == normal.changed[name] || isWholeReport ? nil : "\(name) is neither old nor new: \(text.prefix(200))"
+                return text == normal.changed[name] || isWholeReport
+                    ? nil : "\(name) is neither old nor new: \(text.prefix(200))"
             }
             // A lock stays, and a file that can't be removed does.
-            return normal.changed[name] != nil || fault.call == "unlink" || name.hasSuffix(".lock") ? nil : "leaves \(name)"
+            return normal.changed[name] != nil || fault.call == "unlink" || name.hasSuffix(".lock")
+                ? nil : "leaves \(name)"
         }
     }
 }

@@ -48,7 +48,8 @@ extension Scenario {
         .init(name: "lint", program: .pinctl, arguments: ["lint", "pins.jsonc"]),
         .init(name: "export", program: .pinctl, arguments: ["export", "--to", "okhttp", "--lossy", "pins.jsonc"]),
         .init(
-            name: "export-new", program: .pinctl, arguments: ["export", "--to", "android", "--lossy", "pins.jsonc", "-o", "new.xml"],
+            name: "export-new", program: .pinctl,
+            arguments: ["export", "--to", "android", "--lossy", "pins.jsonc", "-o", "new.xml"],
             outputs: ["new.xml": nil]),
         .init(
             name: "export-into", program: .pinctl,
@@ -57,7 +58,8 @@ extension Scenario {
         .init(
             name: "export-check", program: .pinctl,
             arguments: ["export", "--to", "apple", "pins.jsonc", "--check", "--into", "Info.plist"], status: 1),
-        .init(name: "import", program: .pinctl, arguments: ["import", "curl.txt", "--from", "curl", "--host", "api.test"]),
+        .init(
+            name: "import", program: .pinctl, arguments: ["import", "curl.txt", "--from", "curl", "--host", "api.test"]),
         .init(
             name: "import-new", program: .pinctl,
             arguments: ["import", "nsc.xml", "--lossy", "-o", "new.jsonc"], outputs: ["new.jsonc": nil]),
@@ -69,7 +71,9 @@ extension Scenario {
             arguments: ["plan", "--new", "chain.pem", "--ca-file", "root.pem", "--against", "other.jsonc"], status: 1),
         .init(
             name: "verify", program: .pinctl,
-            arguments: ["verify", "chain.pem", "--host", "localhost", "--ca-file", "root.pem", "--policy", "pins.jsonc"]),
+            arguments: [
+                "verify", "chain.pem", "--host", "localhost", "--ca-file", "root.pem", "--policy", "pins.jsonc",
+            ]),
         .init(
             name: "verify-name", program: .pinctl,
             arguments: ["verify", "chain.pem", "--host", "www.test", "--ca-file", "root.pem"], status: 4),
@@ -86,7 +90,9 @@ extension Scenario {
             ], status: 4),
         .init(
             name: "verify-pin", program: .pinctl,
-            arguments: ["verify", "chain.pem", "--host", "localhost", "--ca-file", "root.pem", "--policy", "other.jsonc"], status: 1),
+            arguments: [
+                "verify", "chain.pem", "--host", "localhost", "--ca-file", "root.pem", "--policy", "other.jsonc",
+            ], status: 1),
         .init(
             name: "check-files", program: .pinctl,
             arguments: ["check", "--files", "--ca-file", "root.pem", "--policy", "pins.jsonc", "chain.pem"]),

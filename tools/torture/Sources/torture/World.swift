@@ -53,20 +53,23 @@ struct World: Sendable {
         let chain = site.chain.map(\.pemText).joined()
         files = [
             "root.pem": site.root.pemText, "chain.pem": chain, "strange.pem": strange.chain.map(\.pemText).joined(),
-            "revoked.pem": revoked, "forged.pem": forged.pemText + site.intermediate.pemText, "server.key": try site.leaf.key.privateKeyPEM,
-            "identity.pem": try identity.pemText + identity.key.privateKeyPEM, "body": String(repeating: "x", count: 100_000),
-            "pins.jsonc": policy(pin), "other.jsonc": policy(try TestKey().pin), "curl.txt": pin.replacing("/", with: "//", maxReplacements: 1),
+            "revoked.pem": revoked, "forged.pem": forged.pemText + site.intermediate.pemText,
+            "server.key": try site.leaf.key.privateKeyPEM,
+            "identity.pem": try identity.pemText + identity.key.privateKeyPEM,
+            "body": String(repeating: "x", count: 100_000),
+            "pins.jsonc": policy(pin), "other.jsonc": policy(try TestKey().pin),
+            "curl.txt": pin.replacing("/", with: "//", maxReplacements: 1),
             "nsc.xml": """
-                <network-security-config>
-                  <domain-config>
-                    <domain>api.test</domain>
-                    <pin-set expiration="2099-01-01">
-                      <pin digest="SHA-256">\(pin.dropFirst("sha256/".count))</pin>
-                      <pin digest="SHA-256">\(backup.dropFirst("sha256/".count))</pin>
-                    </pin-set>
-                  </domain-config>
-                </network-security-config>
-                """,
+            <network-security-config>
+              <domain-config>
+                <domain>api.test</domain>
+                <pin-set expiration="2099-01-01">
+                  <pin digest="SHA-256">\(pin.dropFirst("sha256/".count))</pin>
+                  <pin digest="SHA-256">\(backup.dropFirst("sha256/".count))</pin>
+                </pin-set>
+              </domain-config>
+            </network-security-config>
+            """,
             "Info.plist": Self.propertyList,
         ]
     }

@@ -4,7 +4,9 @@ import Synchronization
 
 // torture PROGRAMS INTERPOSER DIRECTORY JOBS STRIDE [--call WORDS] [SCENARIO…]: see tools/torture/run, which starts it.
 var arguments = Array(CommandLine.arguments.dropFirst())
-guard arguments.count >= 5, let jobs = Int(arguments[3]), let stride = Int(arguments[4]) else { fail("started without tools/torture/run") }
+guard arguments.count >= 5, let jobs = Int(arguments[3]), let stride = Int(arguments[4]) else {
+    fail("started without tools/torture/run")
+}
 let tools = Campaign.Tools(
     programs: arguments[0], interposer: arguments[1], directory: arguments[2], jobs: jobs, stride: stride)
 arguments.removeFirst(5)

@@ -1,0 +1,98 @@
+import TestPKI
+import Testing
+
+/// A part of what `tools/torture/run` does, which fails every call of many more runs.
+@Suite("Failed calls", .enabled(if: MemoryScan.isPossible, "a sanitizer's library must be loaded first"))
+struct FailedCallTests {
+    let interposer: TestInterposer
+    let folder: TestFolder
+
+    init() async throws {
+        interposer = try await TestInterposer()
+        folder = try TestFolder()
+    }
+
+    private func run(_ words: [String], failing call: String) async throws -> (run: Run, hasFailed: Bool) {
+        let program = try TestBuild.folder() + "/pinctl"
+        let (result, hasFailed) = try await interposer.run([program] + words, failing: call)
+        let output = String(decoding: result.output, as: UTF8.self)
+        let errors = String(decoding: result.errors, as: UTF8.self)
+        return (Run(status: result.status, output: output, errors: errors), hasFailed)
+    }
+
+    @Test("CB25: Without memory for OpenSSL, no chain becomes valid, and verify says that memory ran out")
+    func memory() async throws {
+        let site = try TestSite("api.test", isValidNow: true)
+        let root = try folder.add(site.root.pemText, name: "root.pem")
+        let chain = try folder.add(site.chain.map(\.pemText).joined(), name: "chain.pem")
+        let trusted = ["verify", chain, "--host", "api.test", "--ca-file", root]
+        let rows = [
+            (words: trusted + ["--pin", try site.leaf.key.pin], status: Int32(0)),
+            (words: trusted + ["--pin", strangePin], status: 1),
+        ]
+        for (words, status) in rows {
+            let normal = try await run(words, failing: "allocate 1000000 12 * once")
+            #expect(!normal.hasFailed)
+            #expect(normal.run.status == status, "\(normal.run.output)")
+            var reports = 0
+            for mode in ["once", "onward"] {
+                for number in stride(from: 1, to: 1_000_000, by: 977) {
+                    let call = "allocate \(number) 12 * \(mode)"
+                    let (run, hasFailed) = try await run(words, failing: call)
+                    guard hasFailed else { break }
+                    if run.status == 0 {
+                        #expect(status == 0 && run.output == normal.run.output, "\(call): \(run.output)")
+                    } else {
+                        // OpenSSL 3.0 crashes where it doesn't look for a null pointer.
+                        #expect([status, 2, 3, 4, 128 + 11].contains(run.status), "\(call): \(run.status)")
+                    }
+                    if run.output.contains("[out-of-memory]: OpenSSL ran out of memory, so nothing is known") {
+                        #expect(run.status == 4)
+                        reports += 1
+                    }
+                }
+            }
+            #expect(reports > 4)
+        }
+    }
+
+    @Test("Without its arguments, which Swift reads from /proc, pinctl says so")
+    func arguments() async throws {
+        let (run, hasFailed) = try await run(["hash", "c.pem"], failing: "fopen 1 24 * once")
+        #expect(hasFailed)
+        #expect(run.status == 2)
+        #expect(
+            run.errors
+                == "pinctl: cannot read its arguments from /proc/self/cmdline: mount /proc, or close some files\n")
+    }
+
+    @Test("A file that can't be written whole is left as it was", arguments: ["write", "fsync", "rename", "close"])
+    func files(call: String) async throws {
+        let policy = try folder.add(policyText([("api.test", ["\"\(strangePin)\""])]), name: "pins.jsonc")
+        let old = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <plist version="1.0"><dict><key>CFBundleName</key><string>Reader</string></dict></plist>
+            """
+        let target = try folder.add(old, name: "Info.plist")
+        var refused = 0
+        for number in 1...50 {
+            let kinds = call == "rename" ? "*" : "f"
+            let (run, hasFailed) = try await run(
+                ["export", "--to", "apple", policy, "--into", target], failing: "\(call) \(number) 28 \(kinds) once")
+            let now = try await TestCommand.runAside(["cat", target]).output
+            if run.status != 0 {
+                #expect(String(decoding: now, as: UTF8.self) == old)
+                #expect(run.errors.contains("space left on device"), "\(run.errors)")
+                refused += 1
+            }
+            if now != Array(old.utf8) {
+                _ = try await TestCommand.runAside(["rm", target])
+                _ = try folder.add(old, name: "Info.plist")
+            }
+            let names = try await TestCommand.runAside(["ls", folder.path]).text
+            #expect(names == "Info.plist\npins.jsonc\n")
+            if !hasFailed, run.status == 0, number > 20 { break }
+        }
+        #expect(refused > 0)
+    }
+}
