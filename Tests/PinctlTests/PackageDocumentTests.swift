@@ -129,6 +129,16 @@ struct PackageDocumentTests {
         ("sed -i 's/\"commit\": \"0/\"commit\": \"$(id)/' *.intoto.json", 2, "has no commit"),
     ]
 
+    @Test("CL1: verify-package escapes what it prints of a download")
+    func escapes() async throws {
+        let run = try await verify(
+            "printf x >\"$(printf 'a\\033[2Kb')\"; sed -i \"s/Swift version/$(printf 'Swift\\033[2K')/\" *.intoto.json")
+        #expect(run.status == 1)
+        #expect(
+            run.output.contains("a?[2Kb isn't part of the release") && run.output.contains("other tools or libraries"))
+        #expect(!run.output.contains("\u{1B}"))
+    }
+
     @Test("verify-package refuses more files, fewer, and a statement without a commit", arguments: refused)
     func refuses(change: String, status: Int32, message: String) async throws {
         let run = try await verify(change)
