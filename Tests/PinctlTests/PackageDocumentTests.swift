@@ -29,7 +29,7 @@ struct PackageDocumentTests {
             provenance 0123456789abcdef0123456789abcdef01234567 'A Name <name@example.org>' * >../statement
             mv ../statement pinctl-1.2.3.intoto.json
             """, in: folder)
-        guard made.status == 0 else { throw TestPKIError("tools/package-documents", made.errors) }
+        try #require(made.status == 0, "\(made.errors)")
         return folder
     }
 
