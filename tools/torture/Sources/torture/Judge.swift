@@ -54,7 +54,9 @@ struct Judge: Sendable {
     private func message(of outcome: Campaign.Outcome) -> String {
         let text = scenario.program == .client ? outcome.output : outcome.errors + outcome.output
         let lines = text.split(separator: "\n").map(String.init)
-        return lines.first { $0.hasPrefix("failed: ") || $0.hasPrefix("pinctl: ") } ?? lines.first { !$0.hasPrefix("ok ") }
+        return lines.first { $0.hasPrefix("failed: ") || $0.hasPrefix("pinctl: ") } ?? lines.first {
+            !$0.hasPrefix("ok ")
+        }
             ?? ""
     }
 
