@@ -24,7 +24,9 @@ extension Pinctl {
         let words = CommandLine.arguments
         guard !words.isEmpty else {
             _ = StandardStreams.write(
-                Array("pinctl: cannot read its arguments from /proc/self/cmdline: mount /proc, or close some files\n".utf8),
+                Array(
+                    "pinctl: cannot read its arguments from /proc/self/cmdline: mount /proc, or close some files\n".utf8
+                ),
                 to: 2)
             exit(ExitCode.badInput.rawValue)
         }
