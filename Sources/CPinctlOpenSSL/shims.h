@@ -154,6 +154,11 @@ static inline uint64_t COpenSSL_SSL_OP_NO_TICKET(void) { return SSL_OP_NO_TICKET
 // SSL_get_ex_new_index is a macro. The index stores an integer, so it needs no callbacks.
 static inline int COpenSSL_SSL_get_ex_new_index(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
 
+// Returns whether memory ran out. ERR_GET_REASON is a macro in some versions.
+static inline int COpenSSL_is_out_of_memory(unsigned long code) {
+    return ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE;
+}
+
 // Returns whether an algorithm is unknown or not provided. ERR_GET_LIB, ERR_GET_REASON and some reasons are macros.
 // Errors from the decoder library don't count: decoders also report ERR_R_UNSUPPORTED for the garbage that a wrong
 // password produces.

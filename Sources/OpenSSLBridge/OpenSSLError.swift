@@ -1,6 +1,7 @@
 import CPinctlOpenSSL
 
-/// The oldest entry of OpenSSL's error queue after a failed call (`ERR_get_error`).
+/// The oldest entry of OpenSSL's error queue after a failed call (`ERR_get_error`), or the one that says that memory ran
+/// out. In that case the other entries describe what OpenSSL made of it, such as a certificate that it can't parse.
 ///
 /// The queue belongs to the thread, so call ``take()`` directly after the call it explains, with no `await` between.
 package struct OpenSSLError: Error, Hashable, Sendable {
@@ -13,6 +14,9 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         self.code = code
         self.reason = reason
     }
+
+    /// Whether memory ran out during the call (`ERR_R_MALLOC_FAILURE`), so that its failure says nothing about the input.
+    package var isOutOfMemory: Bool { COpenSSL_is_out_of_memory(code) == 1 }
 
     /// Whether an algorithm is unknown or not provided (`ERR_R_UNSUPPORTED` and similar reasons).
     var isUnsupported: Bool { COpenSSL_is_unsupported(code) == 1 }
@@ -39,10 +43,14 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         ERR_clear_error()
     }
 
-    /// Removes and returns the oldest entry, and empties the queue.
+    /// Removes and returns the entry that explains the failure, and empties the queue.
     static func take() -> OpenSSLError {
-        let code = ERR_get_error()
+        let oldest = ERR_get_error()
+        var code = oldest
+        while code != 0, COpenSSL_is_out_of_memory(code) != 1 { code = ERR_get_error() }
         ERR_clear_error()
+        guard code == 0 else { return OpenSSLError(code: UInt(code), reason: "out of memory") }
+        code = oldest
         guard code != 0 else { return OpenSSLError(code: 0, reason: "no reason given") }
         guard let text = unsafe ERR_reason_error_string(code) else {
             return OpenSSLError(code: UInt(code), reason: "OpenSSL error \(code)")

@@ -25,8 +25,11 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
     let folder: String?
     /// The contents of the file, empty while it can't be used.
     private(set) var saved = Contents()
-    /// The reason why the last attempt to read or write the file failed, if it did.
-    private(set) var error: CredentialStorageError?
+    /// The reason why the file can't be read, or why the last change of it couldn't be written, if there is one.
+    var error: CredentialStorageError? { readError ?? writeError }
+    private var readError: CredentialStorageError?
+    /// Unlike the other error, it remains when the file is read again, since the change is only in memory.
+    private var writeError: CredentialStorageError?
     private var version: PrivateFolder.Version?
 
     /// Creates a reference to the file in a directory. Reads nothing.
@@ -40,15 +43,15 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
         do throws(PrivateFolderError) {
             let opened = try PrivateFolder(path: folder, creates: false)
             let now = opened.version(of: Contents.name)
-            if now != version || now == nil || error != nil { try read(opened) }
+            if now != version || now == nil || readError != nil { try read(opened) }
         } catch {
             saved = Contents()
             version = nil
             if case .failed("open", 2) = error.reason, error.path == folder {
                 // ENOENT: no credential has been stored yet.
-                self.error = nil
+                readError = nil
             } else {
-                note(.folder(error))
+                noteUnreadable(.folder(error))
             }
         }
     }
@@ -59,7 +62,7 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
         until deadline: ContinuousClock.Instant, _ body: (inout Contents) -> Void
     ) -> Bool {
         guard let folder else {
-            note(.homeless)
+            noteUnreadable(.homeless)
             return false
         }
         do throws(PrivateFolderError) {
@@ -67,7 +70,7 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
             return try opened.change(until: deadline) { () throws(PrivateFolderError) in
                 try read(opened)
                 // A file that can't be read isn't overwritten.
-                guard error == nil else { return false }
+                guard readError == nil else { return false }
                 var changed = saved
                 body(&changed)
                 guard changed != saved else { return true }
@@ -81,15 +84,20 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
                         }
                     }
                 } catch {
-                    note(error)
+                    noteUnwritten(error)
                     return false
                 }
+                writeError = nil
                 saved = changed
                 version = opened.version(of: Contents.name)
                 return true
             }
         } catch {
-            note(.folder(error))
+            switch error.reason {
+            case .failed, .busy: noteUnwritten(.folder(error))
+            // Reading the file finds these too, until they are fixed.
+            default: noteUnreadable(.folder(error))
+            }
             return false
         }
     }
@@ -100,24 +108,30 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
         else {
             saved = Contents()
             self.version = nil
-            error = nil
+            readError = nil
             return
         }
         let file = SecretBytes(taking: &bytes)
         self.version = version
         do throws(CredentialStorageError.Reason) {
             saved = try Contents(file)
-            error = nil
+            readError = nil
         } catch {
             saved = Contents()
-            note(error)
+            noteUnreadable(error)
         }
     }
 
-    private mutating func note(_ reason: CredentialStorageError.Reason) {
+    private mutating func noteUnreadable(_ reason: CredentialStorageError.Reason) { note(reason, in: \.readError) }
+
+    private mutating func noteUnwritten(_ reason: CredentialStorageError.Reason) { note(reason, in: \.writeError) }
+
+    private mutating func note(
+        _ reason: CredentialStorageError.Reason, in place: WritableKeyPath<Self, CredentialStorageError?>
+    ) {
         let new = CredentialStorageError(reason: reason, path: path)
-        if new != error { NSLog("%@", "PinnedNetworking cannot store \(Contents.name): \(new)") }
-        error = new
+        if new != self[keyPath: place] { NSLog("%@", "PinnedNetworking cannot store \(Contents.name): \(new)") }
+        self[keyPath: place] = new
     }
 
     /// Returns the directory for a program's files according to the XDG Base Directory Specification. Returns nil

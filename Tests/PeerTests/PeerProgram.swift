@@ -24,6 +24,7 @@ enum PeerProgram: String {
     case pyspnego = "pyspnego/bin/python"
     case websockets = "websockets/bin/python"
     case autobahn = "autobahn/bin/python"
+    case spdxTools = "spdx-tools/bin/pyspdxtools"
     case pebble = "/usr/bin/pebble"
     case certbot = "/usr/bin/certbot"
     case lego = "/usr/bin/lego"
@@ -37,7 +38,7 @@ enum PeerProgram: String {
         case .postgresql:
             let versions = (try? FileManager.default.contentsOfDirectory(atPath: rawValue)) ?? []
             return "\(rawValue)/\(versions.max() ?? "none")/bin/postgres"
-        case .mitmproxy, .envoy, .pyspnego, .websockets, .autobahn:
+        case .mitmproxy, .envoy, .pyspnego, .websockets, .autobahn, .spdxTools:
             let environment = ProcessInfo.processInfo.environment
             let caches = environment["XDG_CACHE_HOME"] ?? NSHomeDirectory() + "/.cache"
             return caches + "/pinctl/" + rawValue
@@ -68,6 +69,7 @@ enum PeerProgram: String {
         case .pyspnego: "pyspnego is not installed (tools/test --peers installs it where python3-venv is)"
         case .websockets: "websockets is not installed (tools/test --peers installs it where python3-venv is)"
         case .autobahn: "Autobahn is not installed (tools/test --peers installs it where python3-venv is)"
+        case .spdxTools: "spdx-tools is not installed (tools/test --peers installs it where python3-venv is)"
         case .openconnect: "openconnect is not installed (apt-get install openconnect)"
         case .envoy: "Envoy is not installed (tools/test --peers installs it where python3-venv is)"
         case .mitmproxy: "mitmproxy is not installed (tools/test --peers installs it where python3-venv is)"

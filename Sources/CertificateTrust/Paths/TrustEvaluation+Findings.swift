@@ -41,6 +41,10 @@ extension TrustEvaluation {
             + "\(TrustBudget.maximumSignatures) signatures, \(TrustBudget.maximumSteps) steps or "
             + "\(TrustBudget.maximumComparisons) name comparisons: have the server send only its chain")
 
+    static let outOfMemory = TrustFinding(
+        rule: .outOfMemory, depth: nil, certificate: nil,
+        detail: "OpenSSL ran out of memory, so nothing is known about the chain: free some memory, and try again")
+
     static let tooLong = TrustFinding(
         rule: .pathLength, depth: nil, certificate: nil,
         detail: "certificate chain too long (no trust anchor within \(TrustBudget.maximumPathLength) certificates): "

@@ -220,9 +220,11 @@ extension TrustEvaluation {
                 parsed.append(try certificate.openSSLCertificate())
             } catch {
                 throw PathRefusal(
-                    finding: TrustFinding(
-                        rule: .malformed, depth: depth, certificate: certificate,
-                        detail: "OpenSSL cannot parse it (\(error.reason)): reissue it"))
+                    finding: error.isOutOfMemory
+                        ? Self.outOfMemory
+                        : TrustFinding(
+                            rule: .malformed, depth: depth, certificate: certificate,
+                            detail: "OpenSSL cannot parse it (\(error.reason)): reissue it"))
             }
         }
         let verdict = verify(
@@ -239,6 +241,7 @@ extension TrustEvaluation {
                     rule: rule, depth: depth, certificate: path.indices.contains(depth) ? path[depth] : nil,
                     detail: Self.words(code, rule)),
                 visit: rule == .badSignature ? .badSignature(depth: depth) : .next)
+        case .failed(let error) where error.isOutOfMemory: throw PathRefusal(finding: Self.outOfMemory)
         case .failed(let error):
             throw PathRefusal(
                 finding: TrustFinding(

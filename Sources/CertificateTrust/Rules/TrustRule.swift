@@ -43,6 +43,8 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let malformed = TrustRule(rawValue: "malformed")
     /// The search, or a single certificate, exceeds one of the limits on work.
     public static let budget = TrustRule(rawValue: "budget")
+    /// Memory ran out, so nothing is known about the path.
+    public static let outOfMemory = TrustRule(rawValue: "out-of-memory")
     /// OpenSSL rejected the certificate for any other reason, which the detail quotes.
     public static let other = TrustRule(rawValue: "other")
 
@@ -94,6 +96,8 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     /// failure of an unrelated candidate.
     var usefulness: Int {
         switch self {
+        // Without it, another path might have been valid.
+        case .outOfMemory: 10
         case .nameMismatch: 9
         case .expired, .notYetValid, .revoked, .missingStaple: 8
         case .weakCryptography, .purpose, .nameConstraints, .pathLength, .criticalExtension, .revocationStale,

@@ -100,8 +100,9 @@ package func verify(
     let result = unsafe X509_verify_cert(context)
     let code = unsafe X509_STORE_CTX_get_error(context)
     guard result == 1, code == X509_V_OK else {
-        guard code != X509_V_OK else { return .failed(OpenSSLError.take()) }
-        OpenSSLError.clear()
+        // Without memory, OpenSSL also finds keys too weak and signatures wrong.
+        let error = OpenSSLError.take()
+        guard code != X509_V_OK, !error.isOutOfMemory else { return .failed(error) }
         return unsafe .refused(VerifyCode(rawValue: code), depth: Int(X509_STORE_CTX_get_error_depth(context)))
     }
     guard let chain = unsafe X509_STORE_CTX_get0_chain(context),

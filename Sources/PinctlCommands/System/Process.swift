@@ -20,11 +20,21 @@ extension Pinctl {
             _ = StandardStreams.write(Array("pinctl: \(problem)\n".utf8), to: 2)
             exit(ExitCode.badInput.rawValue)
         }
+        // Swift reads them from /proc.
+        let words = CommandLine.arguments
+        guard !words.isEmpty else {
+            _ = StandardStreams.write(
+                Array(
+                    "pinctl: cannot read its arguments from /proc/self/cmdline: mount /proc, or close some files\n".utf8
+                ),
+                to: 2)
+            exit(ExitCode.badInput.rawValue)
+        }
         let environment = CommandEnvironment(
             commit: commit, variables: { ProcessInfo.processInfo.environment }, now: { Date() }, terminal: .ofProcess,
             suffixWarning: { SystemSuffixList.warning(at: $0) })
         let status = await run(
-            Array(CommandLine.arguments.dropFirst()), in: environment, output: StandardStreams.output,
+            Array(words.dropFirst()), in: environment, output: StandardStreams.output,
             diagnostics: StandardStreams.diagnostics)
         exit(status.rawValue)
     }

@@ -1,4 +1,5 @@
 import PinctlBasics
+import Synchronization
 
 /// The body of a request.
 enum RequestBody: Hashable, Sendable {
@@ -20,8 +21,13 @@ enum RequestBody: Hashable, Sendable {
 final class RequestBodyReader: Sendable {
     private enum Source: Sendable {
         case data(Data)
-        case file(FileHandle)
+        case file(OpenFile)
         case stream(BodyStream)
+    }
+
+    private final class OpenFile: Sendable {
+        let file: Mutex<InputFile>
+        init(_ file: consuming InputFile) { self.file = Mutex(file) }
     }
 
     /// The number of bytes in total, or nil if it isn't known before the end.
@@ -41,16 +47,19 @@ final class RequestBodyReader: Sendable {
     /// Opens a file, which can block. Only regular files are accepted, since others have no length to announce.
     init(file url: URL) throws(RequestBodyError) {
         path = url.path
-        guard url.isFileURL,
-            let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
-        else { throw .noFile(path) }
-        guard kind == .typeRegular, let handle = FileHandle(forReadingAtPath: path), let size = try? handle.seekToEnd(),
-            (try? handle.seek(toOffset: 0)) != nil, let size = Int(exactly: size)
-        else { throw .unreadable(path) }
-        (source, length) = (.file(handle), size)
+        guard url.isFileURL, let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
+            throw .noFile(path)
+        }
+        guard attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? Int else {
+            throw .unreadable(path)
+        }
+        do throws(InputFileError) {
+            source = .file(OpenFile(try InputFile(path: path)))
+        } catch {
+            throw .failed(path, "\(error)")
+        }
+        length = size
     }
-
-    deinit { if case .file(let handle) = source { try? handle.close() } }
 
     /// Returns the next bytes, empty at the end. Throws if the file becomes shorter while it is read.
     func next() async throws -> [UInt8] {
@@ -71,14 +80,20 @@ final class RequestBodyReader: Sendable {
         switch source {
         case .data: return []
         case .stream(let stream): return try stream.read(RequestBody.part)
-        case .file(let handle):
+        case .file(let open):
             let rest = (length ?? 0) - position.withLock { $0 }
             guard rest > 0 else { return [] }
-            guard let part = try? handle.read(upToCount: min(rest, RequestBody.part)), !part.isEmpty else {
-                throw RequestBodyError.shorter(path)
+            var part = [UInt8](repeating: 0, count: min(rest, RequestBody.part))
+            let count: Int
+            do throws(InputFileError) {
+                count = try open.file.withLock { file throws(InputFileError) in try file.read(into: &part) }
+            } catch {
+                throw RequestBodyError.failed(path, "\(error)")
             }
-            position.withLock { $0 += part.count }
-            return Array(part)
+            guard count > 0 else { throw RequestBodyError.shorter(path) }
+            position.withLock { $0 += count }
+            part.removeLast(part.count - count)
+            return part
         }
     }
 }
@@ -87,6 +102,8 @@ final class RequestBodyReader: Sendable {
 enum RequestBodyError: Error, Hashable {
     case noFile(String)
     case unreadable(String)
+    /// The file can't be opened or read, with the reason and a remedy.
+    case failed(String, String)
     /// The file had more bytes when it was opened.
     case shorter(String)
     /// The stream failed.
@@ -99,7 +116,7 @@ enum RequestBodyError: Error, Hashable {
     var code: URLError.Code {
         switch self {
         case .noFile: .fileDoesNotExist
-        case .unreadable: .cannotOpenFile
+        case .unreadable, .failed: .cannotOpenFile
         case .shorter, .stream, .used, .noStream: .requestBodyStreamExhausted
         }
     }
@@ -110,6 +127,7 @@ extension RequestBodyError: CustomStringConvertible {
         switch self {
         case .noFile(let path): visibleText("the body's file \(path) does not exist: check the path")
         case .unreadable(let path): visibleText("the body's file \(path) cannot be read: use a regular file")
+        case .failed(let path, let reason): visibleText("the body's file \(path): \(reason)")
         case .shorter(let path): visibleText("the body's file \(path) became shorter while it was sent: send it again")
         case .stream: "the body's stream failed: send the request again with a new one"
         case .used: "the body's stream was already open: use one that has not been opened"

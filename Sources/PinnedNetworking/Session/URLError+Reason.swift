@@ -117,6 +117,7 @@ extension URLError.Code {
             case .expired: self = .serverCertificateHasBadDate
             case .notYetValid: self = .serverCertificateNotYetValid
             case .unknownIssuer: self = .serverCertificateHasUnknownRoot
+            case .outOfMemory: self = .secureConnectionFailed
             default: self = .serverCertificateUntrusted
             }
         case .rejected, .foreignCredential, .refused: self = .serverCertificateUntrusted

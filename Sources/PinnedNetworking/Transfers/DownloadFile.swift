@@ -38,10 +38,14 @@ final class DownloadFile: Sendable {
             throw .cannotCreate("\(error)")
         }
         let path = Self.folder(name) + "/" + Self.content
-        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let handle = FileHandle(forUpdatingAtPath: path)
-        else { throw .cannotCreate(path) }
-        self.handle = handle
+        do {
+            try Data().write(to: URL(filePath: path), options: .withoutOverwriting)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            handle = try FileHandle(forUpdating: URL(filePath: path))
+        } catch {
+            try? FileManager.default.removeItem(atPath: Self.folder(name))
+            throw .cannotCreate("\(path) (\(systemReason(error)))")
+        }
         state = Locked(State(count: 0))
     }
 
@@ -76,7 +80,7 @@ final class DownloadFile: Sendable {
         do {
             try handle.write(contentsOf: Data(part))
         } catch {
-            throw .cannotWrite("\(error.localizedDescription)")
+            throw .cannotWrite(systemReason(error))
         }
         state.withLock { $0.count += Int64(part.count) }
     }
@@ -86,7 +90,7 @@ final class DownloadFile: Sendable {
         do {
             try handle.truncate(atOffset: 0)
         } catch {
-            throw .cannotWrite("\(error.localizedDescription)")
+            throw .cannotWrite(systemReason(error))
         }
         state.withLock { $0.count = 0 }
     }
@@ -103,10 +107,17 @@ final class DownloadFile: Sendable {
         do {
             try FileManager.default.moveItem(at: url, to: target)
         } catch {
-            throw .cannotWrite("\(error.localizedDescription)")
+            throw .cannotWrite(systemReason(error))
         }
         return target
     }
+}
+
+/// Returns the system's message for an error of Foundation, whose own often gives a number only.
+private func systemReason(_ error: any Error) -> String {
+    let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error
+    let cause = (underlying ?? error) as NSError
+    return cause.domain == NSPOSIXErrorDomain ? systemErrorText(Int32(cause.code)) : error.localizedDescription
 }
 
 /// The reason why a download can't be written or resumed.

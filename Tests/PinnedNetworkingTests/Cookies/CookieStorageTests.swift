@@ -205,6 +205,20 @@ struct CookieStorageTests {
         #expect(throws: CredentialStorageError.self) { try HTTPCookieStorage(directory: url) }
     }
 
+    @Test("A cookie that can't be written is reported until one is written")
+    func unwritten() throws {
+        let storage = try open()
+        let obstacle = directory.path + "/.new"
+        try FileManager.default.createDirectory(atPath: obstacle + "/in", withIntermediateDirectories: true)
+        storage.setCookie(try cookie())
+        #expect(names(storage.cookies) == ["n"])
+        #expect(storage.storageError != nil)
+        try FileManager.default.removeItem(atPath: obstacle)
+        storage.setCookie(try cookie("other"))
+        #expect(storage.storageError == nil)
+        #expect(Set(names(try open().cookies) ?? []) == ["n", "other"])
+    }
+
     @Test("Every prefix of a cookie file, and every file with one changed byte, is rejected or parses as valid")
     func mutations() throws {
         let storage = try open()

@@ -228,7 +228,27 @@ struct StoredCredentialTests {
         let large = credential("large", String(repeating: "x", count: 1 << 20))
         storage.set(large, for: space)
         #expect(storage.credentials(for: space) == ["me": credential(), "large": large])
+        #expect(storage.storageError != nil)
         #expect(try open().credentials(for: space) == ["me": credential()])
+    }
+
+    @Test("A change that can't be written is reported until one is written, however often the file is read")
+    func unwritten() throws {
+        let storage = try open()
+        // Takes the place of the temporary file.
+        let obstacle = directory.path + "/.new"
+        try FileManager.default.createDirectory(atPath: obstacle + "/in", withIntermediateDirectories: true)
+        storage.set(credential(), for: space)
+        for _ in 0..<2 {
+            #expect(storage.credentials(for: space) == ["me": credential()])
+            let error = try #require(storage.storageError)
+            #expect("\(error)".contains("File exists"))
+        }
+        #expect(try open().credentials(for: space) == nil)
+        try FileManager.default.removeItem(atPath: obstacle)
+        storage.set(credential("you"), for: space)
+        #expect(storage.storageError == nil)
+        #expect(try open().credentials(for: space)?["you"] == credential("you"))
     }
 
     @Test("Without a home directory there is no default location, and a relative path or another URL is rejected")

@@ -1,0 +1,104 @@
+import TestPKI
+import Testing
+
+/// A part of what `tools/torture/run` does, which fails every call of many more runs.
+@Suite("Failed calls", .enabled(if: MemoryScan.isPossible, "a sanitizer's library must be loaded first"))
+struct FailedCallTests {
+    let interposer: TestInterposer
+    let folder: TestFolder
+
+    init() async throws {
+        interposer = try await TestInterposer()
+        folder = try TestFolder()
+    }
+
+    private func run(_ words: [String], failing call: String) async throws -> (run: Run, hasFailed: Bool) {
+        let program = try TestBuild.folder() + "/pinctl"
+        let (result, hasFailed) = try await interposer.run([program] + words, failing: call)
+        let output = String(decoding: result.output, as: UTF8.self)
+        let errors = String(decoding: result.errors, as: UTF8.self)
+        return (Run(status: result.status, output: output, errors: errors), hasFailed)
+    }
+
+    @Test("CB25: Without memory for OpenSSL, no chain becomes valid, and verify says that memory ran out")
+    func memory() async throws {
+        let site = try TestSite("api.test", isValidNow: true)
+        let root = try folder.add(site.root.pemText, name: "root.pem")
+        let chain = try folder.add(site.chain.map(\.pemText).joined(), name: "chain.pem")
+        let trusted = ["verify", chain, "--host", "api.test", "--ca-file", root]
+        let rows = [
+            (words: trusted + ["--pin", try site.leaf.key.pin], status: Int32(0)),
+            (words: trusted + ["--pin", strangePin], status: 1),
+        ]
+        for (words, status) in rows {
+            let normal = try await run(words, failing: "allocate 1000000 12 * once")
+            #expect(!normal.hasFailed)
+            #expect(normal.run.status == status, "\(normal.run.output)")
+            var reports = 0
+            for mode in ["once", "onward"] {
+                for number in stride(from: 1, to: 1_000_000, by: 977) {
+                    let call = "allocate \(number) 12 * \(mode)"
+                    let (run, hasFailed) = try await run(words, failing: call)
+                    guard hasFailed else { break }
+                    if run.status == 0 {
+                        #expect(status == 0 && run.output == normal.run.output, "\(call): \(run.output)")
+                    } else {
+                        // OpenSSL 3.0 crashes where it doesn't look for a null pointer.
+                        #expect([status, 2, 3, 4, 128 + 11].contains(run.status), "\(call): \(run.status)")
+                    }
+                    if run.output.contains("[out-of-memory]: OpenSSL ran out of memory, so nothing is known") {
+                        #expect(run.status == 4)
+                        reports += 1
+                    }
+                }
+            }
+            #expect(reports > 4)
+        }
+    }
+
+    @Test(
+        "Without its arguments, which Swift reads from /proc, pinctl says so",
+        .enabled(if: TestCommand.isPresent("unshare", "-rm", "mount", "-t", "tmpfs", "none", "/proc"), "no namespaces"))
+    func arguments() async throws {
+        let run = try await shell(
+            "program=$(command -v pinctl); unshare -rm sh -c \"mount -t tmpfs none /proc; exec $program hash c.pem\"")
+        #expect(run.status == 2)
+        #expect(
+            run.errors
+                == "pinctl: cannot read its arguments from /proc/self/cmdline: mount /proc, or close some files\n")
+    }
+
+    @Test("A file that can't be written whole is left as it was", arguments: ["write", "fsync", "rename", "close"])
+    func files(call: String) async throws {
+        let backup = try TestKey().pin
+        let pins = [strangePin, backup].map { pin in "{ \"pin\": \"\(pin)\", \"role\": \"leaf\" }" }
+        let policy = try folder.add(policyText([("api.test", pins)]), name: "pins.jsonc")
+        let old = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <plist version="1.0"><dict><key>CFBundleName</key><string>Reader</string></dict></plist>
+            """
+        let target = try folder.add(old, name: "Info.plist")
+        let words = ["export", "--to", "apple", policy, "--into", target]
+        #expect(try await run(words, failing: "\(call) 1000 28 f once").run.status == 0)
+        let new = try await TestCommand.runAside(["cat", target]).output
+        var refused = 0
+        for number in 1...50 {
+            _ = try await TestCommand.runAside(["rm", target])
+            _ = try folder.add(old, name: "Info.plist")
+            let kinds = call == "rename" ? "*" : "f"
+            let (run, hasFailed) = try await run(words, failing: "\(call) \(number) 28 \(kinds) once")
+            let now = try await TestCommand.runAside(["cat", target]).output
+            if run.status == 0 {
+                #expect(now == new)
+            } else {
+                // The message about success can fail after the file was replaced.
+                #expect(now == Array(old.utf8) || now == new && run.errors.contains("standard output"))
+                #expect(run.errors.lowercased().contains("space left on device"), "\(run.errors)")
+                refused += 1
+            }
+            #expect(try await TestCommand.runAside(["ls", folder.path]).text == "Info.plist\npins.jsonc\n")
+            if !hasFailed, run.status == 0, number > 20 { break }
+        }
+        #expect(refused > 0)
+    }
+}
