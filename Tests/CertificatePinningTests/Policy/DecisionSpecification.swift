@@ -40,7 +40,7 @@ enum DecisionSpecification {
     /// that doesn't apply to the port is ignored."
     static func rule(_ policy: ModelPolicy, host: [String], port: Int) -> Int? {
         func find(_ matches: (ModelRule) -> Bool) -> Int? {
-            policy.rules.firstIndex { matches($0) && ($0.ports == nil || $0.ports!.contains(port)) }
+            policy.rules.firstIndex { matches($0) && ($0.ports?.contains(port) ?? true) }
         }
         if let exact = find({ $0.host == host }) { return exact }
         // The longest parent first: without one label, without two, and so on.

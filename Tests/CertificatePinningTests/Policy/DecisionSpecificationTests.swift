@@ -47,6 +47,7 @@ struct DecisionSpecificationTests {
             [.init(key: 2), .init(key: 1, role: .ca)],
         ]
         let pins: [[Model.ModelPin]] = [[.init(key: 0)], [.init(key: 1, role: .leaf)], [.init(key: 2, role: .root)]]
+        let ends = denied.flatMap { pins in UnlistedHosts.allCases.map { (pins, $0) } }
         var comparison = Comparison()
         for mode in PinningMode.allCases {
             for expiry in expiries {
@@ -55,7 +56,7 @@ struct DecisionSpecificationTests {
                         for ports in [nil, [443]] as [[Int]?] {
                             let rule = Model.ModelRule(
                                 host: Self.host, ports: ports, pins: pins, mode: mode, expiry: expiry, anchors: anchors)
-                            for (deny, unlisted) in denied.flatMap({ pins in UnlistedHosts.allCases.map { (pins, $0) } }) {
+                            for (deny, unlisted) in ends {
                                 let model = Model.ModelPolicy(rules: [rule], unlisted: unlisted, deny: deny)
                                 guard let policy = try comparison.policy(for: model, self) else { continue }
                                 for (keys, path) in paths {
@@ -91,8 +92,8 @@ struct DecisionSpecificationTests {
         }
         let queries = try Self.hosts(labels: ["a", "b"], upTo: isFull ? 4 : 3).map { ($0, try Self.name($0)) }
         var comparison = Comparison()
-        for rules in Self.subsets(of: Array(rules.indices), upTo: 2).map({ $0.map { rules[$0] } }) where !rules.isEmpty {
-            let model = Model.ModelPolicy(rules: rules, unlisted: .refuse)
+        for chosen in Self.subsets(of: Array(rules.indices), upTo: 2) where !chosen.isEmpty {
+            let model = Model.ModelPolicy(rules: chosen.map { rules[$0] }, unlisted: .refuse)
             guard let policy = try comparison.policy(for: model, self) else { continue }
             for (host, name) in queries {
                 for port in [1, 2, 3] { comparison.compareRule(model, policy, host, name, port: port) }
@@ -112,7 +113,8 @@ struct DecisionSpecificationTests {
             let model = Self.randomPolicy(&numbers)
             guard let policy = try comparison.policy(for: model, self) else { continue }
             for _ in 0..<10 {
-                let keys = (0..<Int.random(in: 1...4, using: &numbers)).map { _ in Int.random(in: 0..<4, using: &numbers) }
+                let length = Int.random(in: 1...4, using: &numbers)
+                let keys = (0..<length).map { _ in Int.random(in: 0..<4, using: &numbers) }
                 let host = Self.randomHost(&numbers)
                 let port = Int.random(in: 1...3, using: &numbers)
                 let path = try path(keys, host: host)
@@ -254,7 +256,8 @@ extension DecisionSpecificationTests {
     private static func randomPins(_ numbers: inout SeededGenerator, _ count: ClosedRange<Int>) -> [Model.ModelPin] {
         (0..<Int.random(in: count, using: &numbers)).map { _ in
             Model.ModelPin(
-                key: Int.random(in: 0..<4, using: &numbers), role: PinRole.allCases.randomElement(using: &numbers) ?? .any)
+                key: Int.random(in: 0..<4, using: &numbers),
+                role: PinRole.allCases.randomElement(using: &numbers) ?? .any)
         }
     }
 

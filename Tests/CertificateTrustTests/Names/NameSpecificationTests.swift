@@ -48,7 +48,9 @@ struct NameSpecificationTests {
     func random() {
         var numbers = SeededGenerator(seed: 20)
         var comparison = Comparison()
-        let labels = ["a", "bc", "xn--a", "*", "A", "1", "0x1", "a_b", "-a", "", "\u{212A}", String(repeating: "l", count: 63)]
+        let labels = [
+            "a", "bc", "xn--a", "*", "A", "1", "0x1", "a_b", "-a", "", "\u{212A}", String(repeating: "l", count: 63),
+        ]
         let edits = ["*", ".", "a", "A", "\0", "-", "\u{17F}", "1", ":", "::", "[", "]"].map { Array($0.utf8) }
         for _ in 0..<SpecificationSize(usual: 20_000).cases {
             let words = (0..<Int.random(in: 1...5, using: &numbers)).map { _ in
