@@ -89,13 +89,14 @@ struct RevocationSignerTests {
     func stolenKey() throws {
         var settings = Self.signerSettings("Signer")
         settings.extensions = [.distributionPoint(listIssuer: "Signer")]
-        let signer = try issuer.issue(settings, key: signer.key)
-        var claim = try claim([try indirect()], signers: [signer])
-        let base = try issuer.revocationList()
-        let delta = try issuer.revocationList(.init(signer)) { ($0.baseNumber, $0.number) = (1, 2) }
+        let other = try root.intermediate("Other")
+        let signer = try other.issue(settings, key: signer.key)
+        var claim = try claim([], signers: [signer, other])
+        let base = try other.revocationList()
+        let delta = try other.revocationList(.init(signer)) { ($0.baseNumber, $0.number) = (1, 2) }
         for (lists, expected) in [
             ([base], "accepted"), ([base, delta], "revocation-signer"),
-            ([try issuer.revocationList(.init(signer))], "revocation-signer"),
+            ([try other.revocationList(.init(signer))], "revocation-signer"),
         ] {
             claim.lists = [try indirect(), try root.revocationList()] + lists
             #expect(try claim.verdict() == expected)
