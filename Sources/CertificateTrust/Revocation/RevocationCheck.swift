@@ -99,9 +99,6 @@ struct RevocationCheck {
             return .refused(.unusable("its cRLDistributionPoints", "is malformed (\(error))"))
         }
         var covered: ReasonSet = []
-        // The reasons covered only by a list that the certificate's own key signed. They count only if no other list
-        // revokes the certificate: an attacker who has stolen the key could sign the same list.
-        var ownWord: ReasonSet = []
         // Among lists signed by the same key, the newest decides. A list signed by another key also decides if it
         // revokes the certificate. Two CAs under one root may have the same name, and the newer list must not override
         // the other CA's revocation.
@@ -121,11 +118,7 @@ struct RevocationCheck {
                             return .refused(.revoked(at: entry.time, reason: entry.reason))
                         }
                         told[key, default: []].formUnion(reasons)
-                        if isSigned(index, by: certificate) {
-                            ownWord.formUnion(reasons)
-                        } else {
-                            covered.formUnion(reasons)
-                        }
+                        covered.formUnion(reasons)
                     } catch {
                         guard error.rule != .budget else { return .refused(error) }
                         problem = problem ?? error
@@ -133,18 +126,16 @@ struct RevocationCheck {
                 }
             }
         }
-        if covered.union(ownWord) == .all { return .good }
+        if covered == .all { return .good }
         return problem.map { .refused($0) } ?? .unknown
     }
 
-    /// Whether a list says that a certificate is revoked. The list isn't verified.
+    /// Whether a list, or one of its deltas, says that a certificate is revoked. The lists aren't verified.
     private mutating func names(_ certificate: X509Certificate, in index: Int) -> Bool {
-        lookUp(certificate, in: index).map { !$0.isRemoval } ?? false
-    }
-
-    /// Whether a list was verified with the key of this certificate.
-    private func isSigned(_ index: Int, by certificate: X509Certificate) -> Bool {
-        verified[SignedList(list: index, key: certificate.subjectPublicKeyInfo)] ?? false
+        for list in [index] + deltas(of: evidence.lists[index]) {
+            if let entry = lookUp(certificate, in: list), !entry.isRemoval { return true }
+        }
+        return false
     }
 
     /// Returns the points that the certificate names, and the implicit point that every certificate has.

@@ -70,7 +70,7 @@ struct DERTests {
         #expect(Base64.decodeCanonical(Array("Zm9vYmFy".utf8)) == Array("foobar".utf8))
         for text in [
             "", "Zm9vYg", "Zm9vYg=", "Zm9vYh==", "Zm9v\nYg==", " Zm9v", "Zm9-", "Zm9_", "=m9v", "Zm=v", "Zm9v====",
-            "Zg===",
+            "Zg===", "Zm9v    ", "Zm9v\r\n\r\n",
         ] {
             #expect(Base64.decodeCanonical(Array(text.utf8)) == nil, "\(text)")
         }

@@ -42,6 +42,13 @@ struct ServerNameTests {
     }
 
     @Test(
+        "HM5: the error for a name beyond ASCII asks for its A-label",
+        arguments: ["bücher.example", "ba\u{212A}.test", "ｅxample.com"])
+    func notASCII(_ text: String) {
+        #expect(throws: ServerNameError.notASCII(text)) { try ServerName(text) }
+    }
+
+    @Test(
         "DNS names are matched by the rules of RFC 9525",
         arguments: [
             ("example.com", "example.com", true), ("example.com", "EXAMPLE.COM", true),

@@ -132,13 +132,38 @@ struct ServerTrustTests {
         }
     }
 
+    @Test("CB8: a path with more intermediates than the policy allows is rejected, and self-issued ones don't count")
+    func depth() throws {
+        let second = try intermediate.intermediate("Second")
+        let rolled = try second.intermediate("Second")
+        let leaf = try rolled.leaf("api.example.test")
+        var claim = Claim(leaf: leaf, presented: [rolled, second, intermediate], anchors: [root])
+        for (limit, expected) in [(0, "path-length"), (1, "path-length"), (2, "accepted")] {
+            claim.policy.maximumIntermediates = limit
+            #expect(try claim.verdict() == expected)
+        }
+    }
+
+    @Test("CB21: a certificate with an extension that OpenSSL can't parse is rejected, although it isn't critical")
+    func malformedExtension() throws {
+        // nsCertType, which only OpenSSL reads, has to be a bit string.
+        let leaf = try intermediate.leaf("api.example.test") {
+            $0.extensions = [.init("2.16.840.1.113730.1.1", [0x05, 0x00])]
+        }
+        #expect(try Claim(leaf: leaf, presented: [intermediate], anchors: [root]).verdict() == "malformed")
+    }
+
     @Test("CB11: a DNS name that violates a CA's name constraints is rejected")
     func nameConstraints() throws {
         let permitted = try root.intermediate("Permitted") { $0.permittedSubtrees = [.dns("example.org")] }
         let excluded = try root.intermediate("Excluded") { $0.excludedSubtrees = [.dns("EXAMPLE.test")] }
         let inside = try root.intermediate("Inside") { $0.permittedSubtrees = [.dns("example.test")] }
+        let partOfLabel = try root.intermediate("Part") {
+            $0.excludedSubtrees = [.dns("ple.test"), .dns("i.example.test")]
+        }
         for (authority, expected) in [
             (permitted, "name-constraints"), (excluded, "name-constraints"), (inside, "accepted"),
+            (partOfLabel, "accepted"),
         ] {
             let leaf = try authority.leaf("api.example.test")
             #expect(try Claim(leaf: leaf, presented: [authority], anchors: [root]).verdict() == expected)

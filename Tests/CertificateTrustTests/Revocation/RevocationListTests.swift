@@ -287,6 +287,17 @@ struct RevocationListTests {
         #expect(try anchored.verdict() == "accepted")
     }
 
+    @Test("CB24: a list for servers' certificates alone doesn't cover an intermediate")
+    func scopeOfIntermediate() throws {
+        let site = try TestSite()
+        for (flag, expected) in [(1, "accepted"), (2, "revoked at 1")] as [(UInt8, String)] {
+            let list = try site.root.revocationList(.init(site.intermediate)) {
+                $0.scope = TestRevocationList.scope(flags: [flag])
+            }
+            #expect(try RevocationClaim(path: site.path, lists: [list]).verdict() == expected)
+        }
+    }
+
     @Test("An issuer can sign lists with cRLSign, or without any keyUsage")
     func keyUsage() throws {
         let root = try TestCertificate.root("Root")

@@ -71,6 +71,38 @@ struct RevocationSignerTests {
         #expect(try RevocationClaim(path: [leaf, issuer, root], lists: [some, others] + rest).verdict() == "revoked")
     }
 
+    @Test("CB24: a newer list by another key doesn't hide a revocation in a delta")
+    func namesakeBesideDelta() throws {
+        let leaf = try issuer.leaf("api.example.test")
+        let namesake = try root.intermediate("Issuer")
+        let newer = try namesake.revocationList { $0.thisUpdate = 1_799_500_000 }
+        let base = try issuer.revocationList()
+        let delta = try issuer.revocationList(.init(leaf)) { ($0.baseNumber, $0.number) = (1, 2) }
+        var claim = RevocationClaim(path: [leaf, issuer, root], lists: [newer, base, try root.revocationList()])
+        claim.certificates = [namesake]
+        #expect(try claim.verdict() == "accepted")
+        claim.lists.append(delta)
+        #expect(try claim.verdict() == "revoked")
+    }
+
+    @Test("CB24: the list of a stolen key doesn't hide the revocation of its certificate")
+    func stolenKey() throws {
+        var settings = Self.signerSettings("Signer")
+        settings.extensions = [.distributionPoint(listIssuer: "Signer")]
+        let other = try root.intermediate("Other")
+        let signer = try other.issue(settings, key: signer.key)
+        var claim = try claim([], signers: [signer, other])
+        let base = try other.revocationList()
+        let delta = try other.revocationList(.init(signer)) { ($0.baseNumber, $0.number) = (1, 2) }
+        for (lists, expected) in [
+            ([base], "accepted"), ([base, delta], "revocation-signer"),
+            ([try other.revocationList(.init(signer))], "revocation-signer"),
+        ] {
+            claim.lists = [try indirect(), try root.revocationList()] + lists
+            #expect(try claim.verdict() == expected)
+        }
+    }
+
     @Test("CB24: an indirect list covers the certificates of the issuers that its entries name")
     func indirectLists() throws {
         let other = TestName(.commonName("Other"))

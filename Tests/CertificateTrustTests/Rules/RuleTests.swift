@@ -42,6 +42,17 @@ struct RuleTests {
         #expect(broken == CertificateRule.all)
     }
 
+    @Test("CB10: a version 1 certificate may be an issuer as an anchor, and nowhere else")
+    func version1() throws {
+        let der = try TestCertificate.root("Version 1") { $0.version = 1 }.derBytes
+        let certificate = try X509Certificate(derBytes: der)
+        let rows: [(CertificateRule.Place, TrustRule?)] = [(.anchor, nil), (.intermediate, .notAnAuthority)]
+        for (place, expected) in rows {
+            let context = CertificateRule.Context(policy: .default, time: 1_800_000_000, name: nil, place: place)
+            #expect(CertificateRule.finding(certificate, depth: 1, context)?.rule == expected)
+        }
+    }
+
     @Test("The strict profile accepts an ordinary chain")
     func ordinary() throws {
         var claim = try ChainVariant.leaf("ordinary").claim()

@@ -57,6 +57,14 @@ struct AndroidTests {
         #expect(found == [problem])
     }
 
+    @Test("XI3: A document with another root element is an error")
+    func otherRoot() throws {
+        let found = problems { () throws(PolicyFileError) in
+            _ = try AndroidNetworkSecurityConfig.read(Array("<resources></resources>".utf8), path: "f")
+        }
+        #expect(found == ["f:1:1: error: the root element isn't network-security-config: rename it"])
+    }
+
     static let rejectedRows: [(String, String)] = [
         (
             "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-1\">\(pin)</pin></pin-set></domain-config>",

@@ -49,6 +49,16 @@ struct CurlTests {
         #expect(throws: PolicyFileError.self) { try CurlPins.read(Array(text.utf8), path: "argument") }
     }
 
+    @Test("A policy with several rules isn't written, because an argument applies to one host")
+    func severalRules() throws {
+        let argument = "sha256//" + Base64.encode(Self.served.span)
+        var policy = try CurlPins.read(Array(argument.utf8), path: "argument").policy
+        policy.rules.append(policy.rules[0])
+        #expect(throws: DialectWriteError.self) { try CurlPins.write(policy) }
+        policy.rules = []
+        #expect(throws: DialectWriteError.self) { try CurlPins.write(policy) }
+    }
+
     @Test(
         "An argument is written as it is read, bare or with its option",
         arguments: ["", "--pinnedpubkey ", "--pinnedpubkey='"])

@@ -130,6 +130,16 @@ struct HPKPTests {
         #expect(throws: PolicyFileError.self) { try read("max-age=9; \(Self.pins)", host: "192.0.2.1") }
     }
 
+    @Test("A pin that isn't the SHA-256 of a key isn't written")
+    func otherPins() throws {
+        var policy = try read("max-age=9; \(Self.pins)").policy
+        let value = [UInt8](repeating: 1, count: 32)
+        for pin in [CanonicalPin(.certificate, .sha256, value), CanonicalPin(.publicKey, .full, value)] {
+            policy.rules[0].pins[0] = pin
+            #expect(throws: DialectWriteError.self) { try HPKPWriter.write(policy) }
+        }
+    }
+
     @Test("The pins of an enforced and of a report-only header are kept separate")
     func bothFields() throws {
         let text = """

@@ -210,6 +210,14 @@ struct PinReportSpoolTests {
         }
     }
 
+    @Test("RP1: A report isn't sent to the host that failed, whatever host its rule names")
+    func failedHost() throws {
+        let url = try #require(URL(string: "https://www.pinned.test/"))
+        let host = try ServerName("www.pinned.test")
+        let noted = try ServerName("other.test")
+        #expect(!PinReportSpool.isReportable(url, host: host, noted: noted, includesSubdomains: false))
+    }
+
     @Test(
         "RP1: A report that is read back is checked like a new one, and removed if it must not be sent",
         arguments: [

@@ -256,6 +256,30 @@ struct ClientCertificateTests {
         }
     }
 
+    @Test("ID1: A connection isn't used after its stored identity was replaced or removed", arguments: [true, false])
+    func storedChange(isRemoved: Bool) async throws {
+        let scene = try Scene()
+        let bob = try scene.issuer.issue(.client("bob")).identity
+        let storage = URLCredentialStorage()
+        let credential = URLCredential(identity: scene.alice, certificates: nil, persistence: .permanent)
+        storage.setDefaultCredential(credential, for: .clientCertificate())
+        try await scene.server().run { server in
+            let session = try scene.site.session(server) { $0.urlCredentialStorage = storage }
+            #expect(try await session.get().body == "hello")
+            if isRemoved {
+                storage.remove(credential, for: .clientCertificate())
+            } else {
+                let other = URLCredential(identity: bob, certificates: nil, persistence: .permanent)
+                storage.setDefaultCredential(other, for: .clientCertificate())
+            }
+            #expect(try await session.get().body == "hello")
+            await session.flush()
+            let records = await server.ended(server.records.count)
+            let chains = [scene.alice.certificates, isRemoved ? [] : bob.certificates].map { $0.map(\.derBytes) }
+            #expect(records.map(\.clientChain) == chains)
+        }
+    }
+
     // The client doesn't announce support for it (RFC 8446, section 4.2.6).
     @Test("TC12: A server that requests a certificate after the handshake gets none")
     func behindTheHandshake() async throws {

@@ -61,6 +61,20 @@ struct TrustPolicyTests {
         }
     }
 
+    @Test("A connection isn't reused after the session's trust store has changed (TC1–TC9)")
+    func changedStore() async throws {
+        let other = try X509Certificate(derBytes: TestCertificate.root("Other").derBytes)
+        try await LoopbackServer(chain: site.chain).run { server async throws in
+            let session = try site.session(server)
+            for _ in 0..<2 { #expect(try await session.get().body == "hello") }
+            let store = session.trustStore
+            session.trustStore = TrustStore(certificates: [other])
+            #expect(try await rule(session.failure()) == .unknownIssuer)
+            session.trustStore = store
+            #expect(try await session.get().body == "hello")
+        }
+    }
+
     @Test("A connection isn't reused after the session's revocation lists or trust policy have changed")
     func changed() async throws {
         let (good, revoked) = (try evidence(), try evidence(.init(site.leaf)))
