@@ -120,6 +120,11 @@ struct CertificateExtensions: Sendable {
         kind(bytes, identifier) != nil || ObjectIdentifierNumber(bytes, identifier) == .authorityInformationAccess
     }
 
+    /// Whether an extension is certificatePolicies.
+    static func isPolicies(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Bool {
+        kind(bytes, identifier) == .certificatePolicies
+    }
+
     private static func kind(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Kinds? {
         let start = identifier.lowerBound
         guard identifier.count == 3, bytes[start] == 0x55, bytes[start + 1] == 0x1D, bytes[start + 2] < 64 else {

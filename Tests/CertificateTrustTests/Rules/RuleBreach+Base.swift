@@ -101,7 +101,8 @@ extension RuleBreach {
             .purpose, "RFC 5280, section 4.2.1.12", 1,
             .intermediate("an intermediate for clients") { $0.extendedKeyUsages = [Usage.clientAuth] }),
         RuleBreach(
-            .purpose, "RFC 5280, section 4.2.1.3", 0, .leaf("for signing lists") { $0.keyUsage = .cRLSign }),
+            .purpose, "RFC 5280, section 4.2.1.3", 0, beside: [.leafAuthority],
+            .leaf("for signing lists") { $0.keyUsage = .cRLSign }),
         RuleBreach(
             .publicSuffixWildcard, "Baseline Requirements, section 3.2.2.6", 0, otherwise: "public-suffix-wildcard",
             ChainVariant("a wildcard below a public suffix") { try wildcardClaim(below: "co.test") }),

@@ -1,0 +1,251 @@
+"""What the DER of a case proves about a difference. `explanations.py` builds its conditions from these functions."""
+
+import functools
+import re
+
+import chains
+import reference
+from der import parse
+from limbo import unpem
+
+PRINTABLE = re.compile(rb"[A-Za-z0-9 '()+,./:=?-]*")
+
+
+class Difference:
+    """A case that a profile of this project and a library judge differently."""
+
+    def __init__(self, case, profile, peer, answers):
+        self.case, self.profile, self.peer, self.answers = case, profile, peer, answers
+        self.accepts = self.accepted_by(profile)
+        # The reason of the side that refuses.
+        self.refusal = answers[peer if self.accepts else profile].get("context") or ""
+
+    def __str__(self):
+        who = (self.profile, self.peer) if self.accepts else (self.peer, self.profile)
+        return f"{self.case['id']}\n  {who[0]} accepts, {who[1]} refuses: {self.refusal}"
+
+    def accepted_by(self, name):
+        return self.answers[name]["actual_result"] == "SUCCESS"
+
+    @functools.cached_property
+    def texts(self):
+        return [self.case["peer_certificate"], *self.case["untrusted_intermediates"], *self.case["trusted_certs"]]
+
+    @functools.cached_property
+    def certificates(self):
+        """The certificates that are DER, each once."""
+        return list(dict.fromkeys(filter(None, map(reference.certificate, self.texts))))
+
+    @functools.cached_property
+    def leaf(self):
+        return reference.certificate(self.case["peer_certificate"])
+
+    @functools.cached_property
+    def anchors(self):
+        return [each for each in map(reference.certificate, self.case["trusted_certs"]) if each]
+
+    @functools.cached_property
+    def path(self):
+        """The valid path that the reference finds, or None."""
+        return reference.valid_path(self.case)
+
+    @functools.cached_property
+    def edges(self):
+        return list(zip(self.path, self.path[1:]))
+
+
+# Evidence about certificates.
+
+
+def has(test):
+    """Some certificate is so. Under strict, whose rules cover what is below the anchor, it is another one."""
+    def condition(difference):
+        covered = difference.path[:-1] if difference.profile == "strict" and difference.path else []
+        return any(test(each) for each in difference.certificates if each not in covered)
+    return condition
+
+
+def anywhere(test):
+    """Some certificate is so, wherever it is in the path."""
+    return lambda difference: any(map(test, difference.certificates))
+
+
+def leaf_has(test):
+    return lambda difference: difference.leaf is not None and test(difference.leaf)
+
+
+def extension(identifier, is_critical=None):
+    """The certificate has the extension, with this criticality unless that is None."""
+    return lambda certificate: identifier in certificate.extensions and (
+        is_critical is None or (identifier in certificate.critical) == is_critical)
+
+
+def lacks(identifier):
+    return lambda certificate: identifier not in certificate.extensions
+
+
+def serial_is_negative(certificate):
+    return certificate.serial[:1] >= b"\x80"
+
+
+def serial_is_odd(certificate):
+    """Not positive, or of more than 20 octets."""
+    return serial_is_negative(certificate) or not any(certificate.serial) or len(certificate.serial) > 20
+
+
+def serial_is_padded(certificate):
+    serial = certificate.serial
+    return len(serial) > 1 and (serial[0] == 0 and serial[1] < 0x80 or serial[0] == 0xFF and serial[1] >= 0x80)
+
+
+def issuer_is_empty(certificate):
+    return not certificate.issuer
+
+
+def key_identifier(certificate, kind):
+    """The identifier of the certificate's own key, or of its issuer's; None without one."""
+    try:
+        if kind == chains.SKI:
+            return reference.only(certificate.extensions[kind], 4)
+        return next(each.contents for each in certificate.sequence(kind) if each.tag == 0x80)
+    except (KeyError, StopIteration, TypeError, reference.Malformed):
+        return None
+
+
+def names_any_purpose_only(certificate):
+    purposes = certificate.purposes
+    return purposes is not None and chains.ANY in purposes and chains.SERVER not in purposes
+
+
+def subtrees(certificate):
+    """The subtrees of nameConstraints as (kind, base), also if the extension has defects."""
+    found = []
+    try:
+        for subtree_list in certificate.sequence(chains.CONSTRAINTS) or []:
+            for subtree in reference.elements(subtree_list.contents):
+                base = reference.elements(subtree.contents)[0]
+                found.append((base.tag & 0x1F, base.contents))
+    except (reference.Malformed, IndexError):
+        pass
+    return found
+
+
+def constrains(*kinds):
+    return lambda certificate: any(kind in kinds for kind, _ in subtrees(certificate))
+
+
+def constrains_dns(test):
+    return lambda certificate: any(kind == 2 and test(base) for kind, base in subtrees(certificate))
+
+
+def constraints_have_defect(certificate):
+    """nameConstraints that can't be applied: no subtrees, or a base that its kind doesn't allow."""
+    try:
+        return certificate.constraints is not None and not reference.obeys(certificate.constraints, [])
+    except (reference.Malformed, ValueError, IndexError):
+        return True
+
+
+def alternative_name(test):
+    return lambda certificate: any(kind == 2 and test(name) for kind, name in certificate.names)
+
+
+def has_explicit_default(certificate):
+    """A BOOLEAN false where that is the default: of criticality, or of cA in basicConstraints (X.690, 11.5)."""
+    return explicit_false(certificate) or certificate.extensions.get(chains.BASIC, b"").startswith(b"\x30\x03\x01\x01\0")
+
+
+def explicit_false(certificate):
+    fields = reference.elements(reference.only(certificate.tbs, 0x30))
+    for each in reference.elements(reference.only(fields[-1].contents, 0x30)) if fields[-1].tag == 0xA3 else ():
+        if [field.tag for field in reference.elements(each.contents)] == [6, 1, 4] and b"\x01\x01\0" in each.contents:
+            return True
+    return False
+
+
+def has_bad_text(certificate):
+    """A string in a name with characters that its type doesn't have."""
+    for octets in (certificate.issuer_octets, certificate.subject_octets):
+        for node in parse(octets)[0].nodes():
+            text = node.content
+            if node.tag == 19 and not PRINTABLE.fullmatch(text) or node.tag == 22 and not text.isascii():
+                return True
+            if node.tag == 12 and text != text.decode(errors="ignore").encode():
+                return True
+    return False
+
+
+def policy_identifiers(certificate):
+    return [reference.elements(each.contents)[0].contents for each in certificate.sequence(chains.POLICIES) or []]
+
+
+def repeats_policy(certificate):
+    found = policy_identifiers(certificate)
+    return len(found) != len(set(found))
+
+
+# Evidence about the proven path.
+
+
+def ends_now(difference):
+    now = difference.case["validation_time"][:19].replace("-", "").replace("T", "").replace(":", "") + "Z"
+    return any(each.end == now for each in difference.path)
+
+
+def has_other_candidates(difference):
+    """A certificate of the path has another candidate for its issuer, by name."""
+    return any(
+        each.subject == certificate.issuer and each is not issuer
+        for certificate, issuer in zip(difference.path, [*difference.path[1:], None]) for each in difference.certificates)
+
+
+def names_differ_in_octets(difference):
+    return any(below.issuer_octets != above.subject_octets for below, above in difference.edges)
+
+
+def key_identifiers_differ(difference):
+    return any(
+        None not in (pair := (key_identifier(below, chains.AKI), key_identifier(above, chains.SKI)))
+        and pair[0] != pair[1] for below, above in difference.edges)
+
+
+def names_issuer_certificate(difference):
+    """authorityKeyIdentifier names a certificate too, which an issuer's other certificate is not."""
+    return any(
+        {each.tag for each in below.sequence(chains.AKI) or []} & {0xA1, 0x82} for below, _ in difference.edges)
+
+
+def has_self_issued_intermediate(difference):
+    return any(each.is_self_issued for each in difference.path[1:-1])
+
+
+def is_shuffled(difference):
+    """The presented certificates aren't the path, in its order."""
+    presented = [reference.certificate(text) for text in difference.texts[: 1 + len(
+        difference.case["untrusted_intermediates"])]]
+    return presented[: len(difference.path) - 1] != difference.path[:-1] or len(presented) > len(difference.path)
+
+
+def host_has_trailing_dot(difference):
+    return difference.case["expected_peer_name"]["value"].endswith(".")
+
+
+# Evidence for refusals.
+
+
+def no_path(difference):
+    """The reference finds no valid path either."""
+    return difference.path is None
+
+
+def is_unreadable(difference):
+    """A certificate isn't DER."""
+    return any(reference.certificate(text) is None for text in difference.texts)
+
+
+def both(*conditions):
+    return lambda difference: all(each(difference) for each in conditions)
+
+
+def either(*conditions):
+    return lambda difference: any(each(difference) for each in conditions)
