@@ -70,6 +70,20 @@ def anywhere(test):
     return lambda difference: any(map(test, difference.certificates))
 
 
+def has_outside_leaf_if_strict(test):
+    """Some certificate is so, and under strict it isn't the leaf."""
+    return lambda difference: any(
+        test(each) for each in difference.certificates if difference.profile != "strict" or each is not difference.leaf)
+
+
+def any_of(*tests):
+    return lambda certificate: any(test(certificate) for test in tests)
+
+
+def both_of(*tests):
+    return lambda certificate: all(test(certificate) for test in tests)
+
+
 def leaf_has(test):
     return lambda difference: difference.leaf is not None and test(difference.leaf)
 
@@ -99,7 +113,7 @@ def serial_is_padded(certificate):
 
 
 def issuer_is_empty(certificate):
-    return not certificate.issuer
+    return not any(certificate.issuer)
 
 
 def key_identifier(certificate, kind):
@@ -175,6 +189,104 @@ def has_bad_text(certificate):
     return False
 
 
+def breaks_der(certificate):
+    """A primitive element that DER doesn't allow: X.690, sections 8.3.2, 8.8.2, 8.19.2, 10 and 11."""
+    def is_broken(node):
+        text = node.content
+        if node.children is not None:
+            return False
+        match node.tag:
+            case 2 | 10:
+                return not text or len(text) > 1 and (
+                    text[0] == 0 and text[1] < 0x80 or text[0] == 0xFF and text[1] >= 0x80)
+            case 5:
+                return bool(text)
+            case 6:
+                return not text or text[-1] >= 0x80 or text[0] == 0x80 or any(
+                    octet == 0x80 and before < 0x80 for before, octet in zip(text, text[1:]))
+            case 3:
+                return not text or text[0] > 7 or len(text) == 1 and text[0] > 0
+            case 12:
+                return text != text.decode(errors="ignore").encode()
+            case 30:
+                return len(text) % 2 == 1
+            case 28:
+                return len(text) % 4 != 0
+        return False
+    return any(is_broken(node) for tree in parse(certificate.octets) for node in tree.nodes())
+
+
+def has_odd_attribute(certificate):
+    """An attribute of a name whose value isn't one of the strings of X.520."""
+    values = (node.children[1] for octets in (certificate.issuer_octets, certificate.subject_octets)
+              for node in parse(octets)[0].nodes() if node.tag == 0x30 and node.children and node.children[0].tag == 6)
+    return any(value.tag not in (12, 19, 20, 22, 28, 30) for value in values)
+
+
+def has_odd_path_length(certificate):
+    is_authority, length = certificate.basic
+    return length is not None and (length < 0 or length >= 1 << 63 or not is_authority)
+
+
+def has_odd_identifier(certificate):
+    """authorityKeyIdentifier with other fields than RFC 5280 has, or out of order."""
+    tags = [each.tag for each in certificate.sequence(chains.AKI) or []]
+    return not set(tags) <= {0x80, 0xA1, 0x82} or tags != sorted(tags, key=[0x80, 0xA1, 0x82].index)
+
+
+def has_odd_other_name(certificate):
+    """An otherName, x400Address or ediPartyName, whose fields the reference doesn't read."""
+    return any(kind in (0, 3, 5) for kind, _ in certificate.names)
+
+
+def has_odd_parameters(certificate):
+    """A signature algorithm whose parameters aren't absent, or NULL for RSA."""
+    try:
+        identifier, *parameters = reference.elements(reference.only(certificate.inner, 0x30))
+    except (reference.Malformed, ValueError):
+        return True
+    is_rsa = identifier.contents.startswith(b"\x2a\x86\x48\x86\xf7\x0d\x01\x01")
+    return [each.whole for each in parameters] not in ([[], [b"\5\0"]] if is_rsa else [[]])
+
+
+def maps_any_policy(certificate):
+    return any(
+        each.contents == b"\x55\x1d\x20\0" for pair in certificate.sequence("2.5.29.33") or []
+        for each in reference.elements(pair.contents))
+
+
+def has_malformed_name(certificate):
+    """An alternative name that isn't a hostname without underscores, or an address."""
+    def is_label(label):
+        return re.fullmatch(rb"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?", label)
+    return any(
+        kind == 2 and not all(map(is_label, name.removeprefix(b"*.").split(b"."))) or
+        kind == 7 and len(name) not in (4, 16) for kind, name in certificate.names)
+
+
+def has_early_generalized_time(certificate):
+    return b"\x18\x0f" in certificate.tbs and min(certificate.start, certificate.end) < "2050"
+
+
+def breaks_structure(certificate):
+    """A length, SET or string in several parts that DER doesn't allow, in an extension too."""
+    def is_broken(octets):
+        for each in reference.elements(octets):
+            if each.tag & 0x20:
+                if each.tag & 0xC0 == 0 and each.tag not in (0x30, 0x31) or is_broken(each.contents):
+                    return True
+                members = [member.whole for member in reference.elements(each.contents)]
+                if each.tag == 0x31 and (not members or members != sorted(members)):
+                    return True
+            elif each.tag in (0x10, 0x11):
+                return True
+        return False
+    try:
+        return is_broken(certificate.octets) or any(map(is_broken, certificate.extensions.values()))
+    except (reference.Malformed, IndexError):
+        return True
+
+
 def policy_identifiers(certificate):
     return [reference.elements(each.contents)[0].contents for each in certificate.sequence(chains.POLICIES) or []]
 
@@ -187,16 +299,20 @@ def repeats_policy(certificate):
 # Evidence about the proven path.
 
 
+def not_strict(difference):
+    return difference.profile == "default"
+
+
 def ends_now(difference):
     now = difference.case["validation_time"][:19].replace("-", "").replace("T", "").replace(":", "") + "Z"
     return any(each.end == now for each in difference.path)
 
 
 def has_other_candidates(difference):
-    """A certificate of the path has another candidate for its issuer, by name."""
+    """By its name, another certificate could be the issuer of a certificate of the path."""
     return any(
-        each.subject == certificate.issuer and each is not issuer
-        for certificate, issuer in zip(difference.path, [*difference.path[1:], None]) for each in difference.certificates)
+        each.subject == below.issuer and each not in (above, below)
+        for below, above in difference.edges for each in difference.certificates)
 
 
 def names_differ_in_octets(difference):
@@ -231,6 +347,19 @@ def host_has_trailing_dot(difference):
 
 
 # Evidence for refusals.
+
+
+def any_anchor(test):
+    return lambda difference: any(map(test, difference.anchors))
+
+
+def identifiers_mismatch(difference):
+    """The keys that two certificates name aren't the same, or one names a certificate besides."""
+    certificates = difference.certificates
+    return any(
+        key_identifier(below, chains.AKI) != key_identifier(above, chains.SKI) for below in certificates
+        for above in certificates if below.issuer == above.subject) or any(
+            {each.tag for each in below.sequence(chains.AKI) or []} & {0xA1, 0x82} for below in certificates)
 
 
 def no_path(difference):

@@ -71,13 +71,16 @@ def tagged(fields, *tags):
 
 
 def dotted(octets):
+    """An object identifier. One with padded numbers is named by its octets, since it isn't DER."""
+    if not octets or octets[-1] >= 0x80 or re.search(rb"(^|[\0-\x7f])\x80", octets):
+        return octets.hex()
     arcs, number = [], 0
     for octet in octets:
         number = number << 7 | octet & 0x7F
         if octet < 0x80:
             arcs, number = [*arcs, number], 0
-    first = min(arcs[0] // 40, 2) if arcs else 0
-    return ".".join(map(str, [first, arcs[0] - 40 * first, *arcs[1:]])) if arcs else ""
+    first = min(arcs[0] // 40, 2)
+    return ".".join(map(str, [first, arcs[0] - 40 * first, *arcs[1:]]))
 
 
 def time(element):
@@ -123,8 +126,8 @@ class Certificate:
             require(octets in (b"\0", b"\1", b"\2"))
             self.version = octets[0] + 1
         serial, inner, issuer, dates, subject, spki = tagged(fields[:6], 2, 0x30, 0x30, 0x30, 0x30, 0x30)
-        self.serial, self.inner, self.spki, self.subject_octets = (
-            serial.contents, inner.whole, spki.whole, subject.whole)
+        self.serial, self.inner, self.spki = serial.contents, inner.whole, spki.whole
+        self.issuer_octets, self.subject_octets = issuer.whole, subject.whole
         self.issuer, self.subject = canonical(issuer.whole), canonical(subject.whole)
         self.start, self.end = map(time, tagged(dates.contents, None, None))
         algorithm, _ = tagged(spki.contents, 0x30, 3)
@@ -145,12 +148,23 @@ class Certificate:
 
     def check_extensions(self):
         """Raises for an extension that isn't what RFC 5280 says it is, if the path could depend on it."""
-        for kind in (chains.SKI, chains.AKI):
-            if kind in self.extensions:
-                only(self.extensions[kind], 4 if kind == chains.SKI else 0x30)
+        self.sequence(chains.AKI)
+        if chains.SKI in self.extensions:
+            only(self.extensions[chains.SKI], 4)
         self.basic, self.usage, self.purposes, self.names
-        if chains.CONSTRAINTS in self.extensions:
-            only(self.extensions[chains.CONSTRAINTS], 0x30)
+        for kind, first in ((chains.POLICIES, 6), ("2.5.29.33", 6), ("2.5.29.31", None)):
+            entries = self.sequence(kind)
+            require(entries is None or entries and all(each.tag == 0x30 for each in entries))
+            for each in entries or ():
+                fields = elements(each.contents)
+                require(first is None or fields and fields[0].tag == first)
+        require({each.tag for each in self.sequence("2.5.29.36") or ()} <= {0x80, 0x81})
+        if "2.5.29.54" in self.extensions:
+            only(self.extensions["2.5.29.54"], 2)
+        lists = self.sequence(chains.CONSTRAINTS) or []
+        require([each.tag for each in lists] in ([], [0xA0], [0xA1], [0xA0, 0xA1]))
+        for subtree in (subtree for each in lists for subtree in elements(each.contents)):
+            require(subtree.tag == 0x30 and elements(subtree.contents)[0].tag & 0xC0 == 0x80)
 
     is_self_issued = property(lambda self: self.issuer == self.subject)
 
