@@ -178,15 +178,17 @@ def explicit_false(certificate):
 
 
 def has_bad_text(certificate):
-    """A string in a name with characters that its type doesn't have."""
-    for octets in (certificate.issuer_octets, certificate.subject_octets):
-        for node in parse(octets)[0].nodes():
-            text = node.content
-            if node.tag == 19 and not PRINTABLE.fullmatch(text) or node.tag == 22 and not text.isascii():
-                return True
-            if node.tag == 12 and text != text.decode(errors="ignore").encode():
-                return True
-    return False
+    """A string with characters that its type doesn't have."""
+    def is_bad(node):
+        match node.tag if node.children is None else None:
+            case 19:
+                return not PRINTABLE.fullmatch(node.content)
+            case 22 | 26:
+                return not node.content.isascii()
+            case 12:
+                return node.content != node.content.decode(errors="ignore").encode()
+        return False
+    return any(is_bad(node) for tree in parse(certificate.octets) for node in tree.nodes())
 
 
 def breaks_der(certificate):
@@ -231,7 +233,7 @@ def has_odd_path_length(certificate):
 def has_odd_identifier(certificate):
     """authorityKeyIdentifier with other fields than RFC 5280 has, or out of order."""
     tags = [each.tag for each in certificate.sequence(chains.AKI) or []]
-    return not set(tags) <= {0x80, 0xA1, 0x82} or tags != sorted(tags, key=[0x80, 0xA1, 0x82].index)
+    return tags != [tag for tag in (0x80, 0xA1, 0x82) if tag in tags]
 
 
 def has_odd_other_name(certificate):
@@ -309,8 +311,8 @@ def ends_now(difference):
 
 
 def has_other_candidates(difference):
-    """By its name, another certificate could be the issuer of a certificate of the path."""
-    return any(
+    """By its name, another certificate could be the issuer of a certificate of the path. One that isn't DER counts."""
+    return is_unreadable(difference) or any(
         each.subject == below.issuer and each not in (above, below)
         for below, above in difference.edges for each in difference.certificates)
 
@@ -347,6 +349,10 @@ def host_has_trailing_dot(difference):
 
 
 # Evidence for refusals.
+
+
+def finding(pattern):
+    return lambda difference: re.search(pattern, difference.refusal)
 
 
 def any_anchor(test):

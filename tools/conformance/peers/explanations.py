@@ -47,10 +47,10 @@ ACCEPTED = [
     Row(BOTH, ("GnuTLS", *OPENSSL), r"signer not found|^20 |^7 ", both(key_identifiers_differ, not_strict),
         "issuers are found by name, and an identifier of another key doesn't hide them (RFC 5280, 4.2.1.1 and 6.1); "
         "strict refuses the difference, the library takes the certificate for no issuer"),
-    Row(BOTH, OPENSSL, r"^(7|10|19|20|26|43|47|68|79|85|92) ", has_other_candidates,
+    Row(BOTH, OPENSSL, r"^(7|10|19|20|26|43|47|68|78|79|85|92) ", has_other_candidates,
         "another path is valid; OpenSSL follows one candidate of a name and doesn't go back (openssl-verification-options)"),
     Row(BOTH, ("GnuTLS",), r"^(signer not found|signature failure|insecure algorithm|purpose mismatch|signer not CA|"
-        r"signer constraints|expired|unknown critical extension|, )+(;|$)", has_other_candidates,
+        r"signer constraints|expired|not activated|unknown critical extension|, )+(;|$)", has_other_candidates,
         "another path is valid; GnuTLS verifies the presented list in its order, and drops what doesn't continue it"),
     Row(BOTH, ("GnuTLS",), r"^signer not found", is_shuffled,
         "the presented certificates are out of order; GnuTLS sorts at most 16 of them"),
@@ -60,8 +60,8 @@ ACCEPTED = [
     Row(BOTH, ("Go", "pyca"), r"unhandled critical extension|unsupported directoryName constraint|unsupported", anywhere(
         both_of(constrains(0, 3, 4, 5, 8), extension(chains.CONSTRAINTS, True))),
         "constraints on directory and other names are applied (RFC 5280, 4.2.1.10); the library doesn't support them"),
-    Row(BOTH, ("GnuTLS",), r"^signer constraints", anywhere(constrains(4)),
-        "constraints on directory names are applied (RFC 5280, 4.2.1.10); GnuTLS intersects no such constraints"),
+    Row(BOTH, ("GnuTLS",), r"^signer constraints", anywhere(constrains(0, 3, 4, 5, 8)),
+        "constraints on directory and other names are applied to such names (RFC 5280, 4.2.1.10); GnuTLS refuses them"),
     Row(BOTH, ("GnuTLS",), r"^signer constraints", anywhere(constrains_dns(lambda base: base != base.lower())),
         "constraints on DNS names ignore case (RFC 5280, 7.2); GnuTLS compares it"),
     Row(BOTH, ("GnuTLS", "pyca"), r"^signer constraints|malformed DNS name constraint: *$", anywhere(constrains_dns(lambda base: not base)),
@@ -98,8 +98,10 @@ ACCEPTED = [
         "serial numbers prove nothing to a client; strict refuses those that aren't positive, except an anchor's"),
     Row(BOTH, ("pyca",), r"must have a serial between 1 and 20 octets", has(serial_is_odd),
         "serial numbers prove nothing to a client; strict refuses those of more than 20 octets, except an anchor's"),
-    Row(BOTH, ("pyca", "OpenSSL strict"), r"must have a non-empty Issuer|^83 ", has(issuer_is_empty),
+    Row(BOTH, ("pyca", "OpenSSL strict"), r"must have a non-empty Issuer|^83 |no interior errors", has(issuer_is_empty),
         "an empty name equals an empty name; strict refuses an empty issuer, except an anchor's"),
+    Row(BOTH, ("OpenSSL strict",), r"^87 ", has(both_of(extension(chains.SAN), lambda each: not each.names)),
+        "subjectAltName of an anchor isn't used; strict refuses an empty one below"),
     Row(BOTH, ("pyca", "OpenSSL strict"), r"2\.5\.29\.15: Certificate is missing required extension|^92 ", has(
         lacks(chains.USAGE)), "without keyUsage, a CA may issue; strict requires it, except of an anchor"),
     Row(DEFAULT, ("pyca",), r"2\.5\.29\.19: Certificate extension has incorrect criticality", anywhere(
@@ -107,6 +109,8 @@ ACCEPTED = [
     Row(BOTH, ("pyca",), r"2\.5\.29\.37: Certificate extension has incorrect criticality", has_outside_leaf_if_strict(
         extension(chains.EXTENDED, True)),
         "extendedKeyUsage may be critical (RFC 5280, 4.2.1.12); strict refuses it in a leaf (BR 7.1.2.7.6)"),
+    Row(BOTH, ("pyca",), r"no interior errors", any_anchor(extension(chains.EXTENDED, True)),
+        "extendedKeyUsage may be critical (RFC 5280, 4.2.1.12), in an anchor too"),
     Row(DEFAULT, ("pyca",), r"2\.5\.29\.35: Certificate is missing|must contain keyIdentifier", anywhere(
         lambda each: key_identifier(each, chains.AKI) is None),
         "authorityKeyIdentifier only orders the candidates; strict requires it"),
@@ -142,9 +146,10 @@ REFUSED = [
     Row(BOTH, NOT_OPENSSL, r"OpenSSL cannot parse it \((illegal padding|invalid object encoding|null is wrong length|"
         r"invalid utf8string)\)", anywhere(breaks_der),
         "certificates are DER (X.690, 8 to 11), which OpenSSL checks to the value; the library doesn't decode this one"),
-    Row(BOTH, NOT_OPENSSL, r"OpenSSL cannot parse it \(mstring wrong tag\)", anywhere(has_odd_attribute),
+    Row(BOTH, NOT_OPENSSL, r"OpenSSL cannot parse it \(mstring wrong tag\)|unsuitable|not signed by the key", either(
+        any_anchor(has_odd_attribute), both(finding(r"OpenSSL cannot parse"), anywhere(has_odd_attribute))),
         "names consist of strings (RFC 5280, 4.1.2.4); the library takes any value"),
-    Row(BOTH, NOT_OPENSSL, r"OpenSSL cannot parse it \(invalid certificate\)", anywhere(has_odd_path_length),
+    Row(BOTH, NOT_OPENSSL, r"OpenSSL cannot parse it \(invalid certificate\)", anywhere(any_of(has_odd_path_length, breaks_der)),
         "a path length is a CA's, and not negative (RFC 5280, 4.2.1.9); the library ignores it, or reads another number"),
     Row(BOTH, NOT_OPENSSL, r"OpenSSL cannot parse it \(invalid certificate\)", anywhere(has_odd_identifier),
         "authorityKeyIdentifier has the fields of RFC 5280, 4.2.1.1; the library doesn't decode it, or ignores others"),
@@ -167,6 +172,9 @@ REFUSED = [
     # Issuers.
     Row(BOTH, ("GnuTLS",), r"is not a CA certificate", both(no_path, any_anchor(lambda each: not each.basic[0])),
         "an anchor is a CA too (RFC 5280, 4.2.1.9); GnuTLS trusts every anchor to issue"),
+    Row(BOTH, ("Go",), r"is not a CA certificate", both(no_path, any_anchor(
+        lambda each: each.version < 3 and chains.BASIC not in each.extensions)),
+        "only an anchor of version 1 without extensions needs no basicConstraints; Go asks for it from version 3 on"),
     Row(DEFAULT, ("OpenSSL",), r"is not a CA certificate", both(no_path, anywhere(
         lambda each: chains.BASIC not in each.extensions)),
         "a CA has basicConstraints (RFC 5280, 4.2.1.9); OpenSSL takes keyCertSign or the version for it"),
@@ -178,6 +186,9 @@ REFUSED = [
         "understand, or needs it for no name"),
     Row(BOTH, ("GnuTLS",), r"name .* is (not permitted|excluded) by", both(no_path, anywhere(constrains(4))),
         "constraints apply to the subject (RFC 5280, 4.2.1.10); GnuTLS has no constraints on directory names"),
+    Row(BOTH, ("Go", "pyca"), r"name .* is (not permitted|excluded) by", both(no_path, anywhere(
+        both_of(constrains(4), extension(chains.CONSTRAINTS, False)))),
+        "constraints on directory names apply though not critical (RFC 5280, 4.2.1.10); the library skips those"),
     Row(BOTH, ("GnuTLS",), r"is (not permitted|excluded) by", both(no_path, anywhere(constrains_dns(
         lambda base: base != base.lower() or base[:1] == b"." or not base))),
         "constraints on DNS names ignore case (RFC 5280, 7.2), and an empty one covers every name; GnuTLS differs"),
@@ -203,10 +214,14 @@ REFUSED = [
     Row(BOTH, NOT_OPENSSL, r"no explicit policy|policy extension", anywhere(maps_any_policy),
         "policies aren't mapped to or from anyPolicy (RFC 5280, 4.2.1.5); the library doesn't read a leaf's mappings, or "
         "none"),
+    Row(BOTH, NOT_OPENSSL, r"no explicit policy|policy extension", anywhere(
+        lambda each: each.extensions.get("2.5.29.36") == b"\x30\0"),
+        "policyConstraints isn't an empty sequence (RFC 5280, 4.2.1.11); the library reads it as no constraint"),
     Row(BOTH, ("GnuTLS", "pyca"), r"no explicit policy|policy extension", anywhere(any_of(*map(extension, POLICY_KINDS))),
         "a policy is required and the path is valid for none (RFC 5280, 6.1.5 (g)); the library doesn't process policies"),
     # Keys and signatures.
-    Row(BOTH, ANYONE, r"its key is|key too weak", both(no_path, anywhere(lambda each: not each.is_strong())),
+    Row(BOTH, ANYONE, r"its key is|key too weak", both(no_path, either(
+        is_unreadable, anywhere(lambda each: not each.is_strong()))),
         "a key is of a kind that TLS has and that OpenSSL can read; the library doesn't look at a key that verifies no "
         "certificate, or takes another spelling"),
     Row(BOTH, ("GnuTLS", *OPENSSL), r"its signature algorithm differs|has expired", both(no_path, anywhere(
