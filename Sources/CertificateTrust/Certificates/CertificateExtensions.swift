@@ -79,8 +79,10 @@ struct CertificateExtensions: Sendable {
 
     /// The number of entries of certificatePolicies and policyMappings.
     private(set) var policyCount = 0
-    /// The first qualifier of certificatePolicies that RFC 5280 doesn't define, in dotted decimal, or `malformed`.
+    /// The first qualifier of certificatePolicies that RFC 5280 doesn't define, in dotted decimal, or
+    /// ``malformedQualifier``.
     private(set) var unknownQualifier: String?
+    static let malformedQualifier = "malformed"
     /// The number of distribution points that are named relative to the issuer.
     private(set) var relativePointCount = 0
 
@@ -203,7 +205,7 @@ struct CertificateExtensions: Sendable {
             } while !list.isAtEnd
             return nil
         } catch {
-            return "malformed"
+            return malformedQualifier
         }
     }
 

@@ -50,7 +50,10 @@ extension CertificateRule {
         CertificateRule(
             rule: .certificatePolicies, places: .belowAnchor, source: "RFC 5280, section 4.2.1.4", isBase: false
         ) { certificate, _ in
-            certificate.hasRepeatedPolicy
+            if certificate.extensions.unknownQualifier == CertificateExtensions.malformedQualifier {
+                return "its certificatePolicies is malformed: reissue it"
+            }
+            return certificate.hasRepeatedPolicy
                 ? "its certificatePolicies has a policy twice: reissue it with each policy once" : nil
         },
         CertificateRule(

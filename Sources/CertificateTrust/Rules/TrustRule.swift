@@ -37,8 +37,8 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     /// company's suffix, such as `github.io`.
     public static let publicSuffixWildcard = TrustRule(rawValue: "public-suffix-wildcard")
     /// The path isn't valid for any required policy, or a certificate constrains policies and has none (RFC 5280,
-    /// section 6.1; `X509_V_ERR_NO_EXPLICIT_POLICY`). ``TrustPolicy/strict`` also rejects a certificate that has the
-    /// same policy twice.
+    /// section 6.1; `X509_V_ERR_NO_EXPLICIT_POLICY`). ``TrustPolicy/strict`` also rejects a malformed
+    /// certificatePolicies, and one that has the same policy twice.
     public static let certificatePolicies = TrustRule(rawValue: "certificate-policies")
     /// OpenSSL can't parse the certificate.
     public static let malformed = TrustRule(rawValue: "malformed")

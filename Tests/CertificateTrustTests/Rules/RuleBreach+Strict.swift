@@ -157,6 +157,12 @@ extension RuleBreach {
             .certificatePolicies, "RFC 5280, section 4.2.1.4", 0,
             .leaf("a policy twice") { $0.extensions = [.certificatePolicies(["1.2.3", "1.2.4", "1.2.3"])] }),
         RuleBreach(
+            .certificatePolicies, "RFC 5280, section 4.2.1.4", 0,
+            .leaf("malformed qualifiers") {
+                let policy = TestDER.sequence(TestDER.objectIdentifier("1.2.3"), TestDER.utf8String("qualifier"))
+                $0.extensions = [.init("2.5.29.32", TestDER.sequence(policy))]
+            }),
+        RuleBreach(
             .certificatePolicies, "RFC 5280, section 4.2.1.4", 1,
             .intermediate("a policy twice in an intermediate") {
                 $0.extensions = [.certificatePolicies(["1.2.3", "1.2.3"])]

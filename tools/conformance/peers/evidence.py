@@ -166,7 +166,8 @@ def alternative_name(test):
 
 def has_explicit_default(certificate):
     """A BOOLEAN false where that is the default: of criticality, or of cA in basicConstraints (X.690, 11.5)."""
-    return explicit_false(certificate) or certificate.extensions.get(chains.BASIC, b"").startswith(b"\x30\x03\x01\x01\0")
+    basic = certificate.extensions.get(chains.BASIC, b"")
+    return explicit_false(certificate) or basic.startswith(b"\x30\x03\x01\x01\0")
 
 
 def explicit_false(certificate):
@@ -198,6 +199,8 @@ def breaks_der(certificate):
         if node.children is not None:
             return False
         match node.tag:
+            case 1:
+                return text not in (b"\0", b"\xff")
             case 2 | 10:
                 return not text or len(text) > 1 and (
                     text[0] == 0 and text[1] < 0x80 or text[0] == 0xFF and text[1] >= 0x80)
@@ -216,6 +219,12 @@ def breaks_der(certificate):
                 return len(text) % 4 != 0
         return False
     return any(is_broken(node) for tree in parse(certificate.octets) for node in tree.nodes())
+
+
+def has_other_attribute(certificate):
+    """An attribute of a type whose values X.520 limits in length, such as two letters for a country."""
+    kinds = {dotted for relative in certificate.issuer + certificate.subject for dotted, _ in relative}
+    return bool(kinds - {b"\x55\x04\x03", b"\x55\x04\x05", b"\x55\x04\x0a"})
 
 
 def has_odd_attribute(certificate):
@@ -241,13 +250,26 @@ def has_odd_other_name(certificate):
     return any(kind in (0, 3, 5) for kind, _ in certificate.names)
 
 
+def lacks_null(certificate):
+    """An RSA key whose algorithm has no parameters."""
+    return b"\x30\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01" in certificate.spki
+
+
+def has_malformed_policies(certificate):
+    """An entry of certificatePolicies that isn't an identifier and perhaps qualifiers."""
+    entries = certificate.sequence(chains.POLICIES) or []
+    return any([each.tag for each in reference.elements(entry.contents)] not in ([6], [6, 0x30]) for entry in entries)
+
+
 def has_odd_parameters(certificate):
-    """A signature algorithm whose parameters aren't absent, or NULL for RSA."""
+    """A signature algorithm whose parameters aren't absent, or NULL for RSA, or one that isn't RSA or ECDSA."""
     try:
         identifier, *parameters = reference.elements(reference.only(certificate.inner, 0x30))
     except (reference.Malformed, ValueError):
         return True
     is_rsa = identifier.contents.startswith(b"\x2a\x86\x48\x86\xf7\x0d\x01\x01")
+    if not is_rsa and not re.fullmatch(rb"\x2a\x86\x48\xce\x3d\x04\x03[\2-\4]", identifier.contents):
+        return True
     return [each.whole for each in parameters] not in ([[], [b"\5\0"]] if is_rsa else [[]])
 
 
@@ -287,6 +309,26 @@ def breaks_structure(certificate):
         return is_broken(certificate.octets) or any(map(is_broken, certificate.extensions.values()))
     except (reference.Malformed, IndexError):
         return True
+
+
+def has_other_key(certificate):
+    """A key that isn't RSA of whole octets, P-256, P-384 or P-521."""
+    size, curve = getattr(certificate.key, "key_size", 0), getattr(certificate.key, "curve", None)
+    return certificate.key is None or (
+        curve.name not in ("secp256r1", "secp384r1", "secp521r1") if curve else not size or size % 8 != 0)
+
+
+def has_other_common_name(leaf):
+    """A common name that isn't, to the octet, one of the alternative names."""
+    texts = [text for relative in leaf.subject for kind, text in relative if kind == b"\x55\x04\x03"]
+    octets = [node.children[1].content for node in parse(leaf.subject_octets)[0].nodes()
+              if node.tag == 0x30 and node.children and node.children[0].content == b"\x55\x04\x03"]
+    names = [name for _, name in leaf.names]
+    return bool(texts) and any(each not in names for each in octets)
+
+
+def has_odd_or_other_identifier(difference):
+    return names_issuer_certificate(difference) or any(has_odd_identifier(below) for below, _ in difference.edges)
 
 
 def policy_identifiers(certificate):
@@ -348,11 +390,38 @@ def host_has_trailing_dot(difference):
     return difference.case["expected_peer_name"]["value"].endswith(".")
 
 
+def has_unconstrained_oddity(difference):
+    """The leaf has a malformed name of a kind that no certificate of the path constrains."""
+    kinds = {kind for each in difference.path for kind, _ in subtrees(each)}
+    return any(kind not in kinds and is_malformed_name(kind, name) for kind, name in difference.leaf.names)
+
+
+def is_malformed_name(kind, name):
+    bases = {1: b"a.test", 2: b"", 4: b"\x30\0", 6: b"a.test", 7: bytes(2 * len(name))}
+    try:
+        reference.covers(kind, bases[kind], name, True)
+    except (reference.Malformed, KeyError, ValueError, IndexError):
+        return True
+    return False
+
+
+def has_malformed_constrained_name(difference):
+    """The leaf has a malformed name of a kind that a certificate constrains."""
+    kinds = {kind for each in difference.certificates for kind, _ in subtrees(each)}
+    return any(kind in kinds and is_malformed_name(kind, name) for kind, name in difference.leaf.names)
+
+
 # Evidence for refusals.
 
 
 def finding(pattern):
     return lambda difference: re.search(pattern, difference.refusal)
+
+
+def has_several_candidates(difference):
+    """Two certificates have one name, so that the finding may be about another path than the library's."""
+    subjects = [each.subject for each in difference.certificates]
+    return len(subjects) != len(set(subjects)) or is_unreadable(difference)
 
 
 def any_anchor(test):

@@ -30,7 +30,7 @@ def host(case):
 
 
 def library(name, functions):
-    """A library whose functions, as `NAME RESULT ARGUMENT…`, have p for a pointer, i int, u unsigned, l long, z size."""
+    """A library with these functions, as `NAME RESULT ARGUMENT…`: p is a pointer, i int, u unsigned, l long, z size_t."""
     types = {"p": ctypes.c_void_p, "i": ctypes.c_int, "u": ctypes.c_uint, "l": ctypes.c_long, "z": ctypes.c_size_t,
              "s": ctypes.c_char_p, "L": ctypes.c_ulong, "v": None}
     loaded = ctypes.CDLL(name)

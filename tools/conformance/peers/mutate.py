@@ -71,7 +71,7 @@ def mutated_certificate(number, bases, limbo, random):
 
 
 class Mutations:
-    """The cases of a seed. Those of one piece depend on the seed and the piece alone, so pieces can be made in parallel."""
+    """The cases of a seed. A piece depends on the seed and its numbers alone, so that pieces can be made in parallel."""
 
     def __init__(self, seed, limbo=None):
         self.seed = seed

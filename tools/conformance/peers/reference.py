@@ -235,7 +235,8 @@ class Certificate:
     def is_strong(self):
         match self.key:
             case rsa.RSAPublicKey() as key:
-                return 2048 <= key.key_size <= 8192 and key.public_numbers().e.bit_length() <= 33
+                exponent = key.public_numbers().e
+                return 2048 <= key.key_size <= 8192 and exponent.bit_length() <= 33 and exponent % 2 and exponent > 1
             case ec.EllipticCurvePublicKey() as key:
                 return key.curve.name in ("secp224r1", "secp256r1", "secp384r1", "secp521r1", "brainpoolP256r1",
                                           "brainpoolP384r1", "brainpoolP512r1")
