@@ -123,7 +123,7 @@ extension RuleBreach {
         weakKey("RSA-16384") { TestKey.rsaPublicKeyDER(bits: 16_384) },
         weakKey("an even exponent") { TestKey.rsaPublicKeyDER(bits: 2_048, exponent: [2]) },
         weakKey("an exponent of 34 bits") { TestKey.rsaPublicKeyDER(bits: 2_048, exponent: [2, 0, 0, 0, 1]) },
-        weakKey("a byte behind an RSA key", otherwise: "weak-cryptography") {
+        weakKey("a byte behind an RSA key") {
             let key = TestDER.sequence(
                 TestDER.integer(octets: [0] + [UInt8](repeating: 0xC5, count: 256)), TestDER.integer(3))
             return TestDER.sequence(
