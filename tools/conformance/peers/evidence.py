@@ -268,6 +268,8 @@ def has_odd_parameters(certificate):
     except (reference.Malformed, ValueError):
         return True
     is_rsa = identifier.contents.startswith(b"\x2a\x86\x48\x86\xf7\x0d\x01\x01")
+    if is_rsa and identifier.contents[8:] not in (b"\x0a", b"\x0b", b"\x0c", b"\x0d"):
+        return True
     if not is_rsa and not re.fullmatch(rb"\x2a\x86\x48\xce\x3d\x04\x03[\2-\4]", identifier.contents):
         return True
     return [each.whole for each in parameters] not in ([[], [b"\5\0"]] if is_rsa else [[]])

@@ -553,6 +553,10 @@ REFUSED = [
         anywhere(any_of(extension("2.5.29.36", False), extension("2.5.29.54", False))),
         "policyConstraints and inhibitAnyPolicy are critical (RFC 5280, 4.2.1.11 and 4.2.1.14)"),
     strict_row(
+        r"its certificatePolicies is malformed",
+        anywhere(has_malformed_policies),
+        "policies have an identifier and perhaps qualifiers (RFC 5280, 4.2.1.4)"),
+    strict_row(
         r"has a policy twice",
         anywhere(repeats_policy),
         "a policy is listed once (RFC 5280, 4.2.1.4)"),
