@@ -43,11 +43,13 @@ extension LimboCase {
         let lists = try (crls ?? []).map { try CertificateRevocationList(derBytes: derBytes($0)) }
         if !lists.isEmpty { policy.revocation = .require }
         let revocation = RevocationEvidence(lists: lists)
+        // The evaluation of a server checks its name. Checking it here again would hide that it doesn't.
+        let server = validationKind == "SERVER" ? try expectedPeerName?.server() : nil
         var names = expectedPeerNames ?? []
-        if let expectedPeerName { names.append(expectedPeerName) }
+        if let expectedPeerName, server == nil { names.append(expectedPeerName) }
         for purpose in try purposes() {
             policy.purpose = purpose
-            if validationKind == "SERVER", let name = try expectedPeerName?.server() {
+            if let name = server {
                 _ = try ServerTrust(
                     presented: presented, name: name, store: store, policy: policy, revocation: revocation
                 ).evaluate(at: time)

@@ -79,8 +79,10 @@ struct CertificateExtensions: Sendable {
 
     /// The number of entries of certificatePolicies and policyMappings.
     private(set) var policyCount = 0
-    /// The first qualifier of certificatePolicies that RFC 5280 doesn't define, in dotted decimal, or `malformed`.
+    /// The first qualifier of certificatePolicies that RFC 5280 doesn't define, in dotted decimal, or
+    /// ``malformedQualifier``.
     private(set) var unknownQualifier: String?
+    static let malformedQualifier = "malformed"
     /// The number of distribution points that are named relative to the issuer.
     private(set) var relativePointCount = 0
 
@@ -118,6 +120,11 @@ struct CertificateExtensions: Sendable {
     /// Whether RFC 5280 defines the values of an extension.
     static func isStandard(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Bool {
         kind(bytes, identifier) != nil || ObjectIdentifierNumber(bytes, identifier) == .authorityInformationAccess
+    }
+
+    /// Whether an extension is certificatePolicies.
+    static func isPolicies(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Bool {
+        kind(bytes, identifier) == .certificatePolicies
     }
 
     private static func kind(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> Kinds? {
@@ -198,7 +205,7 @@ struct CertificateExtensions: Sendable {
             } while !list.isAtEnd
             return nil
         } catch {
-            return "malformed"
+            return malformedQualifier
         }
     }
 

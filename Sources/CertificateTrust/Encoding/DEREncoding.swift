@@ -58,6 +58,20 @@ enum DEREncoding {
         }
     }
 
+    /// Whether an extension says that it isn't critical, which is the default and omitted (X.690, section 11.5).
+    static func hasDefaultCriticality(_ bytes: Span<UInt8>, _ layout: CertificateLayout) -> Bool {
+        guard let extensions = layout.extensions else { return false }
+        var list = DERCursor(extensions)
+        while !list.isAtEnd, let element = try? list.next(DERTag.sequence, bytes) {
+            var fields = DERCursor(element.contents)
+            guard (try? fields.next(bytes)) != nil else { return false }
+            if let flag = try? fields.nextIfPresent(DERTag.boolean, bytes), bytes[flag.contents.lowerBound] == 0 {
+                return true
+            }
+        }
+        return false
+    }
+
     /// Whether an integer is encoded in as few bytes as possible (X.690, section 8.3.2).
     static func isInteger(_ contents: Span<UInt8>) -> Bool {
         guard contents.count > 1 else { return contents.count == 1 }
@@ -105,6 +119,7 @@ extension X509Certificate {
         where der[element.lowerBound] == DERTag.generalizedTime && seconds < 2_524_608_000 {
             return "has a GeneralizedTime before 2050"
         }
+        if DEREncoding.hasDefaultCriticality(der.span, layout) { return "has an encoded default value" }
         var found: String?
         try? layout.forEachExtension(der.span) { identifier, _, value in
             guard found == nil, CertificateExtensions.isStandard(der.span, identifier) else { return }

@@ -185,16 +185,18 @@ extension PublicKeyKind {
         guard let fields = try? SubjectPublicKeyInfo.Fields(bytes), var integers = rsaIntegers(bytes, fields.key),
             (try? integers.next(DERTag.integer, bytes)) != nil,
             let exponent = try? integers.next(DERTag.integer, bytes), (1...8).contains(exponent.contents.count),
-            bytes[exponent.contents.lowerBound] < 0x80
+            integers.isAtEnd, bytes[exponent.contents.lowerBound] < 0x80
         else { return nil }
         return exponent.contents.reduce(0) { $0 << 8 | UInt64(bytes[$1]) }
     }
 
     /// Returns a cursor at the modulus and exponent of the RSAPublicKey in the BIT STRING (RFC 8017, appendix A.1.1).
+    /// Returns `nil` if the key is followed by other bytes, which OpenSSL ignores: they would give one key many pins.
     fileprivate static func rsaIntegers(_ bytes: Span<UInt8>, _ bitString: Range<Int>) -> DERCursor? {
         guard bitString.count > 1 else { return nil }
         var key = DERCursor(bitString.lowerBound + 1..<bitString.upperBound)
-        return (try? key.next(DERTag.sequence, bytes)).map { DERCursor($0.contents) }
+        guard let integers = try? key.next(DERTag.sequence, bytes), key.isAtEnd else { return nil }
+        return DERCursor(integers.contents)
     }
 
     private static func firstIntegerBits(_ bytes: Span<UInt8>, _ parameters: DERCursor) -> Int {

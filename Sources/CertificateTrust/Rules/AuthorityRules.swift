@@ -53,6 +53,13 @@ extension CertificateRule {
             }
         },
         CertificateRule(
+            rule: .alternativeNames, places: .intermediate, source: "RFC 5280, section 4.2.1.6", isBase: false
+        ) { certificate, _ in
+            certificate.extensions.present.contains(.subjectAlternativeName)
+                && certificate.subjectAlternativeNames.isEmpty
+                ? "its subjectAltName is empty: reissue it without the extension" : nil
+        },
+        CertificateRule(
             rule: .policyConstraints, places: .intermediate, source: "RFC 5280, sections 4.2.1.11 and 4.2.1.14",
             isBase: false
         ) { certificate, _ in

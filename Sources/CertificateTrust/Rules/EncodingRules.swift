@@ -48,6 +48,15 @@ extension CertificateRule {
             certificate.extensions.informationAccessDefect.map { "its authorityInfoAccess \($0): reissue it" }
         },
         CertificateRule(
+            rule: .certificatePolicies, places: .belowAnchor, source: "RFC 5280, section 4.2.1.4", isBase: false
+        ) { certificate, _ in
+            if certificate.extensions.unknownQualifier == CertificateExtensions.malformedQualifier {
+                return "its certificatePolicies is malformed: reissue it"
+            }
+            return certificate.hasRepeatedPolicy
+                ? "its certificatePolicies has a policy twice: reissue it with each policy once" : nil
+        },
+        CertificateRule(
             rule: .webKey, places: .everywhere, source: "Baseline Requirements, sections 6.1.5 and 7.1.3.1",
             isBase: false
         ) { certificate, _ in
@@ -60,4 +69,25 @@ extension CertificateRule {
             }
         },
     ]
+}
+
+extension X509Certificate {
+    /// Whether certificatePolicies has the same policy twice.
+    fileprivate var hasRepeatedPolicy: Bool {
+        guard extensions.policyCount > 1 else { return false }
+        let der = derBytes
+        var isRepeated = false
+        try? CertificateLayout(der.span).forEachExtension(der.span) { (identifier, _, value) throws(DERError) in
+            guard CertificateExtensions.isPolicies(der.span, identifier) else { return }
+            var seen: Set<[UInt8]> = []
+            var outer = DERCursor(value)
+            var list = DERCursor(try outer.next(DERTag.sequence, der.span).contents)
+            while !list.isAtEnd {
+                var entry = DERCursor(try list.next(DERTag.sequence, der.span).contents)
+                let policy = try entry.next(DERTag.objectIdentifier, der.span).contents
+                isRepeated = !seen.insert(Array(der[policy])).inserted || isRepeated
+            }
+        }
+        return isRepeated
+    }
 }

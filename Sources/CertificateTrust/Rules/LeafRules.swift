@@ -7,8 +7,11 @@ extension CertificateRule {
             if extensions.hasPathLength {
                 return "has a path length, which only CA certificates may have: reissue it without one"
             }
-            return extensions.keyUsage?.contains(.certificateSigning) == true
-                ? "its keyUsage has keyCertSign, which only CA certificates may have: reissue it without that" : nil
+            guard let usage = extensions.keyUsage, !usage.isDisjoint(with: [.certificateSigning, .listSigning]) else {
+                return nil
+            }
+            let name = usage.contains(.certificateSigning) ? "keyCertSign" : "cRLSign"
+            return "its keyUsage has \(name), which only CA certificates may have: reissue it without that"
         },
         leafRule(.leafPurpose, "Baseline Requirements, section 7.1.2.7.6") { certificate, _ in
             guard let usages = certificate.extensions.extendedKeyUsage else {

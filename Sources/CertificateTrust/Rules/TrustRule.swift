@@ -37,7 +37,8 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     /// company's suffix, such as `github.io`.
     public static let publicSuffixWildcard = TrustRule(rawValue: "public-suffix-wildcard")
     /// The path isn't valid for any required policy, or a certificate constrains policies and has none (RFC 5280,
-    /// section 6.1; `X509_V_ERR_NO_EXPLICIT_POLICY`).
+    /// section 6.1; `X509_V_ERR_NO_EXPLICIT_POLICY`). ``TrustPolicy/strict`` also rejects a malformed
+    /// certificatePolicies, and one that has the same policy twice.
     public static let certificatePolicies = TrustRule(rawValue: "certificate-policies")
     /// OpenSSL can't parse the certificate.
     public static let malformed = TrustRule(rawValue: "malformed")
@@ -70,14 +71,14 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let rootProfile = TrustRule(rawValue: "root-profile")
     /// policyConstraints or inhibitAnyPolicy isn't critical (RFC 5280, sections 4.2.1.11 and 4.2.1.14). Strict.
     public static let policyConstraints = TrustRule(rawValue: "policy-constraints")
-    /// The leaf is a CA certificate, or has a path length or keyCertSign (Baseline Requirements, section 7.1.2.7).
+    /// The leaf is a CA certificate, or has a path length, keyCertSign or cRLSign (Baseline Requirements, section 7.1.2.7).
     /// Strict.
     public static let leafAuthority = TrustRule(rawValue: "leaf-authority")
     /// The leaf is valid for any purpose, states none, or its extendedKeyUsage is critical (Baseline Requirements,
     /// section 7.1.2.7.6). Strict.
     public static let leafPurpose = TrustRule(rawValue: "leaf-purpose")
     /// subjectAltName is missing, empty or malformed, or its criticality is wrong: it must be critical exactly if the
-    /// subject is empty (RFC 5280, section 4.2.1.6). Strict.
+    /// subject is empty. In an intermediate it must not be empty (RFC 5280, section 4.2.1.6). Strict.
     public static let alternativeNames = TrustRule(rawValue: "alternative-names")
     /// A common name is another spelling of an alternative name, or an internationalized name that isn't one of them
     /// (Baseline Requirements, section 7.1.4.3). Strict.

@@ -101,7 +101,8 @@ extension RuleBreach {
             .purpose, "RFC 5280, section 4.2.1.12", 1,
             .intermediate("an intermediate for clients") { $0.extendedKeyUsages = [Usage.clientAuth] }),
         RuleBreach(
-            .purpose, "RFC 5280, section 4.2.1.3", 0, .leaf("for signing lists") { $0.keyUsage = .cRLSign }),
+            .purpose, "RFC 5280, section 4.2.1.3", 0, beside: [.leafAuthority],
+            .leaf("for signing lists") { $0.keyUsage = .cRLSign }),
         RuleBreach(
             .publicSuffixWildcard, "Baseline Requirements, section 3.2.2.6", 0, otherwise: "public-suffix-wildcard",
             ChainVariant("a wildcard below a public suffix") { try wildcardClaim(below: "co.test") }),
@@ -122,6 +123,13 @@ extension RuleBreach {
         weakKey("RSA-16384") { TestKey.rsaPublicKeyDER(bits: 16_384) },
         weakKey("an even exponent") { TestKey.rsaPublicKeyDER(bits: 2_048, exponent: [2]) },
         weakKey("an exponent of 34 bits") { TestKey.rsaPublicKeyDER(bits: 2_048, exponent: [2, 0, 0, 0, 1]) },
+        weakKey("a byte behind an RSA key") {
+            let key = TestDER.sequence(
+                TestDER.integer(octets: [0] + [UInt8](repeating: 0xC5, count: 256)), TestDER.integer(3))
+            return TestDER.sequence(
+                TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.1"), [0x05, 0x00]),
+                TestDER.bitString(key + [0x2E]))
+        },
         weakKey("DSA", otherwise: "web-key") { TestKey.dsaPublicKeyDER(bits: 3_072) },
         weakKey("an unknown curve", otherwise: "web-key") { try TestKey.shared(.curve("sect571r1")).publicKeyDER },
     ]

@@ -50,6 +50,9 @@ extension RuleBreach {
             .nameConstraints, "RFC 5280, sections 4.2.1.6 and 4.2.1.10", 2,
             .root("a leading dot in a root") { $0.permittedSubtrees = [.dns(".example.test")] }),
         RuleBreach(
+            .alternativeNames, "RFC 5280, section 4.2.1.6", 1,
+            .intermediate("an empty list of names") { $0.extensions = [.alternativeNames([])] }),
+        RuleBreach(
             .policyConstraints, "RFC 5280, sections 4.2.1.11 and 4.2.1.14", 1,
             .intermediate("not critical") {
                 $0.extensions = [
@@ -67,6 +70,9 @@ extension RuleBreach {
         RuleBreach(
             .leafAuthority, "Baseline Requirements, section 7.1.2.7.8", 0,
             .leaf("keyCertSign") { $0.keyUsage = [.digitalSignature, .keyCertSign] }),
+        RuleBreach(
+            .leafAuthority, "Baseline Requirements, section 7.1.2.7.8", 0,
+            .leaf("cRLSign") { $0.keyUsage = [.digitalSignature, .cRLSign] }),
         RuleBreach(
             .leafPurpose, "Baseline Requirements, section 7.1.2.7.6", 0, .leaf("none") { $0.extendedKeyUsages = [] }),
         RuleBreach(
@@ -139,6 +145,27 @@ extension RuleBreach {
             .encoding, "RFC 5280, section 4.1", 0,
             .leaf("a PrintableString that has an @") {
                 $0.subject = TestName(.init("2.5.4.3", "server@example", tag: 0x13))
+            }),
+        RuleBreach(
+            .encoding, "RFC 5280, section 4.1", 0,
+            .leaf("an encoded default") {
+                var encoded = TestCertificate.Extension("1.2.3.4.5", [0x05, 0x00])
+                encoded.hasEncodedDefault = true
+                $0.extensions = [encoded]
+            }),
+        RuleBreach(
+            .certificatePolicies, "RFC 5280, section 4.2.1.4", 0,
+            .leaf("a policy twice") { $0.extensions = [.certificatePolicies(["1.2.3", "1.2.4", "1.2.3"])] }),
+        RuleBreach(
+            .certificatePolicies, "RFC 5280, section 4.2.1.4", 0,
+            .leaf("malformed qualifiers") {
+                let policy = TestDER.sequence(TestDER.objectIdentifier("1.2.3"), TestDER.utf8String("qualifier"))
+                $0.extensions = [.init("2.5.29.32", TestDER.sequence(policy))]
+            }),
+        RuleBreach(
+            .certificatePolicies, "RFC 5280, section 4.2.1.4", 1,
+            .intermediate("a policy twice in an intermediate") {
+                $0.extensions = [.certificatePolicies(["1.2.3", "1.2.3"])]
             }),
         RuleBreach(
             .signatureAlgorithm, "RFC 5280, section 4.1.1.2", 0,

@@ -27,6 +27,9 @@ import Testing
             ("https://a.www.ck/", "www.ck", ".www.ck"),
             ("https://localhost/", "localhost", "localhost"), ("https://a.localhost/", "localhost", nil),
             ("https://www.a.test./", "a.test", ".a.test"),
+            // A trailing dot makes no public suffix another one (CVE-2022-27779, CVE-2026-8924).
+            ("https://www.a.test./", "test", nil), ("https://www.a.test./", "test.", nil),
+            ("https://a.co.uk./", "co.uk", nil), ("https://a.co.uk./", "co.uk.", nil),
             // Addresses have no domains above them.
             ("https://127.0.0.1/", "127.0.0.1", "127.0.0.1"), ("https://127.0.0.1/", "0.0.1", nil),
             ("https://127.0.0.1/", ".0.1", nil), ("https://127.0.0.1/", "1", nil), ("https://[::1]/", "::1", "::1"),

@@ -98,6 +98,29 @@ struct TrustPolicyTests {
         }
     }
 
+    @Test(
+        "A server that has been revoked is rejected although its TLS session could be resumed (CVE-2024-0853)",
+        arguments: [
+            LoopbackServer.TLSVersion.tls12, .tls13,
+        ])
+    func resumed(version: LoopbackServer.TLSVersion) async throws {
+        let (good, revoked) = (try evidence(), try evidence(.init(site.leaf)))
+        let script = LoopbackServer.Script.answer { _ in .init(fields: ["Connection: close"], body: "hello") }
+        let server = try LoopbackServer(chain: site.chain, script) { $0.protocolVersions = version...version }
+        try await server.run { server async throws in
+            let session = try site.session(server) {
+                $0.trustPolicy.revocation = .require
+                $0.revocationEvidence = good
+            }
+            for _ in 0..<2 { #expect(try await session.get().body == "hello") }
+            session.revocationEvidence = revoked
+            for _ in 0..<2 { #expect(try await rule(session.failure()) == .revoked) }
+            let connections = await server.ended(4)
+            #expect(connections.map(\.requests.count) == [1, 1, 0, 0])
+            #expect(connections.prefix(2).map(\.sessionResumed) == [false, true])
+        }
+    }
+
     @Test("A connection isn't reused after a revocation list has expired that it was accepted with (CB24)")
     func expired() async throws {
         try await LoopbackServer(chain: site.chain).run { server async throws in

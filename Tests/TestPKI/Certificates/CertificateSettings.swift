@@ -93,6 +93,8 @@ extension TestCertificate {
     package struct Extension: Sendable {
         package var identifier: String
         package var isCritical: Bool
+        /// Whether the extension says that it isn't critical, which DER omits.
+        package var hasEncodedDefault = false
         /// The DER inside the OCTET STRING.
         package var value: [UInt8]
 
@@ -105,7 +107,7 @@ extension TestCertificate {
         package var derBytes: [UInt8] {
             TestDER.sequence(
                 TestDER.objectIdentifier(identifier),
-                isCritical ? TestDER.boolean(true) : [],
+                isCritical || hasEncodedDefault ? TestDER.boolean(isCritical) : [],
                 TestDER.octetString(value))
         }
     }

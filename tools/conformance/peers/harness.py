@@ -19,7 +19,7 @@ def readable(pems, errors):
     for pem in pems:
         try:
             yield certificate(pem)
-        except ValueError as error:
+        except (ValueError, x509.InvalidVersion) as error:
             errors.append(str(error))
 
 

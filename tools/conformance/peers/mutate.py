@@ -1,32 +1,22 @@
-"""Writes limbo documents of mutated certificates and chains: the same from the same seed.
+"""Cases of x509-limbo with mutated certificates and chains: the same from the same seed.
 
-usage: mutate.py SEED COUNT FOLDER [LIMBO.json]
-
-Half of what is mutated is signed again, so that a verifier gets beyond the signature. The certificates of LIMBO.json,
+Most of what is mutated is signed again, so that a verifier gets beyond the signature. The certificates of limbo.json,
 whose keys nobody has, are mutated as they are.
 """
 
 import base64
 import json
-import os
 import random as randomness
-import sys
 
 import chains
 from chain_mutations import MUTATIONS
 from der_mutations import mutate_octets, mutate_tree
-
-PIECE = 2000
-
+from limbo import unpem
 
 def pem(octets):
     text = base64.b64encode(octets).decode()
     lines = [text[at : at + 64] for at in range(0, len(text), 64)]
     return "\n".join(["-----BEGIN CERTIFICATE-----", *lines, "-----END CERTIFICATE-----", ""])
-
-
-def unpem(text):
-    return base64.b64decode("".join(line for line in text.splitlines() if not line.startswith("-----")))
 
 
 def case(identifier, anchors, intermediates, leaf, host, time=chains.NOW):
@@ -80,29 +70,31 @@ def mutated_certificate(number, bases, limbo, random):
     return written(f"certificate::{number}::{how}", chain, {place: octets})
 
 
-def main():
-    seed, count, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    random = randomness.Random(seed)
-    keys = [chains.Key(kind, random) for kind in ["P-256"] * 8 + ["P-384"] * 2 + ["RSA"] * 2]
-    bases = [chains.mint(keys, random) for _ in range(40)]
-    limbo = []
-    if len(sys.argv) > 4:
-        with open(sys.argv[4]) as file:
-            limbo = [
-                each for each in json.load(file)["testcases"]
-                if each["expected_result"] == "SUCCESS" and each["validation_kind"] == "SERVER" and not each["crls"]
-                and each["max_chain_depth"] is None and each["expected_peer_name"]]
-        for each in limbo:
-            each["validation_time"] = each["validation_time"] or "2026-11-01T00:00:00+00:00"
-    kinds = {
-        "base": [written(f"base::{number}", base) for number, base in enumerate(bases)],
-        "certificate": [mutated_certificate(number, bases, limbo, random) for number in range(count)],
-        "chain": [mutated_chain(number, bases, random) for number in range(count)],
-    }
-    for kind, cases in kinds.items():
-        for start in range(0, len(cases), PIECE):
-            with open(os.path.join(folder, f"{kind}-{start:06}.json"), "w") as file:
-                json.dump({"version": 1, "testcases": cases[start : start + PIECE]}, file)
+class Mutations:
+    """The cases of a seed. A piece depends on the seed and its numbers alone, so that pieces can be made in parallel."""
 
+    def __init__(self, seed, limbo=None):
+        self.seed = seed
+        random = randomness.Random(seed)
+        keys = [chains.Key(kind, random) for kind in ["P-256"] * 8 + ["P-384"] * 2 + ["RSA"] * 2]
+        self.bases = [chains.mint(keys, random) for _ in range(40)]
+        self.limbo = []
+        if limbo:
+            with open(limbo) as file:
+                self.limbo = [
+                    each for each in json.load(file)["testcases"]
+                    if each["expected_result"] == "SUCCESS" and each["validation_kind"] == "SERVER"
+                    and not each["crls"] and each["max_chain_depth"] is None and each["expected_peer_name"]]
+            for each in self.limbo:
+                each["validation_time"] = each["validation_time"] or "2026-11-01T00:00:00+00:00"
 
-main()
+    def piece(self, kind, numbers):
+        """The cases with these numbers: of `certificate`, of `chain`, or of `base`, the chains that are mutated."""
+        random = randomness.Random(f"{self.seed} {kind} {numbers.start}")
+        match kind:
+            case "base":
+                return [written(f"base::{number}", self.bases[number]) for number in numbers]
+            case "certificate":
+                return [mutated_certificate(number, self.bases, self.limbo, random) for number in numbers]
+            case "chain":
+                return [mutated_chain(number, self.bases, random) for number in numbers]
