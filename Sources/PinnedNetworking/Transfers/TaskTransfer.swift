@@ -12,14 +12,19 @@ protocol TaskTransfer: AnyObject, Sendable {
     func nextPart() async throws -> ArraySlice<UInt8>?
     /// The header of an HTTP response that is being received, or `nil`.
     var head: HTTPResponseHead? { get }
+    /// Does what ``begin()`` and ``collectBody(limit:)`` do, if that takes no task on the event loop. Otherwise returns
+    /// `nil`, and those two continue.
+    nonisolated func collectDirectly() async throws -> (Data, URLResponse)?
     /// Closes what is open, after an error outside of the transfer.
-    func abandon() async
+    func abandon()
 }
 
 extension TaskTransfer {
     var head: HTTPResponseHead? { nil }
 
-    func abandon() async {}
+    nonisolated func collectDirectly() async throws -> (Data, URLResponse)? { nil }
+
+    func abandon() {}
 
     /// Returns the rest of the body. Throws if it is larger than the limit, if possible before it is received.
     func collectBody(limit: Int) async throws -> Data {
@@ -32,7 +37,7 @@ extension TaskTransfer {
                 body.append(contentsOf: part)
             }
         } catch {
-            await abandon()
+            abandon()
             throw error
         }
         return body

@@ -23,10 +23,10 @@ extension Transfer {
     }
 
     private func lease(_ key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
-        if let lease = state.takeHeld(), let held = await held(lease, for: key) {
+        if let lease = state.takeHeld(), let held = held(lease, for: key) {
             let evaluators = try? ServerEvaluators(key, for: task, of: session)
             if evaluators?.matches(held) == true, held.isValid(at: Date()) { return (held, false) }
-            await session.pool.close(held, for: key)
+            session.pool.close(held, for: key)
         }
         // The connections that used another identity than this task's delegates select.
         var foreign: [PooledConnection] = []
@@ -35,13 +35,9 @@ extension Transfer {
             let lease = try await session.pool.lease(key) {
                 // Uses the settings that are current after the wait.
                 let evaluators = try ServerEvaluators(key, for: task, of: session)
-                let credential = knownTunnelCredential
-                let login = upcomingLogin
                 current = evaluators
-                return { connection in
-                    evaluators.matches(connection) && connection.matches(credential, for: self.task)
-                        && connection.matches(login) && !foreign.contains { $0 === connection }
-                }
+                let isUsable = usability(evaluators)
+                return { connection in isUsable(connection) && !foreign.contains { $0 === connection } }
             }
             guard let evaluators = current else { throw CancellationError() }
             switch lease {
@@ -50,34 +46,54 @@ extension Transfer {
                 do {
                     result = try await reevaluate(connection, evaluators)
                 } catch {
-                    await session.pool.keep(connection, for: key)
+                    session.pool.keep(connection, for: key)
                     throw error
                 }
                 if case .accepted(let hasWaited) = result { return (connection, hasWaited) }
                 foreign.append(connection)
-                await session.pool.keep(connection, for: key)
+                session.pool.keep(connection, for: key)
             case .open:
                 do {
                     let connection = try await open(key, evaluators)
                     askedConnections.append(connection)
                     return (connection, false)
                 } catch {
-                    await session.pool.close(nil, for: key)
+                    session.pool.close(nil, for: key)
                     throw error
                 }
             }
         }
     }
 
+    /// Takes an idle connection that is approved for this request, which must not have to ask anyone. Never waits.
+    func takeIdle(_ key: ConnectionPool.Key) throws -> PooledConnection? {
+        let evaluators = try ServerEvaluators(key, for: task, of: session)
+        guard let connection = session.pool.takeIdle(key, where: usability(evaluators)) else { return nil }
+        askedConnections.append(connection)
+        return connection
+    }
+
+    /// Returns the condition for using an earlier request's connection.
+    private func usability(_ evaluators: ServerEvaluators) -> (PooledConnection) -> Bool {
+        let credential = knownTunnelCredential
+        let login = upcomingLogin
+        return { [task] connection in
+            evaluators.matches(connection) && connection.matches(credential, for: task) && connection.matches(login)
+        }
+    }
+
     /// Returns the connection that was kept for the next message of a login, or closes it if it can't be used.
-    private func held(_ held: Lease, for key: ConnectionPool.Key) async -> PooledConnection? {
-        if held.key == key, await !held.connection.connection.hasInput() {
+    private func held(_ held: Lease, for key: ConnectionPool.Key) -> PooledConnection? {
+        if held.key == key, !held.connection.connection.hasInput() {
             held.connection.isReused = true
             return held.connection
         }
-        await session.pool.close(held.connection, for: held.key)
+        session.pool.close(held.connection, for: held.key)
         return nil
     }
+
+    /// Whether a delegate or the observer has to be called about a connection.
+    nonisolated var mustAsk: Bool { session.hasDelegate(for: task) || session.settings.observer != nil }
 
     private enum Reevaluation {
         /// The request can use the connection.
@@ -92,7 +108,7 @@ extension Transfer {
     ) async throws -> Reevaluation {
         let isKnown = askedConnections.contains { $0 === connection }
         // Without anything to call, the request doesn't leave the event loop.
-        let mustCall = session.hasDelegate(for: task) || session.settings.observer != nil
+        let mustCall = mustAsk
         for (evaluator, server) in mustCall ? evaluators.servers(of: connection) : [] {
             if isKnown {
                 await evaluator.observe(server)

@@ -103,23 +103,41 @@ final class WorkLimit: Sendable {
         _ work: @escaping @TransportActor @Sendable () async throws -> Value
     ) async throws -> Value {
         let task = Task { @TransportActor in
-            // On the event loop's own thread a timer doesn't have to wake it.
-            if state.withLock({ $0.timer == nil }) { watch() }
+            startWatching()
             return try await work()
         }
+        return try await run(cancel: { task.cancel() }) { try await task.value }
+    }
+
+    /// Waits for work that calls ``startWatching()`` on the event loop, and that `cancel` ends. Throws like ``run(_:)``.
+    func run<Value: Sendable>(
+        cancel: @escaping @Sendable () -> Void, _ work: () async throws -> Value
+    ) async throws -> Value {
         let hasEnded = state.withLock { state in
-            state.cancelWork = { task.cancel() }
+            state.cancelWork = cancel
             return state.end != nil
         }
-        if hasEnded { task.cancel() }
+        if hasEnded { cancel() }
         defer { state.withLock { $0.cancelWork = nil } }
         return try await withTaskCancellationHandler {
-            let result = await task.result
-            if let end = state.withLock({ $0.end }) { throw end }
-            return try result.get()
+            do {
+                let value = try await work()
+                if let reason { throw reason }
+                return value
+            } catch {
+                throw reason ?? error
+            }
         } onCancel: {
             end(.cancelled)
         }
+    }
+
+    /// Starts the timer, on the event loop's own thread, where it doesn't have to wake the loop. Returns false if a limit
+    /// has ended the work.
+    @TransportActor @discardableResult
+    func startWatching() -> Bool {
+        if state.withLock({ $0.timer == nil }) { watch() }
+        return reason == nil
     }
 
     /// Ends work that has reached a limit, or schedules the next check.

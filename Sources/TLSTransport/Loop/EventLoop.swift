@@ -60,9 +60,10 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     /// Supports `assumeIsolated` in closures that the loop calls outside any task.
-    func isIsolatingCurrentContext() -> Bool? {
-        thread.load(ordering: .relaxed) == currentThread()
-    }
+    func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    /// Whether the current thread is the loop's.
+    var isCurrent: Bool { thread.load(ordering: .relaxed) == currentThread() }
 
     // MARK: Work
 
