@@ -74,9 +74,9 @@ package struct HTTPRequestHead: Sendable, Hashable {
         case .authority:
             text.write(origin.authorityWithPort)
         }
-        text.write(" HTTP/1.1\r\nHost: ")
+        text.write(Self.hostStart)
         text.write(target == .authority ? origin.authorityWithPort : origin.authority)
-        text.write("\r\n")
+        text.write(Self.lineEnd)
         if closes { text.write("Connection: close\r\n") }
         if let webSocket {
             text.write("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n")
@@ -94,11 +94,11 @@ package struct HTTPRequestHead: Sendable, Hashable {
         }
         for preset in target == .authority ? Self.tunnelPresets : Self.presets
         where !fields.contains(where: { $0.isNamed(preset.name) }) {
-            text.write(preset)
+            text.write(preset.bytes)
         }
         for field in fields where !credentials.contains(where: { $0.isNamed(field.name) }) { text.write(field) }
         for field in credentials { text.write(field) }
-        text.write("\r\n")
+        text.write(Self.lineEnd)
         bytes = text.bytes
     }
 
@@ -119,9 +119,24 @@ package struct HTTPRequestHead: Sendable, Hashable {
     /// The type of a POST body that the caller gives none, as in Apple's and FoundationNetworking's URLSession.
     private static let form = HTTPField(name: "Content-Type", value: "application/x-www-form-urlencoded")
 
-    private static let tunnelPresets = [HTTPField(name: "User-Agent", value: "PinnedNetworking")]
+    /// A field that is sent unless the caller has one of the same name.
+    private struct Preset: Sendable {
+        let name: String
+        /// The whole line.
+        let bytes: [UInt8]
+
+        init(_ name: String, _ value: String) {
+            self.name = name
+            bytes = Array("\(name): \(value)\r\n".utf8)
+        }
+    }
+
+    private static let tunnelPresets = [Preset("User-Agent", "PinnedNetworking")]
     private static let presets =
-        [HTTPField(name: "Accept", value: "*/*"), HTTPField(name: "Accept-Encoding", value: "identity")] + tunnelPresets
+        [Preset("Accept", "*/*"), Preset("Accept-Encoding", "identity")] + tunnelPresets
+
+    private static let hostStart = Array(" HTTP/1.1\r\nHost: ".utf8)
+    private static let lineEnd = Array("\r\n".utf8)
 
     private static func check(_ field: HTTPField) throws(HTTPRequestError) {
         guard HTTPGrammar.isToken(field.name.utf8), HTTPGrammar.isFieldContent(field.value.utf8) else {
@@ -143,6 +158,8 @@ private struct HTTPHeadText {
     init() { bytes.reserveCapacity(512) }
 
     mutating func write(_ text: String) { bytes += text.utf8 }
+
+    mutating func write(_ text: [UInt8]) { bytes += text }
 
     mutating func write(_ field: HTTPField) {
         write(field.name)

@@ -55,8 +55,8 @@ import CPinctlOpenSSL
 
     /// The most plaintext that one ``read()`` returns, in bytes.
     private static let readLimit = 64 * 1024
-    /// The largest plaintext of one record, in bytes (RFC 8446, section 5.1).
-    private static let recordLimit = 16 * 1024
+    /// The least plaintext that one ``read()`` makes room for, in bytes.
+    private static let leastRead = 512
 
     /// Creates the client side of a connection.
     ///
@@ -320,8 +320,9 @@ extension TLSClientEngine {
         guard unsafe TLSVerdict(of: ssl) == .accepted, isEstablished else {
             return .failed(OpenSSLError(code: 0, reason: "the handshake is not done"))
         }
-        // Ciphertext is never shorter than its plaintext. One more record may already be inside `ssl`.
-        let room = unsafe min(Self.readLimit, BIO_ctrl_pending(incoming) + Self.recordLimit)
+        // Ciphertext is never shorter than its plaintext. Plaintext of one more record may already be inside `ssl`.
+        let room = unsafe min(
+            Self.readLimit, max(Self.leastRead, BIO_ctrl_pending(incoming) + Int(SSL_pending(ssl))))
         var end = Input.wantsInput
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, filled in
             while filled < room {

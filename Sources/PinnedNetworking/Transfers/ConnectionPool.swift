@@ -21,9 +21,8 @@ final class ConnectionPool {
             self.proxy = proxy
             self.isTunneled = isTunneled
             var hasher = Hasher()
-            hasher.combine(origin)
-            hasher.combine(proxy)
-            hasher.combine(isTunneled)
+            hasher.combine(origin.authority)
+            if let proxy { hasher.combine(proxy) }
             hash = hasher.finalize()
         }
 

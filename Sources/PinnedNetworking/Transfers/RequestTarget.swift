@@ -60,6 +60,10 @@ struct RequestTarget: Sendable {
     /// host.
     static func checkAuthority(of request: URLRequest) throws(RequestTargetError) {
         for url in [request.url, request.url?.baseURL].compactMap(\.self) {
+            // Nearly every URL has none, escaped or not.
+            guard url.relativeString.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "\\") }) else {
+                continue
+            }
             // The text as written. Every other property is escaped.
             let text = url.dataRepresentation
             let bytes = text.span

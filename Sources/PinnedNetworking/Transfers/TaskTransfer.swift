@@ -57,12 +57,15 @@ extension URLSession {
     /// valid, because the request could take an unintended route.
     func makeNetworkTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
         guard let request = task.currentRequest else { throw RequestTargetError.noURL }
-        if let url = request.url, let contents = try DataURL(url) {
+        // Nearly every URL, for which nothing else has to be tried.
+        let scheme = request.url?.absoluteURL.scheme
+        let isHTTP = scheme == "http" || scheme == "https"
+        if !isHTTP, let url = request.url, let contents = try DataURL(url) {
             return LocalTransfer(contents, at: url, task, of: self)
         }
         if let cached = try makeCachedTransfer(request, task) { return cached }
         if let proxyError { throw proxyError }
-        guard let target = try FTPTarget(request) else { return try Transfer(task, of: self) }
+        guard !isHTTP, let target = try FTPTarget(request) else { return try Transfer(task, of: self) }
         switch settings.proxies.first(where: { $0.reaches(target.name, .ftp) }) {
         case nil: return try FTPTransfer(target, task, of: self)
         case let proxy? where proxy.isHTTP && target.security == .none: return try Transfer(task, of: self)

@@ -65,7 +65,8 @@ final class Transfer: TaskTransfer {
 
     /// The decoder of a response's body, or `nil` if the body is passed on as received.
     func decoder(after head: HTTPResponseHead) -> BodyDecoder? {
-        session.settings.zlib.flatMap { BodyDecoder(head, $0) }
+        guard let zlib = session.settings.zlib else { return nil }
+        return BodyDecoder(head, zlib)
     }
 
     func response(_ head: HTTPResponseHead, isDecoded: Bool) -> HTTPURLResponse {

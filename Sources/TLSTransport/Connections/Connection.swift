@@ -51,6 +51,9 @@ final class Connection {
     /// The number of reads since a call last waited for the socket.
     private var readsInARow = 0
 
+    /// The bytes read last, from any connection. Two full records.
+    private static var buffer = [UInt8](repeating: 0, count: 32 * 1024)
+
     /// The plaintext encrypted between two waits for the kernel, in bytes.
     private static let writeChunk = 64 * 1024
     /// The most output that reading may cause (answers to key updates) before it has to wait for the peer to read.
@@ -253,7 +256,10 @@ final class Connection {
     }
 
     private func input() throws(TransportError) -> ReceivedInput? {
-        guard let engine = layers.last else { return try read() }
+        guard let engine = layers.last else {
+            guard let count = try read() else { return nil }
+            return count == 0 ? .end : .bytes(Array(Self.buffer[..<count]))
+        }
         while true {
             // Reading can produce output, which is sent here. Wait only for a peer that never reads any of it.
             if socket.hasOutput, try !flush(), engine.outputCount > Self.outputLimit { return nil }
@@ -278,13 +284,14 @@ final class Connection {
         guard end == nil, !layers.haveInput() else { return true }
         for _ in 0..<Self.turn {
             socket.readiness.insert(.reading)
-            switch socket.read() {
+            switch socket.read(into: &Self.buffer) {
             case .wouldBlock:
                 return false
-            case .bytes(let bytes):
-                guard let engine = layers.first, (try? engine.feed(bytes.span)) != nil, !layers.haveInput() else {
-                    return true
-                }
+            case .bytes(let count):
+                let buffer = Self.buffer
+                guard let engine = layers.first, (try? engine.feed(buffer.span.extracting(first: count))) != nil,
+                    !layers.haveInput()
+                else { return true }
             case .end, .failed:
                 return true
             }
@@ -322,16 +329,30 @@ final class Connection {
 
     /// Feeds a layer with bytes from the layer below, or from the socket. Returns false if there are none.
     private func fill(_ layer: Int) throws(TransportError) -> Bool {
-        guard let input = layer == 0 ? try read() : try plaintext(of: layer - 1) else { return false }
-        guard case .bytes(let bytes) = input else {
+        if layer == 0 {
+            guard let count = try read() else { return false }
+            let buffer = Self.buffer
+            try feed(layer, buffer.span.extracting(first: count))
+        } else {
+            guard let input = try plaintext(of: layer - 1) else { return false }
+            switch input {
+            case .bytes(let bytes): try feed(layer, bytes.span)
+            case .end: try feed(layer, Span())
+            }
+        }
+        return true
+    }
+
+    /// Feeds a layer with bytes, of which there are none at the end of the layer below.
+    private func feed(_ layer: Int, _ bytes: Span<UInt8>) throws(TransportError) {
+        guard !bytes.isEmpty else {
             throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection")
         }
         fruitlessCount += bytes.count
         guard fruitlessCount <= Self.fruitlessLimit else {
             throw failure(OpenSSLError(code: 0, reason: "the peer sends records without data"))
         }
-        do throws(OpenSSLError) { try layers[layer].feed(bytes.span) } catch { throw failure(error) }
-        return true
+        do throws(OpenSSLError) { try layers[layer].feed(bytes) } catch { throw failure(error) }
     }
 
     private func plaintext(of layer: Int) throws(TransportError) -> ReceivedInput? {
@@ -347,17 +368,17 @@ final class Connection {
         }
     }
 
-    /// Returns the next bytes from the socket, or its end. Returns nil if there are none, and after many reads in a row:
-    /// otherwise a peer that sends faster than it is read would occupy the loop.
-    private func read() throws(TransportError) -> ReceivedInput? {
+    /// Reads the next bytes into ``buffer`` and returns their number, 0 at the end of the stream. Returns nil if there
+    /// are none, and after many reads in a row: otherwise a peer that sends faster than it is read would occupy the loop.
+    private func read() throws(TransportError) -> Int? {
         guard readsInARow < Self.turn else {
             wait = .turn
             return nil
         }
         readsInARow += 1
-        switch socket.read() {
-        case .bytes(let bytes): return .bytes(bytes)
-        case .end: return .end
+        switch socket.read(into: &Self.buffer) {
+        case .bytes(let count): return count
+        case .end: return 0
         case .failed(let error): throw lost(error.description)
         case .wouldBlock:
             wait = .readiness(.reading)
@@ -374,9 +395,11 @@ final class Connection {
 
     private func resume(where isReady: (Readiness) -> Bool) {
         guard !waiting.isEmpty else { return }
-        let ready = waiting.filter { isReady($0.for) }
-        waiting.removeAll { isReady($0.for) }
-        for entry in ready { entry.waiter.resume() }
+        // Without closures for the standard library, which would check the isolation at each call.
+        var (ready, rest) = ([Waiter](), [(for: Readiness, waiter: Waiter)]())
+        for entry in waiting { if isReady(entry.for) { ready.append(entry.waiter) } else { rest.append(entry) } }
+        waiting = rest
+        for waiter in ready { waiter.resume() }
     }
 
     // MARK: Calls
@@ -476,7 +499,7 @@ final class Connection {
     /// Sends pending output as far as the kernel takes it now, and closes.
     private func leave() {
         _ = try? flush()
-        socket.endWriting()
+        socket.endWriting(dropping: &Self.buffer)
         finish(.closed(peer: peer))
     }
 

@@ -131,20 +131,29 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         thread.store(currentThread(), ordering: .relaxed)
         var line = ReadyLine()
         var turn = Turn()
+        // Reused, so that they aren't allocated in every turn.
+        var work: [Work] = []
+        var events: [Event] = []
         while true {
             let now = ContinuousClock.now
-            let work = takeWork(at: now)
+            takeWork(at: now, &work)
             for item in work {
                 switch item {
                 case .job(let job): run(job)
                 case .call(let body): body()
                 }
             }
-            guard work.isEmpty || turn.isLong(at: now) else { continue }
+            let isIdle = work.isEmpty
+            work.removeAll(keepingCapacity: true)
+            guard isIdle || turn.isLong(at: now) else { continue }
             turn.end(at: now)
-            let events = work.isEmpty && line.isEmpty ? idle(shared) : shared.poller.wait(milliseconds: 0)
-            let isAlone = line.isEmpty && events.count == 1
-            for event in events where isAlone || !callIfBrief(event) { line.append(event.token, event.readiness) }
+            if isIdle, line.isEmpty { idle(shared, &events) } else { shared.poller.wait(milliseconds: 0, &events) }
+            if line.isEmpty, events.count == 1 {
+                turn.begin(.now, isCut: false)
+                watcher(of: events[0])?.call(events[0].token, events[0].readiness)
+                continue
+            }
+            for event in events where !callIfBrief(event) { line.append(event.token, event.readiness) }
             // A long line moves on in any case, so that connections with constant work don't hold it up.
             let size = max(turn.size, line.count / 8)
             turn.begin(.now, isCut: line.count > size)
@@ -193,17 +202,16 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     ///
     /// It doesn't poll before it sleeps. Polling would save a request that is answered at once a few microseconds, and
     /// cost each request the processor time that it waits.
-    private func idle(_ shared: SharedPoller) -> [Event] {
-        let events = shared.poller.wait(milliseconds: sleep())
+    private func idle(_ shared: SharedPoller, _ events: inout [Event]) {
+        shared.poller.wait(milliseconds: sleep(), &events)
         state.withLock { $0.isAsleep = false }
-        return events
     }
 
-    private func takeWork(at now: ContinuousClock.Instant) -> [Work] {
+    /// Replaces `work`, which is empty, by the work to do now.
+    private func takeWork(at now: ContinuousClock.Instant, _ work: inout [Work]) {
         state.withLock { state in
-            let due = state.timers.takeDue(at: now)
-            defer { state.work = [] }
-            return due.isEmpty ? state.work : state.work + due.map(Work.call)
+            swap(&state.work, &work)
+            for due in state.timers.takeDue(at: now) { work.append(.call(due)) }
         }
     }
 
@@ -226,7 +234,9 @@ final class EventLoop: SerialExecutor, TaskExecutor {
 /// The kernel reports a socket for every segment that arrives. With an entry for each report, a peer that sends one
 /// byte at a time would get as many turns.
 struct ReadyLine {
-    private var order: ArraySlice<EventLoop.Token> = []
+    private var order: [EventLoop.Token] = []
+    /// The number of tokens at the beginning of `order` that were taken.
+    private var taken = 0
     private var readiness: [EventLoop.Token: Readiness] = [:]
 
     var count: Int { readiness.count }
@@ -238,8 +248,16 @@ struct ReadyLine {
 
     /// Removes and returns the first entries, in the order in which they were added.
     mutating func take(_ count: Int) -> [(token: EventLoop.Token, readiness: Readiness)] {
-        let first = order.prefix(count)
-        order.removeFirst(first.count)
-        return first.compactMap { token in readiness.removeValue(forKey: token).map { (token, $0) } }
+        let end = min(taken + count, order.count)
+        let first = order[taken..<end].compactMap { token in
+            readiness.removeValue(forKey: token).map { (token, $0) }
+        }
+        taken = end
+        // Seldom enough that each token is moved once on average.
+        if taken * 2 >= order.count {
+            order.removeFirst(taken)
+            taken = 0
+        }
+        return first
     }
 }
