@@ -46,12 +46,15 @@ enum IPAddressText {
     /// hexadecimal.
     static func format(_ bytes: [UInt8]) -> String {
         if bytes.count == 4 {
-            var text = ""
+            var text: [UInt8] = []
+            text.reserveCapacity(15)
             for byte in bytes {
-                if !text.isEmpty { text += "." }
-                text += String(byte)
+                if !text.isEmpty { text.append(UInt8(ascii: ".")) }
+                if byte >= 100 { text.append(UInt8(ascii: "0") + byte / 100) }
+                if byte >= 10 { text.append(UInt8(ascii: "0") + byte / 10 % 10) }
+                text.append(UInt8(ascii: "0") + byte % 10)
             }
-            return text
+            return String(decoding: text, as: UTF8.self)
         }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         guard bytes.count == 16, unsafe inet_ntop(AF_INET6, bytes, &text, socklen_t(text.count)) != nil

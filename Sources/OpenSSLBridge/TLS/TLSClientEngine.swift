@@ -326,6 +326,7 @@ extension TLSClientEngine {
         var end = Input.wantsInput
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, filled in
             while filled < room {
+                if filled > 0, isDrained { break }
                 OpenSSLError.clear()
                 var count = 0
                 let free = unsafe UnsafeMutableRawBufferPointer(
@@ -342,12 +343,16 @@ extension TLSClientEngine {
         return bytes.isEmpty ? end : .bytes(bytes)
     }
 
+    /// Whether ``read()`` returns nothing before more is fed in.
+    package var isDrained: Bool {
+        unsafe readEnd == nil && BIO_ctrl_pending(incoming) == 0 && SSL_has_pending(ssl) == 0
+    }
+
     /// Whether the engine holds nothing from the peer: no plaintext, no end of input, and no part of a record
     /// (`SSL_has_pending`, `SSL_rstate_string`).
     package var isEmpty: Bool {
         // "RH" is the state between records. In "RB" a record's header was read and its body is awaited.
-        unsafe readEnd == nil && BIO_ctrl_pending(incoming) == 0 && SSL_has_pending(ssl) == 0
-            && String(cString: SSL_rstate_string(ssl)) == "RH"
+        unsafe isDrained && String(cString: SSL_rstate_string(ssl)) == "RH"
     }
 
     /// Sends close_notify (`SSL_shutdown`). Nothing can be written afterwards.

@@ -267,5 +267,9 @@ final class PooledConnection {
     /// Whether a request with this login, or without one, can use the connection.
     func matches(_ upcoming: KnownAuthentication?) -> Bool { login?.matches(upcoming) ?? true }
 
-    func isValid(at time: Date) -> Bool { origin?.isValid(at: time) ?? true && proxy?.isValid(at: time) ?? true }
+    func isValid(at time: Date) -> Bool {
+        if let origin, !origin.isValid(at: time) { return false }
+        if let proxy, !proxy.isValid(at: time) { return false }
+        return true
+    }
 }

@@ -59,22 +59,31 @@ struct RequestTarget: Sendable {
     /// part before it becomes a user. Browsers and many servers read it as a slash, and the part before it becomes the
     /// host.
     static func checkAuthority(of request: URLRequest) throws(RequestTargetError) {
-        for url in [request.url, request.url?.baseURL].compactMap(\.self) {
-            // Nearly every URL has none, escaped or not.
-            guard url.relativeString.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "\\") }) else {
-                continue
-            }
-            // The text as written. Every other property is escaped.
-            let text = url.dataRepresentation
-            let bytes = text.span
-            guard bytes.indices.contains(where: { bytes[$0] == UInt8(ascii: "\\") }) else { continue }
-            guard let slashes = text.firstRange(of: Array("//".utf8)) else { continue }
-            let ends = Array("/?#".utf8)
-            guard !text[..<slashes.lowerBound].contains(where: ends.contains) else { continue }
-            guard !text[slashes.upperBound...].prefix(while: { !ends.contains($0) }).contains(UInt8(ascii: "\\")) else {
-                throw .backslashInAuthority
-            }
+        guard let url = request.url else { return }
+        try checkAuthority(of: url)
+        if let base = url.baseURL { try checkAuthority(of: base) }
+    }
+
+    private static func checkAuthority(of url: URL) throws(RequestTargetError) {
+        // Nearly every URL has no backslash, escaped or not.
+        guard mayHaveBackslash(url.relativeString.utf8.span) else { return }
+        // The text as written. Every other property is escaped.
+        let text = url.dataRepresentation
+        let bytes = text.span
+        guard bytes.indices.contains(where: { bytes[$0] == UInt8(ascii: "\\") }) else { return }
+        guard let slashes = text.firstRange(of: Array("//".utf8)) else { return }
+        let ends = Array("/?#".utf8)
+        guard !text[..<slashes.lowerBound].contains(where: ends.contains) else { return }
+        guard !text[slashes.upperBound...].prefix(while: { !ends.contains($0) }).contains(UInt8(ascii: "\\")) else {
+            throw .backslashInAuthority
         }
+    }
+
+    private static func mayHaveBackslash(_ text: Span<UInt8>) -> Bool {
+        for index in text.indices where text[index] == UInt8(ascii: "%") || text[index] == UInt8(ascii: "\\") {
+            return true
+        }
+        return false
     }
 
     /// Returns a decoded user or password, or `nil` if it is empty. Rejects control characters such as line breaks and

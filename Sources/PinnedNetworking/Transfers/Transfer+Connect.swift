@@ -36,8 +36,12 @@ extension Transfer {
                 // Uses the settings that are current after the wait.
                 let evaluators = try ServerEvaluators(key, for: task, of: session)
                 current = evaluators
-                let isUsable = usability(evaluators)
-                return { connection in isUsable(connection) && !foreign.contains { $0 === connection } }
+                let credential = knownTunnelCredential
+                let login = upcomingLogin
+                return { connection in
+                    evaluators.matches(connection) && connection.matches(credential, for: self.task)
+                        && connection.matches(login) && !foreign.contains { $0 === connection }
+                }
             }
             guard let evaluators = current else { throw CancellationError() }
             switch lease {
@@ -65,21 +69,16 @@ extension Transfer {
         }
     }
 
-    /// Takes an idle connection that is approved for this request, which must not have to ask anyone. Never waits.
+    /// Takes an idle connection that is approved for this request, which must not need a proxy, a login or an answer of
+    /// the program. Never waits.
     func takeIdle(_ key: ConnectionPool.Key) throws -> PooledConnection? {
         let evaluators = try ServerEvaluators(key, for: task, of: session)
-        guard let connection = session.pool.takeIdle(key, where: usability(evaluators)) else { return nil }
+        let connection = session.pool.takeIdle(key) { [task] connection in
+            evaluators.matches(connection) && connection.matches(nil, for: task) && connection.matches(nil)
+        }
+        guard let connection else { return nil }
         askedConnections.append(connection)
         return connection
-    }
-
-    /// Returns the condition for using an earlier request's connection.
-    private func usability(_ evaluators: ServerEvaluators) -> (PooledConnection) -> Bool {
-        let credential = knownTunnelCredential
-        let login = upcomingLogin
-        return { [task] connection in
-            evaluators.matches(connection) && connection.matches(credential, for: task) && connection.matches(login)
-        }
     }
 
     /// Returns the connection that was kept for the next message of a login, or closes it if it can't be used.
@@ -272,8 +271,9 @@ private struct ServerEvaluators: Sendable {
         guard (origin == nil) == (connection.origin == nil), (proxy == nil) == (connection.proxy == nil) else {
             return false
         }
-        return (connection.origin.map { origin?.matches($0) ?? false } ?? true)
-            && (connection.proxy.map { proxy?.matches($0) ?? false } ?? true)
+        if let server = connection.origin, origin?.matches(server) != true { return false }
+        if let server = connection.proxy, proxy?.matches(server) != true { return false }
+        return true
     }
 
     /// Returns the servers of a connection that were evaluated, in the order in which the request reaches them.

@@ -14,7 +14,7 @@ extension Transfer {
             task.originalRequest?.content == nil, session.pool.hasIdle, session.logins.isEmpty
         else { return nil }
         return try await task.limit.run(cancel: { TransportActor.execute { self.leave(closing: true) } }) {
-            await withCheckedContinuation { caller in TransportActor.execute { self.start(for: caller) } }
+            await withCheckedContinuation { caller in TransportActor.executeNow { self.start(for: caller) } }
         }
     }
 

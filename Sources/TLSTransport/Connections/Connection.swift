@@ -263,6 +263,7 @@ final class Connection {
         while true {
             // Reading can produce output, which is sent here. Wait only for a peer that never reads any of it.
             if socket.hasOutput, try !flush(), engine.outputCount > Self.outputLimit { return nil }
+            if engine.isDrained { guard try fill(layers.count - 1) else { return nil } }
             let input = engine.read()
             _ = try flush()
             switch input {

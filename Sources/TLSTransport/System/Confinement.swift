@@ -26,6 +26,12 @@ extension TransportActor {
     package nonisolated static func execute(_ body: @escaping @TransportActor @Sendable () -> Void) {
         EventLoop.shared.execute(unsafe unsafeBitCast(body, to: (@Sendable () -> Void).self))
     }
+
+    /// Calls `body` at once if the event loop has nothing to do, and otherwise soon. `body` must be short and is never
+    /// the program's own code.
+    package nonisolated static func executeNow(_ body: @escaping @TransportActor @Sendable () -> Void) {
+        EventLoop.shared.executeNow(unsafe unsafeBitCast(body, to: (@Sendable () -> Void).self))
+    }
 }
 
 extension ConnectRace {
