@@ -83,7 +83,7 @@ package struct HTTPRequestHead: Sendable, Hashable {
             text.write(HTTPField(name: "Sec-WebSocket-Key", value: webSocket.key))
         }
         switch body {
-        case .none where Self.methodsWithBody.contains(method): text.write("Content-Length: 0\r\n")
+        case .none where Self.expectsBody(method): text.write("Content-Length: 0\r\n")
         case .none: break
         case .length(let count): text.write("Content-Length: \(count)\r\n")
         case .chunked: text.write("Transfer-Encoding: chunked\r\n")
@@ -113,8 +113,10 @@ package struct HTTPRequestHead: Sendable, Hashable {
         "Trailer", "Transfer-Encoding", "Upgrade",
     ]
 
-    /// Methods that send `Content-Length: 0` if they have no body (RFC 9110, section 8.6).
-    private static let methodsWithBody: Set = ["PATCH", "POST", "PUT"]
+    /// Returns whether a request with this method sends `Content-Length: 0` if it has no body (RFC 9110, section 8.6).
+    private static func expectsBody(_ method: String) -> Bool {
+        method == "PATCH" || method == "POST" || method == "PUT"
+    }
 
     /// The type of a POST body that the caller gives none, as in Apple's and FoundationNetworking's URLSession.
     private static let form = HTTPField(name: "Content-Type", value: "application/x-www-form-urlencoded")

@@ -363,7 +363,8 @@ extension HTTPResponseParser {
     /// Returns the error for a status line that ``statusLine(_:)`` doesn't know.
     private static func malformed(_ line: ArraySlice<UInt8>) -> HTTPResponseError {
         let version = line.prefix { $0 != HTTPGrammar.space }
-        guard line.starts(with: Array("HTTP/".utf8)), version.count < line.count, version != Array("HTTP/1.0".utf8)[...],
+        guard line.starts(with: Array("HTTP/".utf8)), version.count < line.count,
+            version != Array("HTTP/1.0".utf8)[...],
             version != Array("HTTP/1.1".utf8)[...]
         else { return .malformedStatusLine(HTTPExcerpt(line)) }
         return .unsupportedVersion(HTTPExcerpt(version))

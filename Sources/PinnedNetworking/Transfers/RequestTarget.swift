@@ -69,21 +69,21 @@ struct RequestTarget: Sendable {
         guard mayHaveBackslash(url.relativeString.utf8.span) else { return }
         // The text as written. Every other property is escaped.
         let text = url.dataRepresentation
-        let bytes = text.span
-        guard bytes.indices.contains(where: { bytes[$0] == UInt8(ascii: "\\") }) else { return }
+        guard text.contains(backslash) else { return }
         guard let slashes = text.firstRange(of: Array("//".utf8)) else { return }
         let ends = Array("/?#".utf8)
         guard !text[..<slashes.lowerBound].contains(where: ends.contains) else { return }
-        guard !text[slashes.upperBound...].prefix(while: { !ends.contains($0) }).contains(UInt8(ascii: "\\")) else {
+        guard !text[slashes.upperBound...].prefix(while: { !ends.contains($0) }).contains(backslash) else {
             throw .backslashInAuthority
         }
     }
 
+    private static let backslash = UInt8(ascii: "\\")
+
     private static func mayHaveBackslash(_ text: Span<UInt8>) -> Bool {
-        for index in text.indices where text[index] == UInt8(ascii: "%") || text[index] == UInt8(ascii: "\\") {
-            return true
-        }
-        return false
+        var found = false
+        for index in text.indices { found = found || text[index] == UInt8(ascii: "%") || text[index] == backslash }
+        return found
     }
 
     /// Returns a decoded user or password, or `nil` if it is empty. Rejects control characters such as line breaks and

@@ -13,9 +13,10 @@ extension Transfer {
         guard !mustAsk, session.settings.proxies.isEmpty, session.settings.cookieStorage == nil,
             task.originalRequest?.content == nil, session.pool.hasIdle, session.logins.isEmpty
         else { return nil }
-        return try await task.limit.run(cancel: { TransportActor.execute { self.leave(closing: true) } }) {
-            await withCheckedContinuation { caller in TransportActor.executeNow { self.start(for: caller) } }
-        }
+        return try await task.limit.run(
+            work: {
+                await withCheckedContinuation { caller in TransportActor.executeNow { self.start(for: caller) } }
+            }, cancel: { TransportActor.execute { self.leave(closing: true) } })
     }
 
     private func start(for caller: CheckedContinuation<(Data, URLResponse)?, Never>) {
@@ -41,11 +42,13 @@ extension Transfer {
         let request = SentRequest(head: head, body: .none, login: nil, hasWaited: false)
         try beginAttempt()
         try lease(connection, key)
-        attempt = Attempt(request: request, body: nil, connection: connection, unsent: [])
+        // Also if sending fails, which ends the connection.
+        attempt = Attempt(request: request, body: nil, connection: connection, progress: .sent)
         try beginSending(request, bodyCount: nil)
-        let unsent = try connection.connection.sendNow(head.bytes)
-        attempt?.unsent = unsent ?? []
-        guard unsent == nil else { return false }
+        if let rest = try connection.connection.sendNow(head.bytes) {
+            attempt?.progress = .started(rest: rest)
+            return false
+        }
         endSending()
         return true
     }

@@ -246,11 +246,18 @@ final class Transfer: TaskTransfer {
 
     /// A request on its connection.
     struct Attempt {
+        enum Progress {
+            case notStarted
+            /// The kernel hasn't taken all, and these are the bytes to continue with, which can be none.
+            case started(rest: ArraySlice<UInt8>)
+            /// The connection may be another request's by now.
+            case sent
+        }
+
         let request: SentRequest
         let body: RequestBodyReader?
         let connection: PooledConnection
-        /// The part that the kernel hasn't taken, or `nil` if nothing was sent yet.
-        var unsent: ArraySlice<UInt8>?
+        var progress = Progress.notStarted
     }
 
     /// Sends the current request and reads the response up to the end of the final header.
@@ -324,13 +331,13 @@ final class Transfer: TaskTransfer {
     /// Sends what hasn't been sent, and reads the response up to the end of the final header.
     private func complete(_ attempt: Attempt) async throws -> HTTPResponseHead {
         let connection = attempt.connection.connection
-        if let unsent = attempt.unsent {
-            try await connection.send(Array(unsent))
+        switch attempt.progress {
+        case .notStarted: try await send(attempt.request, attempt.body, on: connection)
+        case .started(let rest):
+            try await connection.send(Array(rest))
             endSending()
-            // The response may have been read in part.
-            try processEvents()
-        } else {
-            try await send(attempt.request, attempt.body, on: connection)
+        // The error in what was read, if any, occurs again.
+        case .sent: try processEvents()
         }
         while true {
             if let head = state.head { return head }

@@ -113,12 +113,12 @@ final class WorkLimit: Sendable {
             startWatching()
             return try await work()
         }
-        return try await run(cancel: { task.cancel() }) { try await task.value }
+        return try await run(work: { try await task.value }, cancel: { task.cancel() })
     }
 
     /// Waits for work that calls ``startWatching()`` on the event loop, and that `cancel` ends. Throws like ``run(_:)``.
     func run<Value: Sendable>(
-        cancel: @escaping @Sendable () -> Void, _ work: () async throws -> Value
+        work: () async throws -> Value, cancel: @escaping @Sendable () -> Void
     ) async throws -> Value {
         let hasEnded = state.withLock { state in
             state.cancelWork = cancel

@@ -133,7 +133,8 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     // MARK: Thread
 
     /// Changes the state and wakes the thread, unless it wakes before `deadline` by itself.
-    private func change<Result>(at deadline: ContinuousClock.Instant? = nil, _ body: (inout State) -> Result) -> Result {
+    private func change<Result>(at deadline: ContinuousClock.Instant? = nil, _ body: (inout State) -> Result) -> Result
+    {
         let (result, sleeper, isStarted) = state.withLock { state in
             let result = body(&state)
             guard state.isAsleep else { return (result, nil as SharedPoller?, state.poller != nil) }

@@ -58,8 +58,8 @@ struct Poller: ~Copyable, Sendable {
             }
             // An interruption by a signal counts as nothing ready. No other error is possible for these descriptors.
             guard count > 0 else { return }
-            for unsafe event in unsafe events[..<Int(count)] where unsafe event.filter != EVFILT_USER {
-                unsafe ready.append((UInt64(UInt(bitPattern: event.udata)), Readiness(event)))
+            for index in 0..<Int(count) where unsafe events[index].filter != EVFILT_USER {
+                unsafe ready.append((UInt64(UInt(bitPattern: events[index].udata)), Readiness(events[index])))
             }
         }
     }

@@ -51,9 +51,9 @@ struct Poller: ~Copyable, Sendable {
             let count = unsafe epoll_wait(epoll.number, first, CInt(Self.batch), milliseconds)
             // An interruption by a signal counts as nothing ready. No other error is possible for these descriptors.
             guard count > 0 else { return }
-            for unsafe event in unsafe events[..<Int(count)] {
-                let token = unsafe event.data.u64
-                if token != Self.alarmToken { unsafe ready.append((token, Readiness(events: event.events))) }
+            for index in 0..<Int(count) {
+                let token = unsafe events[index].data.u64
+                if token != Self.alarmToken { unsafe ready.append((token, Readiness(events: events[index].events))) }
             }
         }
     }
