@@ -7,8 +7,8 @@ import TLSTransport
 
 extension Transfer {
     /// Sends the request on an idle connection and collects its response. Returns `nil` if there is more to do: there is
-    /// no such connection, somebody has to be asked, the response isn't the final one, its body is large or encoded, or
-    /// an error occurred. ``begin()`` then continues from there.
+    /// no such connection, somebody has to be asked, the response isn't the final one, its body is large or encoded or
+    /// arrives later than its header, or an error occurred. ``begin()`` then continues from there.
     nonisolated func collectDirectly() async throws -> (Data, URLResponse)? {
         guard !mustAsk, session.settings.proxies.isEmpty, session.settings.cookieStorage == nil,
             task.originalRequest?.content == nil, session.pool.hasIdle, session.logins.isEmpty
@@ -64,6 +64,8 @@ extension Transfer {
             case .bytes(let bytes): try received(bytes)
             case .end: try received(nil)
             case nil:
+                // With its header, a program also sees the task's response and the progress of its body.
+                guard state.head == nil else { return leave() }
                 return connection.whenReady { do { try self.endDirectly() } catch { self.leave() } }
             }
         }
