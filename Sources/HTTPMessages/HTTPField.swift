@@ -14,6 +14,12 @@ package struct HTTPField: Sendable, Hashable {
     /// Creates a field from the bytes of its value, which ``bytes`` returns unchanged.
     package init(name: String, bytes: ArraySlice<UInt8>) {
         self.name = name
+        (value, isLatin1) = Self.decode(bytes.span)
+    }
+
+    /// Creates a received field. The name must be a token.
+    init(name: Span<UInt8>, value bytes: Span<UInt8>) {
+        self.name = Self.decode(name).text
         (value, isLatin1) = Self.decode(bytes)
     }
 
@@ -29,16 +35,18 @@ package struct HTTPField: Sendable, Hashable {
 
     /// Decodes bytes as UTF-8 if they are valid, otherwise as ISO 8859-1, the historical encoding (RFC 9110, section
     /// 5.5).
-    package static func text(_ bytes: [UInt8]) -> String { decode(bytes[...]).text }
+    package static func text(_ bytes: [UInt8]) -> String { decode(bytes.span).text }
 
-    private static func decode(_ bytes: ArraySlice<UInt8>) -> (text: String, isLatin1: Bool) {
-        if let text = try? UTF8Span(validating: bytes.span) { return (String(copying: text), false) }
-        return (String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) })), true)
+    private static func decode(_ bytes: Span<UInt8>) -> (text: String, isLatin1: Bool) {
+        if let text = try? UTF8Span(validating: bytes) { return (String(copying: text), false) }
+        return (String(String.UnicodeScalarView(bytes.indices.map { UnicodeScalar(bytes[$0]) })), true)
     }
 
     /// Returns whether the field has this name. ASCII letters match without regard to case. Nothing else is folded.
+    @inline(__always)
     package func isNamed(_ name: String) -> Bool {
-        HTTPGrammar.isEqual(self.name, name)
+        // Nearly every name has another length, which is found without a call.
+        self.name.utf8.count == name.utf8.count && HTTPGrammar.isEqual(self.name, name)
     }
 
     /// The members of a list value (RFC 9110, section 5.6.1), without blanks around them. Empty ones are included.

@@ -25,8 +25,10 @@ package enum HTTPGrammar {
     /// Returns whether the bytes may appear in a field value, a reason phrase or a chunk extension. Visible characters,
     /// spaces, tabs and bytes over 0x7F may. CR, LF, NUL and the other control characters may not.
     package static func isFieldContent(_ bytes: some Collection<UInt8>) -> Bool {
-        bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == tab }
+        bytes.allSatisfy(isFieldContent)
     }
+
+    static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == tab }
 
     package static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
 

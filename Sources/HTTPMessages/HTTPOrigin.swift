@@ -30,7 +30,7 @@ package struct HTTPOrigin: Sendable, Hashable {
         self.name = name
         self.port = port
         let host = Self.host(name)
-        authority = port == scheme.defaultPort ? host : "\(host):\(port)"
+        authority = port == scheme.defaultPort ? host : host + ":" + String(port)
     }
 
     /// The host and port for CONNECT (RFC 9112, section 3.2.3).

@@ -74,16 +74,16 @@ package struct HTTPRequestHead: Sendable, Hashable {
         case .authority:
             text.write(origin.authorityWithPort)
         }
-        text.write(" HTTP/1.1\r\nHost: ")
+        text.write(Self.hostStart)
         text.write(target == .authority ? origin.authorityWithPort : origin.authority)
-        text.write("\r\n")
+        text.write(Self.lineEnd)
         if closes { text.write("Connection: close\r\n") }
         if let webSocket {
             text.write("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n")
             text.write(HTTPField(name: "Sec-WebSocket-Key", value: webSocket.key))
         }
         switch body {
-        case .none where Self.methodsWithBody.contains(method): text.write("Content-Length: 0\r\n")
+        case .none where Self.expectsBody(method): text.write("Content-Length: 0\r\n")
         case .none: break
         case .length(let count): text.write("Content-Length: \(count)\r\n")
         case .chunked: text.write("Transfer-Encoding: chunked\r\n")
@@ -94,11 +94,11 @@ package struct HTTPRequestHead: Sendable, Hashable {
         }
         for preset in target == .authority ? Self.tunnelPresets : Self.presets
         where !fields.contains(where: { $0.isNamed(preset.name) }) {
-            text.write(preset)
+            text.write(preset.bytes)
         }
         for field in fields where !credentials.contains(where: { $0.isNamed(field.name) }) { text.write(field) }
         for field in credentials { text.write(field) }
-        text.write("\r\n")
+        text.write(Self.lineEnd)
         bytes = text.bytes
     }
 
@@ -113,15 +113,32 @@ package struct HTTPRequestHead: Sendable, Hashable {
         "Trailer", "Transfer-Encoding", "Upgrade",
     ]
 
-    /// Methods that send `Content-Length: 0` if they have no body (RFC 9110, section 8.6).
-    private static let methodsWithBody: Set = ["PATCH", "POST", "PUT"]
+    /// Returns whether a request with this method sends `Content-Length: 0` if it has no body (RFC 9110, section 8.6).
+    private static func expectsBody(_ method: String) -> Bool {
+        method == "PATCH" || method == "POST" || method == "PUT"
+    }
 
     /// The type of a POST body that the caller gives none, as in Apple's and FoundationNetworking's URLSession.
     private static let form = HTTPField(name: "Content-Type", value: "application/x-www-form-urlencoded")
 
-    private static let tunnelPresets = [HTTPField(name: "User-Agent", value: "PinnedNetworking")]
+    /// A field that is sent unless the caller has one of the same name.
+    private struct Preset: Sendable {
+        let name: String
+        /// The whole line.
+        let bytes: [UInt8]
+
+        init(_ name: String, _ value: String) {
+            self.name = name
+            bytes = Array("\(name): \(value)\r\n".utf8)
+        }
+    }
+
+    private static let tunnelPresets = [Preset("User-Agent", "PinnedNetworking")]
     private static let presets =
-        [HTTPField(name: "Accept", value: "*/*"), HTTPField(name: "Accept-Encoding", value: "identity")] + tunnelPresets
+        [Preset("Accept", "*/*"), Preset("Accept-Encoding", "identity")] + tunnelPresets
+
+    private static let hostStart = Array(" HTTP/1.1\r\nHost: ".utf8)
+    private static let lineEnd = Array("\r\n".utf8)
 
     private static func check(_ field: HTTPField) throws(HTTPRequestError) {
         guard HTTPGrammar.isToken(field.name.utf8), HTTPGrammar.isFieldContent(field.value.utf8) else {
@@ -143,6 +160,8 @@ private struct HTTPHeadText {
     init() { bytes.reserveCapacity(512) }
 
     mutating func write(_ text: String) { bytes += text.utf8 }
+
+    mutating func write(_ text: [UInt8]) { bytes += text }
 
     mutating func write(_ field: HTTPField) {
         write(field.name)

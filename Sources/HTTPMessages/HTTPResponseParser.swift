@@ -117,8 +117,11 @@ package struct HTTPResponseParser: Sendable {
     private mutating func step() throws(HTTPResponseError) -> Event? {
         switch state {
         case .statusLine:
+            if let (minorVersion, statusCode) = takeWholeHead() {
+                return try endOfHead(minorVersion: minorVersion, statusCode: statusCode)
+            }
             guard let line = try takeHeadLine() else { return nil }
-            let (minorVersion, statusCode) = try Self.statusLine(line)
+            guard let (minorVersion, statusCode) = Self.statusLine(line.span) else { throw Self.malformed(line) }
             state = .fields(minorVersion: minorVersion, statusCode: statusCode)
             fields.reserveCapacity(16)
         case .fields(let minorVersion, let statusCode):
@@ -190,6 +193,62 @@ package struct HTTPResponseParser: Sendable {
         let part = input.prefix(wanted)
         input = input.dropFirst(part.count)
         return part
+    }
+}
+
+// MARK: A head at once
+
+extension HTTPResponseParser {
+    /// Takes a head from the status line to the empty line, if the input has all of it and nothing about it is rare.
+    /// Returns its minor version and status code. Any other head is read line by line, with the same result or an error.
+    private mutating func takeWholeHead() -> (minorVersion: Int, statusCode: Int)? {
+        guard partialLine.isEmpty else { return nil }
+        var found: [HTTPField] = []
+        let head = Self.wholeHead(
+            input.span.extracting(first: Self.headLimit - headCount), fieldLimit: Self.fieldLimit - fieldCount, &found)
+        guard let head else { return nil }
+        fields = found
+        fieldCount += fields.count
+        headCount += head.count
+        input = input.dropFirst(head.count)
+        return (head.minorVersion, head.statusCode)
+    }
+
+    private static func wholeHead(
+        _ bytes: Span<UInt8>, fieldLimit: Int, _ fields: inout [HTTPField]
+    ) -> (minorVersion: Int, statusCode: Int, count: Int)? {
+        guard let (start, end) = contentLine(bytes, from: 0),
+            let (minorVersion, statusCode) = statusLine(bytes.extracting(start..<end))
+        else { return nil }
+        fields.reserveCapacity(16)
+        var next = end + 2
+        while next + 1 < bytes.count {
+            if bytes[next] == HTTPGrammar.carriageReturn {
+                return bytes[next + 1] == HTTPGrammar.lineFeed ? (minorVersion, statusCode, next + 2) : nil
+            }
+            var colon = next
+            while colon < bytes.count, HTTPGrammar.isTokenCharacter(bytes[colon]) { colon += 1 }
+            guard colon > next, colon < bytes.count, bytes[colon] == UInt8(ascii: ":"),
+                var (start, end) = contentLine(bytes, from: colon + 1), end + 2 < bytes.count,
+                // A blank would continue this line.
+                !HTTPGrammar.isBlank(bytes[end + 2]), fields.count < fieldLimit
+            else { return nil }
+            let name = next..<colon
+            next = end + 2
+            while start < end, HTTPGrammar.isBlank(bytes[start]) { start += 1 }
+            while start < end, HTTPGrammar.isBlank(bytes[end - 1]) { end -= 1 }
+            fields.append(HTTPField(name: bytes.extracting(name), value: bytes.extracting(start..<end)))
+        }
+        return nil
+    }
+
+    /// Returns the field content from `start` up to CR LF, or nil if there is none or other bytes come first.
+    private static func contentLine(_ bytes: Span<UInt8>, from start: Int) -> (start: Int, end: Int)? {
+        var end = start
+        while end < bytes.count, HTTPGrammar.isFieldContent(bytes[end]) { end += 1 }
+        guard end + 1 < bytes.count, bytes[end] == HTTPGrammar.carriageReturn, bytes[end + 1] == HTTPGrammar.lineFeed
+        else { return nil }
+        return (start, end)
     }
 }
 
@@ -277,26 +336,38 @@ extension HTTPResponseParser {
             bytes: HTTPGrammar.trimmed(line[(colon + 1)...]))
     }
 
-    /// Parses the minor version and status code of `HTTP/1.1 200 OK`.
+    /// Parses the minor version and status code of `HTTP/1.1 200 OK`. Returns nil for a line of another form.
     ///
     /// The reason phrase is dropped. If it is empty, the space before it may be missing: some servers omit it, and no
     /// other reading is possible.
-    private static func statusLine(_ line: ArraySlice<UInt8>) throws(HTTPResponseError) -> (Int, Int) {
-        guard line.starts(with: Array("HTTP/".utf8)), let space = line.firstIndex(of: HTTPGrammar.space) else {
-            throw .malformedStatusLine(HTTPExcerpt(line))
+    private static func statusLine(_ line: Span<UInt8>) -> (Int, Int)? {
+        guard line.count >= 12, isVersion1(line), line[8] == HTTPGrammar.space else { return nil }
+        var statusCode = 0
+        for index in 9..<12 {
+            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= line[index] else { return nil }
+            statusCode = statusCode * 10 + Int(line[index] - UInt8(ascii: "0"))
         }
-        let minorVersion: Int
-        switch String(decoding: line[..<space], as: UTF8.self) {
-        case "HTTP/1.0": minorVersion = 0
-        case "HTTP/1.1": minorVersion = 1
-        default: throw .unsupportedVersion(HTTPExcerpt(line[..<space]))
-        }
-        let code = line[(space + 1)...].prefix(3)
-        let reason = line[(space + 1)...].dropFirst(3)
-        guard code.count == 3, let statusCode = HTTPGrammar.number(code, radix: 10), statusCode >= 100,
-            reason.isEmpty || reason.first == HTTPGrammar.space, HTTPGrammar.isFieldContent(reason)
-        else { throw .malformedStatusLine(HTTPExcerpt(line)) }
-        return (minorVersion, statusCode)
+        guard statusCode >= 100, line.count == 12 || line[12] == HTTPGrammar.space else { return nil }
+        for index in 12..<line.count { guard HTTPGrammar.isFieldContent(line[index]) else { return nil } }
+        return (Int(line[7] - UInt8(ascii: "0")), statusCode)
+    }
+
+    /// Returns whether the line begins with `HTTP/1.0` or `HTTP/1.1`.
+    private static func isVersion1(_ line: Span<UInt8>) -> Bool {
+        // Compared as one number: a loop over a text would take as long as the rest of the line.
+        var start: UInt64 = 0
+        for index in 0..<8 { start = start << 8 | UInt64(line[index]) }
+        return start == 0x4854_5450_2F31_2E30 || start == 0x4854_5450_2F31_2E31
+    }
+
+    /// Returns the error for a status line that ``statusLine(_:)`` doesn't know.
+    private static func malformed(_ line: ArraySlice<UInt8>) -> HTTPResponseError {
+        let version = line.prefix { $0 != HTTPGrammar.space }
+        guard line.starts(with: Array("HTTP/".utf8)), version.count < line.count,
+            version != Array("HTTP/1.0".utf8)[...],
+            version != Array("HTTP/1.1".utf8)[...]
+        else { return .malformedStatusLine(HTTPExcerpt(line)) }
+        return .unsupportedVersion(HTTPExcerpt(version))
     }
 
     /// Parses the number before a chunk's extensions (RFC 9112, section 7.1).

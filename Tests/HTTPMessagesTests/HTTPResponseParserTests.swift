@@ -13,6 +13,8 @@ private struct ResponseRow: CustomTestStringConvertible, Sendable {
         var status: Int
         var body: String
         var complete = true
+        /// All fields, if they are compared.
+        var fields: [HTTPField] = []
     }
 
     var testDescription: String { name }
@@ -43,7 +45,7 @@ private struct ResponseRow: CustomTestStringConvertible, Sendable {
     }
 
     /// Returns the outcome when the stream arrives in these portions.
-    func outcome(of portions: [[UInt8]]) -> Result<Outcome, HTTPResponseError> {
+    func outcome(of portions: [[UInt8]], withFields: Bool = false) -> Result<Outcome, HTTPResponseError> {
         var parser = HTTPResponseParser(requestMethod: method)
         var outcome = Outcome(status: 0, body: "", complete: false)
         do throws(HTTPResponseError) {
@@ -52,7 +54,9 @@ private struct ResponseRow: CustomTestStringConvertible, Sendable {
                 while let event = try parser.next() {
                     switch event {
                     case .interim: break
-                    case .head(let head): outcome.status = head.statusCode
+                    case .head(let head):
+                        outcome.status = head.statusCode
+                        if withFields { outcome.fields = head.fields }
                     case .body(let bytes): outcome.body += String(decoding: bytes, as: UTF8.self)
                     case .end: outcome.complete = true
                     }
@@ -275,6 +279,8 @@ private func head(_ count: Int) -> String {
         for cut in row.stream.indices {
             #expect(row.outcome(of: [Array(row.stream[..<cut]), [], Array(row.stream[cut...])]) == row.expected)
         }
+        let whole = row.outcome(of: [row.stream], withFields: true)
+        #expect(whole == row.outcome(of: row.stream.map { [$0] }, withFields: true))
     }
 
     @Test("Limits apply to the exact byte (HA12, HA13)", arguments: limitRows)

@@ -55,8 +55,8 @@ import CPinctlOpenSSL
 
     /// The most plaintext that one ``read()`` returns, in bytes.
     private static let readLimit = 64 * 1024
-    /// The largest plaintext of one record, in bytes (RFC 8446, section 5.1).
-    private static let recordLimit = 16 * 1024
+    /// The least plaintext that one ``read()`` makes room for, in bytes.
+    private static let leastRead = 512
 
     /// Creates the client side of a connection.
     ///
@@ -320,11 +320,13 @@ extension TLSClientEngine {
         guard unsafe TLSVerdict(of: ssl) == .accepted, isEstablished else {
             return .failed(OpenSSLError(code: 0, reason: "the handshake is not done"))
         }
-        // Ciphertext is never shorter than its plaintext. One more record may already be inside `ssl`.
-        let room = unsafe min(Self.readLimit, BIO_ctrl_pending(incoming) + Self.recordLimit)
+        // Ciphertext is never shorter than its plaintext. Plaintext of one more record may already be inside `ssl`.
+        let room = unsafe min(
+            Self.readLimit, max(Self.leastRead, BIO_ctrl_pending(incoming) + Int(SSL_pending(ssl))))
         var end = Input.wantsInput
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, filled in
             while filled < room {
+                if filled > 0, isDrained { break }
                 OpenSSLError.clear()
                 var count = 0
                 let free = unsafe UnsafeMutableRawBufferPointer(
@@ -341,12 +343,16 @@ extension TLSClientEngine {
         return bytes.isEmpty ? end : .bytes(bytes)
     }
 
+    /// Whether ``read()`` returns nothing before more is fed in.
+    package var isDrained: Bool {
+        unsafe readEnd == nil && BIO_ctrl_pending(incoming) == 0 && SSL_has_pending(ssl) == 0
+    }
+
     /// Whether the engine holds nothing from the peer: no plaintext, no end of input, and no part of a record
     /// (`SSL_has_pending`, `SSL_rstate_string`).
     package var isEmpty: Bool {
         // "RH" is the state between records. In "RB" a record's header was read and its body is awaited.
-        unsafe readEnd == nil && BIO_ctrl_pending(incoming) == 0 && SSL_has_pending(ssl) == 0
-            && String(cString: SSL_rstate_string(ssl)) == "RH"
+        unsafe isDrained && String(cString: SSL_rstate_string(ssl)) == "RH"
     }
 
     /// Sends close_notify (`SSL_shutdown`). Nothing can be written afterwards.

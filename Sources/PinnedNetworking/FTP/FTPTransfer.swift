@@ -35,7 +35,7 @@ final class FTPTransfer: TaskTransfer {
     }
 
     deinit {
-        for connection in [control, file].compactMap(\.self) { Task { @TransportActor in await connection.close() } }
+        for connection in [control, file].compactMap(\.self) { TransportActor.execute { connection.close() } }
     }
 
     // MARK: Response
@@ -80,7 +80,7 @@ final class FTPTransfer: TaskTransfer {
                 }
             }
         } catch {
-            await close()
+            close()
             throw error
         }
     }
@@ -101,21 +101,21 @@ final class FTPTransfer: TaskTransfer {
             guard received == size ?? received else {
                 throw FTPError.truncated("\(received) of \(size ?? 0) bytes received")
             }
-            await file.close()
+            file.close()
             self.file = nil
             action = exchange.fileEnded()
             while action != .done { action = try exchange.received(try await reply()) }
             try? await control?.send(Array("QUIT\r\n".utf8))
-            await close()
+            close()
             task.note { $0.responseEnd = Date() }
             return nil
         } catch {
-            await close()
+            close()
             throw error
         }
     }
 
-    func abandon() async { await close() }
+    func abandon() { close() }
 
     private func read(_ file: any RequestConnection) async throws -> [UInt8]? {
         do throws(TransportError) {
@@ -127,11 +127,11 @@ final class FTPTransfer: TaskTransfer {
         }
     }
 
-    private func close() async {
+    private func close() {
         let open = [control, file].compactMap(\.self)
         (control, file) = (nil, nil)
         bare = nil
-        for connection in open { await connection.close() }
+        for connection in open { connection.close() }
     }
 
     private func reply() async throws -> NumberedReply {
@@ -201,7 +201,7 @@ final class FTPTransfer: TaskTransfer {
     /// (vsftpd's `require_ssl_reuse`). The session is fetched only now, because TLS 1.3 sends it after the handshake.
     private func openFile() async throws -> any RequestConnection {
         guard let way = bare.take() else { throw FTPError.malformedReply("a file that was not requested") }
-        return try await protect(way, resuming: await (control as? VerifiedConnection)?.session(ofSameTask: true))
+        return try await protect(way, resuming: (control as? VerifiedConnection)?.session(ofSameTask: true))
     }
 
     /// Starts TLS on a connection. The server is evaluated like any other with this name.

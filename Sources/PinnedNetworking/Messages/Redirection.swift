@@ -15,7 +15,7 @@ enum Redirection {
     static func request(
         after request: URLRequest, to target: RequestTarget, answer head: HTTPResponseHead, count: Int
     ) throws(RedirectionError) -> URLRequest? {
-        guard [301, 302, 303, 307, 308].contains(head.statusCode), let location = try location(in: head) else {
+        guard isRedirect(head.statusCode), let location = try location(in: head) else {
             return nil
         }
         guard count < limit else { throw .tooMany(limit: limit) }
@@ -50,6 +50,8 @@ enum Redirection {
         guard next.url != nil else { throw .malformedLocation(HTTPExcerpt(location)) }
         return next
     }
+
+    static func isRedirect(_ statusCode: Int) -> Bool { [301, 302, 303, 307, 308].contains(statusCode) }
 
     /// Fields that are for one server.
     private static let boundNames = [

@@ -58,18 +58,23 @@ extension URLSession {
         do {
             if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
             let transfer = try await makeTransfer(task)
-            let (data, response) = try await task.limit.run {
-                let response = try await transfer.begin()
-                try await task.whileSuspended()
-                return (try await transfer.collectBody(limit: Self.collectedBodyLimit), response)
-            }
+            let direct = try await transfer.collectDirectly()
+            let collected = if let direct { direct } else { try await collect(task, transfer) }
             task.complete(with: nil)
-            result = .success((data, response))
+            result = .success(collected)
         } catch {
             result = .failure(fail(task, error))
         }
         await ended(task)
         return try result.get()
+    }
+
+    private func collect(_ task: URLSessionTask, _ transfer: any TaskTransfer) async throws -> (Data, URLResponse) {
+        try await task.limit.run {
+            let response = try await transfer.begin()
+            try await task.whileSuspended()
+            return (try await transfer.collectBody(limit: Self.collectedBodyLimit), response)
+        }
     }
 
     func collect(

@@ -188,6 +188,9 @@ public class URLSessionTask: @unchecked Sendable {
         }
     }
 
+    /// Whether the task is suspended.
+    var isPaused: Bool { status.withLock { $0.suspendCount > 0 } }
+
     /// Returns the current request with the session's additional header fields, unless they are for another origin.
     func request(adding fields: [HTTPField]?) -> URLRequest {
         status.withLock { $0.hasLeftOrigin ? $0.currentRequest : $0.currentRequest.adding(fields) }

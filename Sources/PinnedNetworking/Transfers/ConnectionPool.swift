@@ -1,5 +1,6 @@
 import CertificateTrust
 import HTTPMessages
+import Synchronization
 import TLSTransport
 
 /// The connections of a session: the idle ones, the number of connections for each key, and TLS sessions to resume.
@@ -20,9 +21,8 @@ final class ConnectionPool {
             self.proxy = proxy
             self.isTunneled = isTunneled
             var hasher = Hasher()
-            hasher.combine(origin)
-            hasher.combine(proxy)
-            hasher.combine(isTunneled)
+            hasher.combine(origin.authority)
+            if let proxy { hasher.combine(proxy) }
             hash = hasher.finalize()
         }
 
@@ -43,7 +43,8 @@ final class ConnectionPool {
         case open
     }
 
-    private struct Connections {
+    /// A class, so that a change doesn't copy it.
+    private final class Connections {
         /// The idle connections, in order of their last use.
         var idle: [PooledConnection] = []
         /// The number of connections that are open or being opened.
@@ -58,6 +59,7 @@ final class ConnectionPool {
     }
 
     private let limit: Int
+    private let idleCount = Atomic(0)
     private var groups: [Key: Connections] = [:]
     private var sweep: TransportTimer?
     /// The number of calls of ``drop()``. A connection leased before the last call isn't kept.
@@ -87,19 +89,19 @@ final class ConnectionPool {
                 wakeNext(key)
                 throw error
             }
-            if let connection = await take(key, where: matches) { return .reuse(connection) }
-            let connections = groups[key, default: Connections()]
-            if connections.count < limit {
+            if let connection = takeIdle(key, where: matches) { return .reuse(connection) }
+            if (groups[key]?.count ?? 0) < limit {
                 if groups.count >= Self.keyLimit { groups = groups.filter { $0.value.count > 0 } }
-                groups[key, default: Connections()].count += 1
+                group(key).count += 1
                 return .open
             }
-            if let useless = connections.idle.first {
-                await close(useless, for: key)
+            let group = group(key)
+            if let useless = group.idle.first {
+                close(useless, for: key)
                 continue
             }
             let turn = OnceOnlyAnswer<Void>()
-            groups[key]?.waiting.append(turn)
+            group.waiting.append(turn)
             guard await turn.value != nil else {
                 wakeNext(key)
                 throw CancellationError()
@@ -107,38 +109,55 @@ final class ConnectionPool {
         }
     }
 
-    /// Takes an idle connection that still works. Prefers the one used last, since the server is least likely to have
-    /// closed it.
-    private func take(_ key: Key, where matches: (PooledConnection) -> Bool) async -> PooledConnection? {
-        while let index = groups[key]?.idle.lastIndex(where: matches) {
-            guard let connection = groups[key]?.idle.remove(at: index) else { return nil }
-            if await !connection.connection.hasInput(), connection.isValid(at: Date()) {
+    /// Whether there is any idle connection. It may be for another key.
+    nonisolated var hasIdle: Bool { idleCount.load(ordering: .relaxed) > 0 }
+
+    private func group(_ key: Key) -> Connections {
+        if let group = groups[key] { return group }
+        let group = Connections()
+        groups[key] = group
+        return group
+    }
+
+    /// Takes an idle connection that still works, as ``lease(_:matching:)`` does. Prefers the one used last, since the
+    /// server is least likely to have closed it.
+    func takeIdle(_ key: Key, where matches: (PooledConnection) -> Bool) -> PooledConnection? {
+        guard let group = groups[key] else { return nil }
+        while let index = group.idle.lastIndex(where: matches) {
+            let connection = group.idle.remove(at: index)
+            idleCount.subtract(1, ordering: .relaxed)
+            if !connection.connection.hasInput(), connection.isValid(at: Date()) {
                 connection.isReused = true
                 return connection
             }
-            await close(connection, for: key)
+            close(connection, for: key)
         }
         return nil
     }
 
     /// Keeps a connection that can be reused.
-    func keep(_ connection: PooledConnection, for key: Key) async {
-        guard connection.generation == generation else { return await close(connection, for: key) }
+    func keep(_ connection: PooledConnection, for key: Key) {
+        guard connection.generation == generation else { return close(connection, for: key) }
         connection.idleSince = .now
-        groups[key, default: Connections()].idle.append(connection)
-        wakeNext(key)
+        let group = group(key)
+        group.idle.append(connection)
+        idleCount.add(1, ordering: .relaxed)
+        wakeNext(group)
         if sweep == nil { startSweep() }
     }
 
     /// Ends a lease whose connection can't be reused or wasn't opened.
-    func close(_ connection: PooledConnection?, for key: Key) async {
+    func close(_ connection: PooledConnection?, for key: Key) {
         if let connection {
-            groups[key]?.idle.removeAll { $0 === connection }
-            await storeSession(of: connection, for: key)
+            if let group = groups[key], let index = group.idle.firstIndex(where: { $0 === connection }) {
+                group.idle.remove(at: index)
+                idleCount.subtract(1, ordering: .relaxed)
+            }
+            storeSession(of: connection, for: key)
         }
         groups[key]?.count -= 1
         wakeNext(key)
-        await connection?.connection.close()
+        connection?.connection.close()
         forgetIfEmpty(key)
     }
 
@@ -147,30 +166,37 @@ final class ConnectionPool {
 
     /// Takes a TLS session whose approval is valid for a request. It isn't returned again.
     func takeSession(_ key: Key, where matches: (Approval) -> Bool) -> ResumableSession? {
-        guard let index = groups[key]?.sessions.lastIndex(where: { matches($0.approval) }) else { return nil }
-        return groups[key]?.sessions.remove(at: index).session
+        guard let group = groups[key], let index = group.sessions.lastIndex(where: { matches($0.approval) }) else {
+            return nil
+        }
+        return group.sessions.remove(at: index).session
     }
 
-    private func storeSession(of connection: PooledConnection, for key: Key) async {
-        guard let verified = connection.connection as? VerifiedConnection, let session = await verified.session(),
+    private func storeSession(of connection: PooledConnection, for key: Key) {
+        guard let verified = connection.connection as? VerifiedConnection, let session = verified.session(),
             connection.generation == generation
         else { return }
-        let sessions = (groups[key]?.sessions ?? []) + [StoredSession(session: session, approval: verified.approval)]
-        groups[key, default: Connections()].sessions = sessions.suffix(Self.sessionLimit)
+        let group = group(key)
+        group.sessions.append(StoredSession(session: session, approval: verified.approval))
+        group.sessions = group.sessions.suffix(Self.sessionLimit)
     }
 
     /// Drops every TLS session and closes every connection. Connections in use are closed when their request has ended.
-    func drop() async {
+    func drop() {
         generation += 1
-        for key in groups.keys {
-            groups[key]?.sessions = []
-            await closeIdle(for: key) { $0.generation < generation }
+        for (key, group) in groups {
+            group.sessions = []
+            closeIdle(for: key) { $0.generation < generation }
         }
     }
 
     private func wakeNext(_ key: Key) {
-        while let next = groups[key]?.waiting.first {
-            groups[key]?.waiting.removeFirst()
+        if let group = groups[key] { wakeNext(group) }
+    }
+
+    private func wakeNext(_ group: Connections) {
+        while let next = group.waiting.first {
+            group.waiting.removeFirst()
             if next.answer(()) { return }
         }
     }
@@ -184,19 +210,18 @@ final class ConnectionPool {
 
     private func startSweep() {
         sweep = TransportTimer(at: .now + Self.idleLimit / 2) { [weak self] in
-            Task { @TransportActor in await self?.closeIdle() }
+            TransportActor.assumeIsolated { self?.closeIdle() }
         }
     }
 
-    /// Takes connections out one by one, since other requests can lease connections during each close.
-    private func closeIdle(for key: Key, where isUseless: (PooledConnection) -> Bool) async {
-        while let connection = groups[key]?.idle.first(where: isUseless) { await close(connection, for: key) }
+    private func closeIdle(for key: Key, where isUseless: (PooledConnection) -> Bool) {
+        while let connection = groups[key]?.idle.first(where: isUseless) { close(connection, for: key) }
     }
 
-    private func closeIdle() async {
+    private func closeIdle() {
         sweep = nil
         let oldest = ContinuousClock.now - Self.idleLimit
-        for key in groups.keys { await closeIdle(for: key) { $0.idleSince <= oldest } }
+        for key in groups.keys { closeIdle(for: key) { $0.idleSince <= oldest } }
         if groups.values.contains(where: { !$0.idle.isEmpty }) { startSweep() }
     }
 }
@@ -242,5 +267,9 @@ final class PooledConnection {
     /// Whether a request with this login, or without one, can use the connection.
     func matches(_ upcoming: KnownAuthentication?) -> Bool { login?.matches(upcoming) ?? true }
 
-    func isValid(at time: Date) -> Bool { [origin, proxy].allSatisfy { $0?.isValid(at: time) ?? true } }
+    func isValid(at time: Date) -> Bool {
+        if let origin, !origin.isValid(at: time) { return false }
+        if let proxy, !proxy.isValid(at: time) { return false }
+        return true
+    }
 }

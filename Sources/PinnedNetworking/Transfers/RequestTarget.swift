@@ -59,18 +59,31 @@ struct RequestTarget: Sendable {
     /// part before it becomes a user. Browsers and many servers read it as a slash, and the part before it becomes the
     /// host.
     static func checkAuthority(of request: URLRequest) throws(RequestTargetError) {
-        for url in [request.url, request.url?.baseURL].compactMap(\.self) {
-            // The text as written. Every other property is escaped.
-            let text = url.dataRepresentation
-            let bytes = text.span
-            guard bytes.indices.contains(where: { bytes[$0] == UInt8(ascii: "\\") }) else { continue }
-            guard let slashes = text.firstRange(of: Array("//".utf8)) else { continue }
-            let ends = Array("/?#".utf8)
-            guard !text[..<slashes.lowerBound].contains(where: ends.contains) else { continue }
-            guard !text[slashes.upperBound...].prefix(while: { !ends.contains($0) }).contains(UInt8(ascii: "\\")) else {
-                throw .backslashInAuthority
-            }
+        guard let url = request.url else { return }
+        try checkAuthority(of: url)
+        if let base = url.baseURL { try checkAuthority(of: base) }
+    }
+
+    private static func checkAuthority(of url: URL) throws(RequestTargetError) {
+        // Nearly every URL has no backslash, escaped or not.
+        guard mayHaveBackslash(url.relativeString.utf8.span) else { return }
+        // The text as written. Every other property is escaped.
+        let text = url.dataRepresentation
+        guard text.contains(backslash) else { return }
+        guard let slashes = text.firstRange(of: Array("//".utf8)) else { return }
+        let ends = Array("/?#".utf8)
+        guard !text[..<slashes.lowerBound].contains(where: ends.contains) else { return }
+        guard !text[slashes.upperBound...].prefix(while: { !ends.contains($0) }).contains(backslash) else {
+            throw .backslashInAuthority
         }
+    }
+
+    private static let backslash = UInt8(ascii: "\\")
+
+    private static func mayHaveBackslash(_ text: Span<UInt8>) -> Bool {
+        var found = false
+        for index in text.indices { found = found || text[index] == UInt8(ascii: "%") || text[index] == backslash }
+        return found
     }
 
     /// Returns a decoded user or password, or `nil` if it is empty. Rejects control characters such as line breaks and

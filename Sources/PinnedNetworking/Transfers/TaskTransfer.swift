@@ -12,14 +12,19 @@ protocol TaskTransfer: AnyObject, Sendable {
     func nextPart() async throws -> ArraySlice<UInt8>?
     /// The header of an HTTP response that is being received, or `nil`.
     var head: HTTPResponseHead? { get }
+    /// Does what ``begin()`` and ``collectBody(limit:)`` do, if that takes no task on the event loop. Otherwise returns
+    /// `nil`, and those two continue.
+    nonisolated func collectDirectly() async throws -> (Data, URLResponse)?
     /// Closes what is open, after an error outside of the transfer.
-    func abandon() async
+    func abandon()
 }
 
 extension TaskTransfer {
     var head: HTTPResponseHead? { nil }
 
-    func abandon() async {}
+    nonisolated func collectDirectly() async throws -> (Data, URLResponse)? { nil }
+
+    func abandon() {}
 
     /// Returns the rest of the body. Throws if it is larger than the limit, if possible before it is received.
     func collectBody(limit: Int) async throws -> Data {
@@ -32,7 +37,7 @@ extension TaskTransfer {
                 body.append(contentsOf: part)
             }
         } catch {
-            await abandon()
+            abandon()
             throw error
         }
         return body
@@ -52,12 +57,15 @@ extension URLSession {
     /// valid, because the request could take an unintended route.
     func makeNetworkTransfer(_ task: URLSessionTask) throws -> any TaskTransfer {
         guard let request = task.currentRequest else { throw RequestTargetError.noURL }
-        if let url = request.url, let contents = try DataURL(url) {
+        // Nearly every URL, for which nothing else has to be tried.
+        let scheme = request.url?.absoluteURL.scheme
+        let isHTTP = scheme == "http" || scheme == "https"
+        if !isHTTP, let url = request.url, let contents = try DataURL(url) {
             return LocalTransfer(contents, at: url, task, of: self)
         }
         if let cached = try makeCachedTransfer(request, task) { return cached }
         if let proxyError { throw proxyError }
-        guard let target = try FTPTarget(request) else { return try Transfer(task, of: self) }
+        guard !isHTTP, let target = try FTPTarget(request) else { return try Transfer(task, of: self) }
         switch settings.proxies.first(where: { $0.reaches(target.name, .ftp) }) {
         case nil: return try FTPTransfer(target, task, of: self)
         case let proxy? where proxy.isHTTP && target.security == .none: return try Transfer(task, of: self)

@@ -72,7 +72,7 @@ extension Transfer {
                 try Task.checkCancellation()
                 self?.state.requestBodyFailed(error)
                 // Ends the wait for a response, which would be for an incomplete request.
-                await connection.close()
+                connection.close()
             }
         }
         upload = BodyUpload(goAhead: goAhead, work: work)

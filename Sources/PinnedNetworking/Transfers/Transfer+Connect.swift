@@ -23,10 +23,10 @@ extension Transfer {
     }
 
     private func lease(_ key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
-        if let lease = state.takeHeld(), let held = await held(lease, for: key) {
+        if let lease = state.takeHeld(), let held = held(lease, for: key) {
             let evaluators = try? ServerEvaluators(key, for: task, of: session)
             if evaluators?.matches(held) == true, held.isValid(at: Date()) { return (held, false) }
-            await session.pool.close(held, for: key)
+            session.pool.close(held, for: key)
         }
         // The connections that used another identity than this task's delegates select.
         var foreign: [PooledConnection] = []
@@ -35,9 +35,9 @@ extension Transfer {
             let lease = try await session.pool.lease(key) {
                 // Uses the settings that are current after the wait.
                 let evaluators = try ServerEvaluators(key, for: task, of: session)
+                current = evaluators
                 let credential = knownTunnelCredential
                 let login = upcomingLogin
-                current = evaluators
                 return { connection in
                     evaluators.matches(connection) && connection.matches(credential, for: self.task)
                         && connection.matches(login) && !foreign.contains { $0 === connection }
@@ -50,34 +50,49 @@ extension Transfer {
                 do {
                     result = try await reevaluate(connection, evaluators)
                 } catch {
-                    await session.pool.keep(connection, for: key)
+                    session.pool.keep(connection, for: key)
                     throw error
                 }
                 if case .accepted(let hasWaited) = result { return (connection, hasWaited) }
                 foreign.append(connection)
-                await session.pool.keep(connection, for: key)
+                session.pool.keep(connection, for: key)
             case .open:
                 do {
                     let connection = try await open(key, evaluators)
                     askedConnections.append(connection)
                     return (connection, false)
                 } catch {
-                    await session.pool.close(nil, for: key)
+                    session.pool.close(nil, for: key)
                     throw error
                 }
             }
         }
     }
 
+    /// Takes an idle connection that is approved for this request, which must not need a proxy, a login or an answer of
+    /// the program. Never waits.
+    func takeIdle(_ key: ConnectionPool.Key) throws -> PooledConnection? {
+        let evaluators = try ServerEvaluators(key, for: task, of: session)
+        let connection = session.pool.takeIdle(key) { [task] connection in
+            evaluators.matches(connection) && connection.matches(nil, for: task) && connection.matches(nil)
+        }
+        guard let connection else { return nil }
+        askedConnections.append(connection)
+        return connection
+    }
+
     /// Returns the connection that was kept for the next message of a login, or closes it if it can't be used.
-    private func held(_ held: Lease, for key: ConnectionPool.Key) async -> PooledConnection? {
-        if held.key == key, await !held.connection.connection.hasInput() {
+    private func held(_ held: Lease, for key: ConnectionPool.Key) -> PooledConnection? {
+        if held.key == key, !held.connection.connection.hasInput() {
             held.connection.isReused = true
             return held.connection
         }
-        await session.pool.close(held.connection, for: held.key)
+        session.pool.close(held.connection, for: held.key)
         return nil
     }
+
+    /// Whether a delegate or the observer has to be called about a connection.
+    nonisolated var mustAsk: Bool { session.hasDelegate(for: task) || session.settings.observer != nil }
 
     private enum Reevaluation {
         /// The request can use the connection.
@@ -92,7 +107,7 @@ extension Transfer {
     ) async throws -> Reevaluation {
         let isKnown = askedConnections.contains { $0 === connection }
         // Without anything to call, the request doesn't leave the event loop.
-        let mustCall = session.hasDelegate(for: task) || session.settings.observer != nil
+        let mustCall = mustAsk
         for (evaluator, server) in mustCall ? evaluators.servers(of: connection) : [] {
             if isKnown {
                 await evaluator.observe(server)
@@ -256,8 +271,9 @@ private struct ServerEvaluators: Sendable {
         guard (origin == nil) == (connection.origin == nil), (proxy == nil) == (connection.proxy == nil) else {
             return false
         }
-        return (connection.origin.map { origin?.matches($0) ?? false } ?? true)
-            && (connection.proxy.map { proxy?.matches($0) ?? false } ?? true)
+        if let server = connection.origin, origin?.matches(server) != true { return false }
+        if let server = connection.proxy, proxy?.matches(server) != true { return false }
+        return true
     }
 
     /// Returns the servers of a connection that were evaluated, in the order in which the request reaches them.

@@ -168,6 +168,7 @@ extension Transfer {
             return logins.proxy?.connectionLogin(for: request)
         }
         prepareOriginLogin()
+        guard logins.origin != nil else { return nil }
         return logins.origin?.connectionLogin(for: originRequest)
     }
 

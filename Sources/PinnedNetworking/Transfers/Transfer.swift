@@ -19,6 +19,10 @@ final class Transfer: TaskTransfer {
     nonisolated let session: URLSession
     nonisolated let task: URLSessionTask
     private(set) var current: TransferRequest
+    /// The attempt that was started by ``collectDirectly()`` and hasn't been completed.
+    var attempt: Attempt?
+    /// The caller of ``collectDirectly()`` while it waits.
+    var caller: CheckedContinuation<(Data, URLResponse)?, Never>?
     var state = TransferState<Lease>()
     /// The request body that is sent while the response is read, if any.
     var upload: BodyUpload?
@@ -37,7 +41,7 @@ final class Transfer: TaskTransfer {
 
     /// The maximum size in bytes of an unused response (to a redirect or a refused login) that is read in order to keep
     /// the connection.
-    private static let bufferLimit = 64 * 1024
+    static let bufferLimit = 64 * 1024
 
     nonisolated init(_ task: URLSessionTask, of session: URLSession) throws {
         try Transport.shared.start()
@@ -54,10 +58,22 @@ final class Transfer: TaskTransfer {
         upload?.cancel()
         guard let open = state.open else { return }
         let pool = session.pool
-        Task { @TransportActor in await pool.close(open.connection, for: open.key) }
+        TransportActor.execute { pool.close(open.connection, for: open.key) }
     }
 
     var target: RequestTarget { current.target }
+
+    /// The decoder of a response's body, or `nil` if the body is passed on as received.
+    func decoder(after head: HTTPResponseHead) -> BodyDecoder? {
+        guard let zlib = session.settings.zlib else { return nil }
+        return BodyDecoder(head, zlib)
+    }
+
+    func response(_ head: HTTPResponseHead, isDecoded: Bool) -> HTTPURLResponse {
+        HTTPURLResponse(
+            url: target.user == nil && target.password == nil ? target.url : target.url.withoutUser ?? target.url,
+            statusCode: head.statusCode, fields: head.fields, isDecoded: isDecoded)
+    }
 
     // MARK: Response
 
@@ -67,10 +83,8 @@ final class Transfer: TaskTransfer {
             while true {
                 let (head, sent) = try await send()
                 task.note { $0.headerBytesReceived = Int64(head.size) }
-                let decoder = session.settings.zlib.flatMap { BodyDecoder(head, $0) }
-                let response = HTTPURLResponse(
-                    url: target.url.withoutUser ?? target.url, statusCode: head.statusCode, fields: head.fields,
-                    isDecoded: decoder != nil)
+                let decoder = decoder(after: head)
+                let response = response(head, isDecoded: decoder != nil)
                 if current.withdrawsExpectation(after: head.statusCode, to: sent.body) {
                     try await discardResponse()
                     continue
@@ -91,7 +105,7 @@ final class Transfer: TaskTransfer {
                 return response
             }
         } catch {
-            await fail()
+            fail()
             throw error
         }
     }
@@ -124,7 +138,7 @@ final class Transfer: TaskTransfer {
             }
             return decoded[...]
         } catch {
-            await fail()
+            fail()
             throw error
         }
     }
@@ -137,7 +151,7 @@ final class Transfer: TaskTransfer {
                 do {
                     try proofs.add(part, limit: URLSession.collectedBodyLimit)
                 } catch {
-                    await fail()
+                    fail()
                     throw error
                 }
                 task.noteReceived(part.count)
@@ -151,7 +165,7 @@ final class Transfer: TaskTransfer {
                 do {
                     try await read()
                 } catch {
-                    await fail()
+                    fail()
                     throw error
                 }
             }
@@ -160,29 +174,29 @@ final class Transfer: TaskTransfer {
 
     var head: HTTPResponseHead? { state.head }
 
-    func abandon() async { await fail() }
+    func abandon() { fail() }
 
     /// Closes the connection, which can't be reused, and ends the transfer.
-    private func fail() async {
+    func fail() {
         endUpload()
-        await close(state.fail())
+        close(state.fail())
     }
 
-    private func close(_ lease: Lease?) async {
-        if let lease { await session.pool.close(lease.connection, for: lease.key) }
+    private func close(_ lease: Lease?) {
+        if let lease { session.pool.close(lease.connection, for: lease.key) }
     }
 
     /// Returns the connection of a WebSocket that the server opened, with the bytes that have already arrived and the
     /// subprotocol. The connection doesn't count in the pool any more, since it stays open for long.
-    func takeWebSocket() async throws -> (connection: PooledConnection, rest: [UInt8], subprotocol: String?) {
+    func takeWebSocket() throws -> (connection: PooledConnection, rest: [UInt8], subprotocol: String?) {
         do {
             guard let head = state.head, let handshake = current.webSocket else { throw CancellationError() }
             let subprotocol = try handshake.check(head)
             guard let (lease, rest) = state.takeUpgraded() else { throw CancellationError() }
-            await session.pool.close(nil, for: lease.key)
+            session.pool.close(nil, for: lease.key)
             return (lease.connection, rest, subprotocol)
         } catch {
-            await fail()
+            fail()
             throw error
         }
     }
@@ -230,72 +244,113 @@ final class Transfer: TaskTransfer {
         let hasWaited: Bool
     }
 
+    /// A request on its connection.
+    struct Attempt {
+        enum Progress {
+            case notStarted
+            /// The kernel hasn't taken all, and these are the bytes to continue with, which can be none.
+            case started(rest: ArraySlice<UInt8>)
+            /// The connection may be another request's by now.
+            case sent
+        }
+
+        let request: SentRequest
+        let body: RequestBodyReader?
+        let connection: PooledConnection
+        var progress = Progress.notStarted
+    }
+
     /// Sends the current request and reads the response up to the end of the final header.
     private func send() async throws -> (HTTPResponseHead, SentRequest) {
         while true {
-            let key = poolKey
-            try current.beginAttempt()
-            task.beginTransaction(current.request)
-            let body = current.request.content == nil ? nil : try await nextBody()
-            // A request that can't be sent fails here, before it takes a connection.
-            let plain = try current.head(current.form(of: body, canDefer: false), isForwarded: isForwarded)
-            task.limit.progress(to: .connection)
-            let (connection, hasWaited) = try await connect(to: key)
-            try state.lease(Lease(connection: connection, key: key))
-            task.note { $0.note(connection) }
-            proofs = BodyProofs()
-            guard let request = try await prepare(plain, body, on: connection) else {
-                await restart(keeping: connection.login == nil)
-                continue
-            }
-            // The server may have closed the connection, or may have sent something, while a delegate or the observer
-            // was called or a login message was computed. Otherwise nothing has been awaited since the pool looked.
-            if connection.isReused, hasWaited || request.hasWaited, await connection.connection.hasInput() {
-                await restart(keeping: false)
-                continue
-            }
+            let next = if let started = attempt.take() { started } else { try await nextAttempt() as Attempt? }
+            guard let attempt = next else { continue }
             do {
-                let head = try await send(request, body, on: connection.connection)
-                if session.settings.cookieStorage != nil { await storeCookies(of: head, from: connection) }
-                return (head, request)
+                let head = try await complete(attempt)
+                if session.settings.cookieStorage != nil { await storeCookies(of: head, from: attempt.connection) }
+                return (head, attempt.request)
             } catch  where state.requestBodyError != nil {
                 throw state.requestBodyError ?? error
             } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
                 // The server may have just closed the connection. No part of a response has arrived, and repeating the
                 // request has no further effect (RFC 9110, section 9.2.2).
                 let reason = error as? TransportError
-                guard connection.isReused, target.isIdempotent, state.isUnanswered, canRepeatBody, reason != .cancelled
+                guard attempt.connection.isReused, target.isIdempotent, state.isUnanswered, canRepeatBody,
+                    reason != .cancelled
                 else {
-                    let shown = connection.origin?.approval.identity ?? .none
+                    let shown = attempt.connection.origin?.approval.identity ?? .none
                     throw reason.flatMap { IdentityRefused($0, shown: shown) } ?? error
                 }
                 endUpload()
-                await close(state.discardResponse())
+                close(state.discardResponse())
             }
         }
     }
 
+    /// Gives the current request a connection. Returns `nil` if it has to start again.
+    private func nextAttempt() async throws -> Attempt? {
+        let key = poolKey
+        try beginAttempt()
+        let body = current.request.content == nil ? nil : try await nextBody()
+        // A request that can't be sent fails here, before it takes a connection.
+        let plain = try current.head(current.form(of: body, canDefer: false), isForwarded: isForwarded)
+        task.limit.progress(to: .connection)
+        let (connection, hasWaited) = try await connect(to: key)
+        try lease(connection, key)
+        guard let request = try await prepare(plain, body, on: connection) else {
+            restart(keeping: connection.login == nil)
+            return nil
+        }
+        // The server may have closed the connection, or may have sent something, while a delegate or the observer was
+        // called or a login message was computed. Otherwise nothing has been awaited since the pool looked.
+        if connection.isReused, hasWaited || request.hasWaited, connection.connection.hasInput() {
+            restart(keeping: false)
+            return nil
+        }
+        return Attempt(request: request, body: body, connection: connection)
+    }
+
+    func beginAttempt() throws {
+        try current.beginAttempt()
+        task.beginTransaction(current.request)
+    }
+
+    /// Gives the current request its connection, which was approved for it.
+    func lease(_ connection: PooledConnection, _ key: ConnectionPool.Key) throws {
+        try state.lease(Lease(connection: connection, key: key))
+        task.note { $0.note(connection) }
+        proofs = BodyProofs()
+    }
+
     /// Returns the connection of a request of which nothing was sent.
-    private func restart(keeping isReusable: Bool) async {
+    private func restart(keeping isReusable: Bool) {
         guard let lease = state.endLease() else { return }
-        if isReusable { await session.pool.keep(lease.connection, for: lease.key) } else { await close(lease) }
+        if isReusable { session.pool.keep(lease.connection, for: lease.key) } else { close(lease) }
+    }
+
+    /// Sends what hasn't been sent, and reads the response up to the end of the final header.
+    private func complete(_ attempt: Attempt) async throws -> HTTPResponseHead {
+        let connection = attempt.connection.connection
+        switch attempt.progress {
+        case .notStarted: try await send(attempt.request, attempt.body, on: connection)
+        case .started(let rest):
+            try await connection.send(Array(rest))
+            endSending()
+        // The error in what was read, if any, occurs again.
+        case .sent: try processEvents()
+        }
+        while true {
+            if let head = state.head { return head }
+            try await read()
+        }
     }
 
     private func send(
         _ request: SentRequest, _ body: RequestBodyReader?, on connection: any RequestConnection
-    ) async throws -> HTTPResponseHead {
+    ) async throws {
         let head = request.head
-        try state.send(head, request.login)
         let body = request.body == .deferred ? nil : body
-        task.limit.progress(to: .sending)
-        task.status.withLock { status in
-            status.bytesSent = 0
-            status.bytesExpectedToSend = body.map { Int64($0.length ?? -1) }
-        }
-        task.note { record in
-            record.requestStart = Date()
-            record.headerBytesSent = Int64(head.bytes.count)
-        }
+        try beginSending(request, bodyCount: body.map { Int64($0.length ?? -1) })
         let whole = body == nil ? Data() : current.request.httpBody ?? Data()
         if let body, body.length.map({ $0 > RequestBody.part }) ?? true || whole.isEmpty && body.length != 0 {
             try await connection.send(head.bytes)
@@ -306,14 +361,27 @@ final class Transfer: TaskTransfer {
                 task.noteSent(whole.count, framed: whole.count)
                 reportSent(whole.count)
             }
-            state.requestBodyWasSent()
-            task.note { $0.requestEnd = Date() }
-            task.limit.progress(to: .response)
+            endSending()
         }
-        while true {
-            if let head = state.head { return head }
-            try await read()
+    }
+
+    func beginSending(_ request: SentRequest, bodyCount: Int64?) throws {
+        try state.send(request.head, request.login)
+        task.limit.progress(to: .sending)
+        task.status.withLock { status in
+            status.bytesSent = 0
+            status.bytesExpectedToSend = bodyCount
         }
+        task.note { record in
+            record.requestStart = Date()
+            record.headerBytesSent = Int64(request.head.bytes.count)
+        }
+    }
+
+    func endSending() {
+        state.requestBodyWasSent()
+        task.note { $0.requestEnd = Date() }
+        task.limit.progress(to: .response)
     }
 
     /// Returns the request with the credentials for this connection. Returns `nil` if the connection's login can't
@@ -348,9 +416,17 @@ final class Transfer: TaskTransfer {
 
     /// Reads the next bytes from the connection.
     private func read() async throws {
-        let bytes = try await state.beginRead().connection.connection.receive()
+        try received(await state.beginRead().connection.connection.receive())
+    }
+
+    /// Takes bytes of the response, or its end.
+    func received(_ bytes: [UInt8]?) throws {
         task.limit.progress(to: .response)
         state.received(bytes)
+        try processEvents()
+    }
+
+    private func processEvents() throws {
         while let event = try state.next() {
             switch event {
             case .goAhead: upload?.goAhead?.answer(())
@@ -360,10 +436,10 @@ final class Transfer: TaskTransfer {
             case .hold: endUpload()
             case .keep(let lease):
                 endUpload()
-                await session.pool.keep(lease.connection, for: lease.key)
+                session.pool.keep(lease.connection, for: lease.key)
             case .close(let lease):
                 endUpload()
-                await close(lease)
+                close(lease)
             }
         }
     }
@@ -378,7 +454,7 @@ final class Transfer: TaskTransfer {
         try await bufferResponse()
         guard let lease = state.discardResponse() else { return }
         endUpload()
-        await close(lease)
+        close(lease)
     }
 }
 

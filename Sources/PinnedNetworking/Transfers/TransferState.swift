@@ -41,9 +41,12 @@ struct TransferState<Lease: Sendable>: Sendable {
         case unread
     }
 
+    private enum Phase {
+        case waiting, leased, readingHead, readingBody, ended, failed
+    }
+
     /// A request on its connection, until the end of the response.
     private struct Exchange {
-        let lease: Lease
         let login: (any ConnectionLogin)?
         var messages: HTTPExchange
         var isReading = false
@@ -52,59 +55,47 @@ struct TransferState<Lease: Sendable>: Sendable {
         var bodyError: RequestBodyError?
     }
 
-    private struct Response {
-        let head: HTTPResponseHead
-        /// The parts of the body that were read in advance.
-        var parts: ArraySlice<ArraySlice<UInt8>> = []
-    }
+    // The values of the phases are properties of their own, since those of an enum would be copied at each change.
 
-    private enum State {
-        /// There is no request on a connection. A connection in the middle of a login is held for the next request.
-        case waiting(held: Lease?)
-        /// The request has a connection, and nothing of it has been sent.
-        case leased(Lease)
-        /// The request is being sent or has been sent.
-        case readingHead(Exchange)
-        /// The response is being read. The body of the request may still be sent.
-        case readingBody(Exchange, Response)
-        case ended(Response, held: Lease?)
-        case failed
-    }
-
-    private var state = State.waiting(held: nil)
+    private var phase = Phase.waiting
+    /// The connection that is open, if any. In the phases `waiting` and `ended`, it is held in the middle of a login.
+    private(set) var open: Lease?
+    /// The request that is being sent or answered, in the phases `readingHead` and `readingBody`. The body of the
+    /// request may still be sent in the latter.
+    private var exchange: Exchange?
+    /// The header of the response, once it has arrived.
+    private(set) var head: HTTPResponseHead?
+    /// The parts of the response's body that were read in advance.
+    private var parts: ArraySlice<ArraySlice<UInt8>> = []
 
     // MARK: Connections
 
     /// Takes the connection that was held for the next message of its login, if any.
-    mutating func takeHeld() -> Lease? {
-        guard case .waiting(let held) = state else { return nil }
-        state = .waiting(held: nil)
-        return held
-    }
+    mutating func takeHeld() -> Lease? { phase == .waiting ? open.take() : nil }
 
     /// Gives the request a connection.
     mutating func lease(_ lease: Lease) throws(TransferStateError) {
-        guard case .waiting(held: nil) = state else { throw .leasedTwice }
-        state = .leased(lease)
+        guard phase == .waiting, open == nil else { throw .leasedTwice }
+        (phase, open) = (.leased, lease)
     }
 
     /// Takes the connection from a request of which nothing was sent.
     mutating func endLease() -> Lease? {
-        guard case .leased(let lease) = state else { return nil }
-        state = .waiting(held: nil)
-        return lease
+        guard phase == .leased else { return nil }
+        phase = .waiting
+        return open.take()
     }
 
     /// Drops the response, so that another request can follow. Returns the connection to close, unless the response was
     /// read to its end.
     mutating func discardResponse() -> Lease? {
-        switch state {
+        switch phase {
         case .waiting, .leased, .failed: return nil
-        case .readingHead(let exchange), .readingBody(let exchange, _):
-            state = .waiting(held: nil)
-            return exchange.lease
-        case .ended(_, let held):
-            state = .waiting(held: held)
+        case .readingHead, .readingBody:
+            reset(.waiting)
+            return open.take()
+        case .ended:
+            reset(.waiting)
             return nil
         }
     }
@@ -112,25 +103,25 @@ struct TransferState<Lease: Sendable>: Sendable {
     /// Takes the connection of a request that the server answered with 101, and the bytes of the other protocol that
     /// have arrived. The transfer ends.
     mutating func takeUpgraded() -> (Lease, rest: [UInt8])? {
-        guard case .readingBody(var exchange, let response) = state, response.head.statusCode == 101 else { return nil }
-        state = .failed
-        return (exchange.lease, exchange.messages.takeRest())
+        guard phase == .readingBody, head?.statusCode == 101, let rest = exchange?.messages.takeRest() else {
+            return nil
+        }
+        reset(.failed)
+        return open.take().map { ($0, rest) }
     }
 
     /// Ends the transfer. Returns the connection to close, if any.
     mutating func fail() -> Lease? {
-        defer { state = .failed }
-        return open
+        reset(.failed)
+        return open.take()
     }
 
-    /// The connection that is open, if any.
-    var open: Lease? {
-        switch state {
-        case .waiting(let held), .ended(_, let held): held
-        case .leased(let lease): lease
-        case .readingHead(let exchange), .readingBody(let exchange, _): exchange.lease
-        case .failed: nil
-        }
+    /// Changes the phase and drops the request and its response.
+    private mutating func reset(_ phase: Phase) {
+        self.phase = phase
+        exchange = nil
+        head = nil
+        parts = []
     }
 
     // MARK: Request
@@ -138,8 +129,9 @@ struct TransferState<Lease: Sendable>: Sendable {
     /// Starts the request on its connection. Nothing can be sent before. `login` is the one that the request is sent
     /// with, if any.
     mutating func send(_ head: HTTPRequestHead, _ login: (any ConnectionLogin)?) throws(TransferStateError) {
-        guard case .leased(let lease) = state else { throw .notLeased }
-        state = .readingHead(Exchange(lease: lease, login: login, messages: HTTPExchange(head)))
+        guard phase == .leased else { throw .notLeased }
+        phase = .readingHead
+        exchange = Exchange(login: login, messages: HTTPExchange(head))
     }
 
     /// Whether the next part of the request's body is to be sent now.
@@ -149,137 +141,76 @@ struct TransferState<Lease: Sendable>: Sendable {
     var awaitsGoAhead: Bool { exchange?.messages.awaitsGoAhead ?? false }
 
     /// Ends the wait for the server's 100 response.
-    mutating func stopWaiting() { change { $0.messages.stopWaiting() } }
+    mutating func stopWaiting() { exchange?.messages.stopWaiting() }
 
     /// Records that the request's whole body was sent.
-    mutating func requestBodyWasSent() { change { $0.messages.requestBodyWasSent() } }
+    mutating func requestBodyWasSent() { exchange?.messages.requestBodyWasSent() }
 
     /// Records that the request's body couldn't be read to its end.
-    mutating func requestBodyFailed(_ error: RequestBodyError) { change { $0.bodyError = error } }
+    mutating func requestBodyFailed(_ error: RequestBodyError) { exchange?.bodyError = error }
 
     /// The reason why the request's body couldn't be read to its end, if any.
     var requestBodyError: RequestBodyError? { exchange?.bodyError }
 
     /// Whether the request is on a connection and no byte of a response has arrived.
-    var isUnanswered: Bool {
-        if case .readingHead(let exchange) = state { !exchange.hasReceived } else { false }
-    }
+    var isUnanswered: Bool { phase == .readingHead && exchange?.hasReceived == false }
 
     // MARK: Response
 
-    /// The header of the response, once it has arrived.
-    var head: HTTPResponseHead? { response?.head }
-
     /// Whether more of the response's body can be read from the connection.
-    var isReadingBody: Bool {
-        if case .readingBody = state { true } else { false }
-    }
+    var isReadingBody: Bool { phase == .readingBody }
+
+    /// Whether the response is complete.
+    var isEnded: Bool { phase == .ended }
 
     /// The number of bytes of the body that were read in advance.
-    var bufferedCount: Int { response?.parts.reduce(0) { $0 + $1.count } ?? 0 }
+    var bufferedCount: Int { parts.reduce(0) { $0 + $1.count } }
 
     /// Returns the connection to read from. Only one read at a time, since a second one would wait for bytes of the
     /// next request.
     mutating func beginRead() throws -> Lease {
-        let lease = try change { (exchange) throws(TransferStateError) in
-            guard !exchange.isReading else { throw .concurrentRead }
-            exchange.isReading = true
-            return exchange.lease
-        }
-        guard let lease else { throw HTTPResponseError.truncated }
-        return lease
+        guard let open, let isReading = exchange?.isReading else { throw HTTPResponseError.truncated }
+        guard !isReading else { throw TransferStateError.concurrentRead }
+        exchange?.isReading = true
+        return open
     }
 
     /// Ends the read with its bytes. `nil` means that the connection ended cleanly.
     mutating func received(_ bytes: [UInt8]?) {
-        change { exchange in
-            exchange.isReading = false
-            if bytes != nil { exchange.hasReceived = true }
-            exchange.messages.receive(bytes)
-        }
+        exchange?.isReading = false
+        if bytes != nil { exchange?.hasReceived = true }
+        exchange?.messages.receive(bytes)
     }
 
     /// Returns the next event, or `nil` if more bytes are needed. Parts of the body are kept for ``nextPart()``.
     mutating func next() throws(HTTPResponseError) -> Event? {
-        while true {
-            let event = try change { (exchange) throws(HTTPResponseError) in try exchange.messages.next() }
-            switch event ?? nil {
-            case nil: return nil
+        while let event = try exchange?.messages.next() {
+            switch event {
             case .goAhead: return .goAhead
             case .head(let head):
-                if case .readingHead(let exchange) = state { state = .readingBody(exchange, Response(head: head)) }
+                (phase, self.head) = (.readingBody, head)
                 return .head
-            case .body(let part): append(part)
+            case .body(let part): parts.append(part)
             case .end(let isReusable): return end(isReusable: isReusable)
             }
         }
+        return nil
     }
 
     /// Takes the next part of the body.
     mutating func nextPart() -> Part {
-        switch Swift.exchange(&state, with: .failed) {
-        case .readingBody(let exchange, var response):
-            defer { state = .readingBody(exchange, response) }
-            return response.parts.popFirst().map { .bytes($0) } ?? .unread
-        case .ended(var response, let held):
-            defer { state = .ended(response, held: held) }
-            return response.parts.popFirst().map { .bytes($0) } ?? .end
-        case let other:
-            state = other
-            return .unread
-        }
+        if let part = parts.popFirst() { return .bytes(part) }
+        return phase == .ended ? .end : .unread
     }
 
     private mutating func end(isReusable: Bool) -> Event? {
-        guard case .readingBody(let exchange, let response) = state else { return nil }
-        let disposition = isReusable ? exchange.login?.disposition(after: response.head) ?? .keep : .close
-        state = .ended(response, held: disposition == .hold ? exchange.lease : nil)
-        return switch disposition {
-        case .keep: .keep(exchange.lease)
-        case .hold: .hold
-        case .close: .close(exchange.lease)
-        }
-    }
-
-    // MARK: Data of the states
-
-    private var exchange: Exchange? {
-        switch state {
-        case .readingHead(let exchange), .readingBody(let exchange, _): exchange
-        case .waiting, .leased, .ended, .failed: nil
-        }
-    }
-
-    private var response: Response? {
-        switch state {
-        case .readingBody(_, let response), .ended(let response, _): response
-        case .waiting, .leased, .readingHead, .failed: nil
-        }
-    }
-
-    /// Changes the exchange, if there is one. The state is taken out meanwhile, since a second reference would copy the
-    /// buffers.
-    @discardableResult
-    private mutating func change<Value, Failure: Error>(
-        _ body: (inout Exchange) throws(Failure) -> Value
-    ) throws(Failure) -> Value? {
-        switch Swift.exchange(&state, with: .failed) {
-        case .readingHead(var exchange):
-            defer { state = .readingHead(exchange) }
-            return try body(&exchange)
-        case .readingBody(var exchange, let response):
-            defer { state = .readingBody(exchange, response) }
-            return try body(&exchange)
-        case let other:
-            state = other
-            return nil
-        }
-    }
-
-    private mutating func append(_ part: ArraySlice<UInt8>) {
-        guard case .readingBody(let exchange, var response) = Swift.exchange(&state, with: .failed) else { return }
-        response.parts.append(part)
-        state = .readingBody(exchange, response)
+        guard phase == .readingBody, let lease = open, let head else { return nil }
+        let disposition = isReusable ? exchange?.login?.disposition(after: head) ?? .keep : .close
+        phase = .ended
+        exchange = nil
+        if disposition == .hold { return .hold }
+        open = nil
+        return disposition == .keep ? .keep(lease) : .close(lease)
     }
 }
 

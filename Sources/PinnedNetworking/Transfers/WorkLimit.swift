@@ -41,19 +41,24 @@ final class WorkLimit: Sendable {
         var isFinished = false
     }
 
-    let requestTimeout: Duration
-    private let resourceTimeout: Duration
-    private let deadline: ContinuousClock.Instant
+    private struct Times: Sendable {
+        let request: Duration
+        let resource: Duration
+        let deadline: ContinuousClock.Instant
+    }
+
+    private let times: Times
     private let state: Locked<State>
 
     /// Creates a limit. Both timeouts are in seconds from now.
     init(requestTimeout: TimeInterval, resourceTimeout: TimeInterval) {
-        self.requestTimeout = Self.duration(requestTimeout)
-        self.resourceTimeout = Self.duration(resourceTimeout)
         let now = ContinuousClock.now
-        deadline = now + self.resourceTimeout
+        let resource = Self.duration(resourceTimeout)
+        times = Times(request: Self.duration(requestTimeout), resource: resource, deadline: now + resource)
         state = Locked(State(progress: now))
     }
+
+    var requestTimeout: Duration { times.request }
 
     deinit { finish() }
 
@@ -80,7 +85,9 @@ final class WorkLimit: Sendable {
     }
 
     /// Ends the work. Only the first reason is recorded.
-    func end(_ reason: End) {
+    func end(_ reason: End) { Self.end(reason, state) }
+
+    private static func end(_ reason: End, _ state: Locked<State>) {
         let cancelWork = state.withLock { state in
             if state.end == nil { state.end = reason }
             return state.cancelWork
@@ -103,44 +110,65 @@ final class WorkLimit: Sendable {
         _ work: @escaping @TransportActor @Sendable () async throws -> Value
     ) async throws -> Value {
         let task = Task { @TransportActor in
-            // On the event loop's own thread a timer doesn't have to wake it.
-            if state.withLock({ $0.timer == nil }) { watch() }
+            startWatching()
             return try await work()
         }
+        return try await run(work: { try await task.value }, cancel: { task.cancel() })
+    }
+
+    /// Waits for work that calls ``startWatching()`` on the event loop, and that `cancel` ends. Throws like ``run(_:)``.
+    func run<Value: Sendable>(
+        work: () async throws -> Value, cancel: @escaping @Sendable () -> Void
+    ) async throws -> Value {
         let hasEnded = state.withLock { state in
-            state.cancelWork = { task.cancel() }
+            state.cancelWork = cancel
             return state.end != nil
         }
-        if hasEnded { task.cancel() }
+        if hasEnded { cancel() }
         defer { state.withLock { $0.cancelWork = nil } }
         return try await withTaskCancellationHandler {
-            let result = await task.result
-            if let end = state.withLock({ $0.end }) { throw end }
-            return try result.get()
+            do {
+                let value = try await work()
+                if let reason { throw reason }
+                return value
+            } catch {
+                throw reason ?? error
+            }
         } onCancel: {
             end(.cancelled)
         }
     }
 
-    /// Ends work that has reached a limit, or schedules the next check.
-    private func watch() {
+    /// Starts the timer, on the event loop's own thread, where it doesn't have to wake the loop. Returns false if a limit
+    /// has ended the work.
+    @TransportActor @discardableResult
+    func startWatching() -> Bool {
+        if state.withLock({ $0.timer == nil }) { Self.watch(state, times) }
+        return reason == nil
+    }
+
+    /// Ends work that has reached a limit, or schedules the next check. The timer doesn't keep the limit, which cancels
+    /// it when it is released. A weak reference would slow down every use of the limit.
+    private static func watch(_ state: Locked<State>, _ times: Times) {
         let now = ContinuousClock.now
-        let end = state.withLock { state -> End? in
-            guard !state.isFinished else { return nil }
-            let stalled = state.wait.isLimited ? state.progress + requestTimeout : deadline
-            if now >= deadline { return .overlong(limit: resourceTimeout) }
-            if now >= stalled { return .stalled(state.wait, limit: requestTimeout) }
+        let end = state.withLock { current -> End? in
+            guard !current.isFinished else { return nil }
+            let stalled = current.wait.isLimited ? current.progress + times.request : times.deadline
+            if now >= times.deadline { return .overlong(limit: times.resource) }
+            if now >= stalled { return .stalled(current.wait, limit: times.request) }
             // A wait without a limit can become a limited one, which expires after the request timeout at the earliest.
-            let next = state.wait.isLimited ? min(stalled, deadline) : min(now + requestTimeout, deadline)
-            state.timer = TransportTimer(at: next) { [weak self] in self?.watch() }
+            let next = current.wait.isLimited ? min(stalled, times.deadline) : min(now + times.request, times.deadline)
+            current.timer = TransportTimer(at: next) { watch(state, times) }
             return nil
         }
-        if let end { self.end(end) }
+        if let end { Self.end(end, state) }
     }
 
     /// Converts seconds to a duration. Negative numbers and NaN become 0. The maximum is a century.
     private static func duration(_ seconds: TimeInterval) -> Duration {
         let century: TimeInterval = 100 * 366 * 24 * 60 * 60
+        // The conversion of a fraction takes much longer.
+        if let whole = Int(exactly: min(seconds, century)) { return .seconds(max(0, whole)) }
         return seconds > 0 ? .seconds(min(seconds, century)) : .zero
     }
 }

@@ -5,7 +5,9 @@ import TLSTransport
 
 /// The evaluation of one server of a request, which is its origin or a TLS proxy. It uses the session's trust settings
 /// at the time of the request.
-struct ServerEvaluator: Sendable {
+///
+/// A class, since each request passes it on several times.
+final class ServerEvaluator: Sendable {
     let session: URLSession
     let task: URLSessionTask
     private let name: ServerName
@@ -250,7 +252,7 @@ struct ServerEvaluator: Sendable {
         _ pending: consuming PendingConnection, as server: inout EvaluatedServer?,
         finish: (consuming PendingConnection, EvaluatedServer, IdentityQuestion) async throws -> Connection
     ) async throws -> Connection {
-        var evaluated: EvaluatedServer
+        let evaluated: EvaluatedServer
         do {
             evaluated = try await evaluate(
                 trust(over: pending.presented, timestamps: pending.timestamps), on: pending.isResumed ? .resumed : .new)
@@ -261,9 +263,7 @@ struct ServerEvaluator: Sendable {
         let identity = identityQuestion
         do {
             let connection = try await finish(pending, evaluated, identity)
-            evaluated.approval.identity = identity.decision
-            evaluated.identityRequest = identity.defaultHandled
-            server = evaluated
+            server = evaluated.identified(as: identity.decision, identity.defaultHandled)
             return connection
         } catch let error as TransportError {
             throw IdentityRefused(error, shown: identity.decision) ?? error
@@ -296,7 +296,7 @@ struct ServerEvaluator: Sendable {
 }
 
 /// A server of a connection, with the reason why it was accepted.
-struct EvaluatedServer: Sendable {
+final class EvaluatedServer: Sendable {
     /// The policy's decision, or the reason why the chain isn't trusted if a delegate accepted the server nevertheless.
     typealias Result = Swift.Result<PinDecision, PinningError>
 
@@ -306,11 +306,38 @@ struct EvaluatedServer: Sendable {
     let isAcceptedForSession: Bool
     /// The time in seconds for verifying the chain and comparing the pins.
     let evaluationTime: TimeInterval
-    fileprivate(set) var approval: Approval
+    let approval: Approval
     /// The request for a client identity, if the next task's delegates also have to be asked.
-    fileprivate(set) var identityRequest: IdentityQuestion.DefaultHandled?
+    let identityRequest: IdentityQuestion.DefaultHandled?
     /// The time when the rule that decided or a revocation list expires, if any.
-    fileprivate let end: Date?
+    private let end: Date?
+    /// The last time at which every certificate of the path is valid, if there is one.
+    private let lastValidity: Date?
+
+    fileprivate init(
+        trust: ServerTrust, result: Result, isAcceptedForSession: Bool, evaluationTime: TimeInterval,
+        approval: Approval, end: Date?, identityRequest: IdentityQuestion.DefaultHandled? = nil
+    ) {
+        self.trust = trust
+        self.result = result
+        self.isAcceptedForSession = isAcceptedForSession
+        self.evaluationTime = evaluationTime
+        self.approval = approval
+        self.end = end
+        self.identityRequest = identityRequest
+        lastValidity = (try? result.get())?.path.certificates.map(\.notAfter).min()
+    }
+
+    /// Returns the server after its request for a client identity, if it had one, was answered.
+    fileprivate func identified(
+        as identity: Approval.Identity, _ request: IdentityQuestion.DefaultHandled?
+    ) -> EvaluatedServer {
+        var approval = approval
+        approval.identity = identity
+        return EvaluatedServer(
+            trust: trust, result: result, isAcceptedForSession: isAcceptedForSession, evaluationTime: evaluationTime,
+            approval: approval, end: end, identityRequest: request)
+    }
 
     /// The verified path, or `nil` if a delegate accepted the server without one.
     var path: VerifiedPath? { (try? result.get())?.path }
@@ -318,7 +345,9 @@ struct EvaluatedServer: Sendable {
     /// Whether the server can still be used. The path and the rule that accepted it can expire while the connection is
     /// kept.
     func isValid(at time: Date) -> Bool {
-        (end.map { time < $0 } ?? true) && (path?.certificates.allSatisfy { time <= $0.notAfter } ?? true)
+        if let end, time >= end { return false }
+        if let lastValidity, time > lastValidity { return false }
+        return true
     }
 }
 

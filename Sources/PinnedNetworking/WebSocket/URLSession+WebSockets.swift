@@ -63,7 +63,7 @@ extension URLSession {
         }
         return try await task.limit.run {
             _ = try await transfer.begin()
-            return try await WebSocketConversation(transfer, task)
+            return try WebSocketConversation(transfer, task)
         }
     }
 }

@@ -21,9 +21,9 @@ final class WebSocketConversation {
     /// server ends it first, so that its port is free at once (RFC 6455, section 7.1.1).
     private static let endLimit = Duration.seconds(2)
 
-    init(_ transfer: Transfer, _ task: URLSessionWebSocketTask) async throws {
+    init(_ transfer: Transfer, _ task: URLSessionWebSocketTask) throws {
         let rest: [UInt8]
-        (connection, rest, subprotocol) = try await transfer.takeWebSocket()
+        (connection, rest, subprotocol) = try transfer.takeWebSocket()
         self.task = task
         mailbox = task.mailbox
         parser = WebSocketParser(messageLimit: mailbox.messageLimit)
@@ -35,7 +35,7 @@ final class WebSocketConversation {
 
     deinit {
         let connection = connection.connection
-        Task { @TransportActor in await connection.close() }
+        TransportActor.execute { connection.close() }
     }
 
     /// Sends and receives until both sides have closed the WebSocket. Returns the server's close frame.
@@ -51,7 +51,7 @@ final class WebSocketConversation {
             await end(writer, isConfirmed: false)
             throw error
         } catch {
-            await connection.connection.close()
+            connection.connection.close()
             throw error
         }
     }
@@ -101,7 +101,7 @@ final class WebSocketConversation {
                 } catch {
                     // The reason why the task ends, if it is the task that has closed the connection.
                     completion(URLError(task.limit.reason ?? error, url: task.currentRequest?.url))
-                    return await connection.connection.close()
+                    return connection.connection.close()
                 }
             case .ping(let payload): try? await send(.ping, payload)
             case .pong(let payload): try? await send(.pong, payload)
@@ -135,12 +135,12 @@ final class WebSocketConversation {
     private func end(_ writer: Task<Void, Never>, isConfirmed: Bool) async {
         let connection = connection.connection
         let timer = TransportTimer(at: .now + Self.endLimit) {
-            Task { @TransportActor in await connection.close() }
+            TransportActor.execute { connection.close() }
         }
         defer { timer.cancel() }
         await writer.value
         // A server that continues to send isn't waited for.
         for _ in 0..<(isConfirmed ? 16 : 0) { guard (try? await connection.receive()) != nil else { break } }
-        await connection.close()
+        connection.close()
     }
 }

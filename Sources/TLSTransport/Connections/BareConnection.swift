@@ -21,7 +21,7 @@ package struct BareConnection: ~Copyable, Sendable {
 
     deinit {
         guard !isGivenAway else { return }
-        connection.loop.execute { [connection] in connection.assumeIsolated { $0.close() } }
+        connection.closeSoon()
     }
 
     /// Starts a TLS handshake for this name and stops at the server's certificate. The result asks whether to accept

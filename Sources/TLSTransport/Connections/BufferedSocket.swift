@@ -8,31 +8,22 @@ struct BufferedSocket: ~Copyable, Sendable {
     /// The bytes to be written. The kernel has taken those before `outputStart`.
     private var output: [UInt8] = []
     private var outputStart = 0
-    /// The number of bytes to ask the kernel for.
-    private var readSize = firstRead
-
-    /// The read size if much data arrives: two full records.
-    private static let readChunk = 32 * 1024
-    /// The read size otherwise. It fits most responses, and the allocation isn't returned to the kernel every time.
-    private static let firstRead = 4 * 1024
 
     init(_ socket: consuming Socket) {
         self.socket = consume socket
     }
 
-    /// Reads if the socket is known to be ready.
-    mutating func read() -> Socket.Input {
+    /// Reads into the front of `buffer` if the socket is known to be ready.
+    mutating func read(into buffer: inout [UInt8]) -> Socket.Input {
         guard readiness.contains(.reading) else { return .wouldBlock }
-        guard let input = socket?.read(atMost: readSize) else { return .wouldBlock }
+        guard let input = socket?.read(into: &buffer) else { return .wouldBlock }
         switch input {
         // A read at the end of the stream wouldn't block, so there is no end yet.
         case .wouldBlock: readiness.subtract([.reading, .hangUp])
-        case .bytes(let bytes):
-            let isAll = bytes.count < readSize
-            readSize = isAll ? Self.firstRead : Self.readChunk
+        case .bytes(let count):
             // A short read means that everything was read. More bytes will cause another edge (epoll(7)), but an end
             // that is already there won't.
-            if isAll, !readiness.contains(.hangUp) { readiness.remove(.reading) }
+            if count < buffer.count, !readiness.contains(.hangUp) { readiness.remove(.reading) }
         case .end, .failed: break
         }
         return input
@@ -55,12 +46,12 @@ struct BufferedSocket: ~Copyable, Sendable {
         return result
     }
 
-    /// Ends the output and drops the input. Closing a socket with unread bytes resets the connection, and the reset can
+    /// Ends the output and drops the input, which overwrites `buffer`. Closing a socket with unread bytes resets the connection, and the reset can
     /// overtake the last bytes sent.
-    func endWriting() {
+    func endWriting(dropping buffer: inout [UInt8]) {
         socket?.endWriting()
         for _ in 0..<8 {
-            guard case .bytes = socket?.read(atMost: Self.readChunk) else { break }
+            guard case .bytes = socket?.read(into: &buffer) else { break }
         }
     }
 

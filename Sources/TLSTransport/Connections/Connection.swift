@@ -5,8 +5,11 @@ import OpenSSLBridge
 /// No layer means cleartext, one means https or an https proxy, two mean https through an https proxy. The connection
 /// ends only once: the socket is closed, and every waiting and later call throws the reason. The owners decide who may
 /// send.
-actor Connection {
-    nonisolated let loop: EventLoop
+///
+/// Every call consists of attempts that never wait. An attempt goes as far as it can without the peer. If it returns
+/// nil, it can be repeated after the wait that it requires.
+@TransportActor
+final class Connection {
     /// The peer's name for messages.
     nonisolated let peer: String
     private let token: EventLoop.Token
@@ -18,14 +21,38 @@ actor Connection {
     /// Whether the handshake of the uppermost layer is done.
     private var isEstablished = true
 
-    private var waiting: [(for: Readiness, continuation: CheckedContinuation<Void, Never>)] = []
-    /// The calls in progress, so that a late cancellation or timer doesn't end a connection that has moved on.
+    /// The event without which a call can't continue.
+    private enum Wait {
+        case readiness(Readiness)
+        /// Timers, cancellations and other connections have their turn.
+        case turn
+    }
+
+    private enum Waiter {
+        case task(CheckedContinuation<Void, Never>)
+        case call(@TransportActor () -> Void)
+
+        @TransportActor func resume() {
+            switch self {
+            case .task(let continuation): continuation.resume()
+            case .call(let body): body()
+            }
+        }
+    }
+
+    /// The wait required by the last attempt that returned nil.
+    private var wait = Wait.turn
+    private var waiting: [(for: Readiness, waiter: Waiter)] = []
+    /// The waiting calls, so that a late cancellation or timer doesn't end a connection that has moved on.
     private var calls: Set<Int> = []
     private var callCount = 0
     /// The number of bytes that brought no plaintext, since the last that did or since the handshake began.
     private var fruitlessCount = 0
     /// The number of reads since a call last waited for the socket.
     private var readsInARow = 0
+
+    /// The bytes read last, from any connection. Two full records.
+    private static var buffer = [UInt8](repeating: 0, count: 32 * 1024)
 
     /// The plaintext encrypted between two waits for the kernel, in bytes.
     private static let writeChunk = 64 * 1024
@@ -36,12 +63,14 @@ actor Connection {
     /// The number of reads after which timers, cancellations and other connections get their turn.
     private static let turn = 16
 
-    init(_ connected: consuming ConnectedSocket, peer: String, on loop: EventLoop) {
-        self.loop = loop
+    nonisolated init(_ connected: consuming ConnectedSocket, peer: String) {
         self.peer = peer
         token = connected.token
         socket = BufferedSocket(consume connected.socket)
-        loop.rewatch(token) { [weak self] _, readiness in self?.assumeIsolated { $0.becameReady(readiness) } }
+        // The loop keeps the connection until it has ended. Every owner ends it.
+        EventLoop.shared.rewatch(token) { _, readiness in
+            TransportActor.assumeIsolated { self.becameReady(readiness) }
+        }
     }
 
     // MARK: Handshake
@@ -53,8 +82,9 @@ actor Connection {
         layers.append(engine)
         isEstablished = false
         fruitlessCount = 0
-        return try await call(until: deadline) { () async throws(TransportError) in
-            guard case .askTrust = try await advance() else {
+        return try await call(until: deadline) { () throws(TransportError) in
+            guard let action = try advance() else { return nil }
+            guard case .askTrust = action else {
                 throw failure(OpenSSLError(code: 0, reason: "the server did not authenticate itself"))
             }
             guard let engine = layers.last else { throw ended }
@@ -69,18 +99,20 @@ actor Connection {
     /// TLS 1.2 sends it after the certificate (RFC 6066, section 8). To receive it, the handshake continues as if the
     /// server were accepted, but the client's next messages are never sent.
     func staple(until deadline: Deadline) async throws(TransportError) -> [UInt8]? {
-        try await call(until: deadline) { () async throws(TransportError) in
+        try await call(until: deadline) { () throws(TransportError) -> [UInt8]?? in
             guard let engine = layers.last else { throw ended }
-            guard engine.staple == nil, engine.version == "TLSv1.2", !engine.isResumed else { return engine.staple }
+            guard engine.staple == nil, engine.version == "TLSv1.2", !engine.isResumed else {
+                return .some(engine.staple)
+            }
             engine.accept()
             while true {
                 let action = engine.step()
                 // The client's answer to the server's whole flight has been produced.
                 guard case .wantsInput = action, engine.outputCount == 0 else {
                     if case .failed(let reason) = action { throw failure(reason) }
-                    return engine.staple
+                    return .some(engine.staple)
                 }
-                try await fill(layers.count - 1)
+                guard try fill(layers.count - 1) else { return nil }
             }
         }
     }
@@ -93,22 +125,26 @@ actor Connection {
 
     /// Accepts the server and continues the handshake.
     func accept(until deadline: Deadline) async throws(TransportError) -> Step {
-        try await call(until: deadline) { () async throws(TransportError) in
+        try await call(until: deadline) { () throws(TransportError) in
             layers.last?.accept()
-            return try await next()
+            return try next()
         }
     }
 
     /// Answers the server's request for a certificate and continues the handshake.
     func identify(as identity: OpenSSLIdentity?, until deadline: Deadline) async throws(TransportError) -> Step {
-        try await call(until: deadline) { () async throws(TransportError) in
-            do throws(OpenSSLError) { try layers.last?.identify(as: identity) } catch { throw failure(error) }
-            return try await next()
+        var isAnswered = false
+        return try await call(until: deadline) { () throws(TransportError) in
+            if !isAnswered {
+                do throws(OpenSSLError) { try layers.last?.identify(as: identity) } catch { throw failure(error) }
+                isAnswered = true
+            }
+            return try next()
         }
     }
 
-    private func next() async throws(TransportError) -> Step {
-        let action = try await advance()
+    private func next() throws(TransportError) -> Step? {
+        guard let action = try advance() else { return nil }
         guard let engine = layers.last else { throw ended }
         switch action {
         case .askIdentity:
@@ -137,7 +173,7 @@ actor Connection {
     }
 
     /// Continues the handshake until the uppermost engine needs something other than bytes.
-    private func advance() async throws(TransportError) -> TLSClientEngine.Action {
+    private func advance() throws(TransportError) -> TLSClientEngine.Action? {
         guard let engine = layers.last else { throw ended }
         while true {
             let action = engine.step()
@@ -151,9 +187,9 @@ actor Connection {
             case .askTrust where engine.isResumed:
                 return action
             case .wantsInput, .askTrust, .askIdentity, .established:
-                while try !flush() { try await ready(for: .writing) }
+                guard try flush() else { return nil }
                 guard case .wantsInput = action else { return action }
-                try await fill(layers.count - 1)
+                guard try fill(layers.count - 1) else { return nil }
             }
         }
     }
@@ -164,42 +200,79 @@ actor Connection {
     // MARK: Data
 
     func send(_ bytes: [UInt8], until deadline: Deadline? = nil) async throws(TransportError) {
-        try await call(until: deadline) { () async throws(TransportError) in
+        var start = 0
+        try await call(until: deadline) { () throws(TransportError) in try write(bytes, from: &start) }
+    }
+
+    /// Sends the bytes that the kernel takes now. Returns nil if it took all, and otherwise the rest to ``send(_:)``,
+    /// which can be empty.
+    func sendNow(_ bytes: [UInt8]) throws(TransportError) -> ArraySlice<UInt8>? {
+        var start = 0
+        let isDone: Void? = try attempt { () throws(TransportError) in try write(bytes, from: &start) }
+        return isDone == nil ? bytes[start...] : nil
+    }
+
+    /// Writes bytes and moves `start` over those that were taken. Returns nil if the kernel hasn't taken all.
+    private func write(_ bytes: [UInt8], from start: inout Int) throws(TransportError) -> Void? {
+        while true {
+            guard try flush() else { return nil }
+            guard start < bytes.count else { return () }
             guard let engine = layers.last else {
-                while try !flush() { try await ready(for: .writing) }
                 socket.setOutput(bytes)
-                while try !flush() { try await ready(for: .writing) }
-                return
+                start = bytes.count
+                continue
             }
-            var start = 0
-            while start < bytes.count {
-                let stop = min(start + Self.writeChunk, bytes.count)
-                do throws(OpenSSLError) {
-                    try engine.write(bytes.span.extracting(start..<stop))
-                } catch {
-                    throw failure(error)
-                }
-                start = stop
-                while try !flush() { try await ready(for: .writing) }
+            let stop = min(start + Self.writeChunk, bytes.count)
+            do throws(OpenSSLError) {
+                try engine.write(bytes.span.extracting(start..<stop))
+            } catch {
+                throw failure(error)
             }
+            start = stop
         }
     }
 
     func receive(until deadline: Deadline? = nil) async throws(TransportError) -> [UInt8]? {
-        try await call(until: deadline) { () async throws(TransportError) in
-            guard let engine = layers.last else { return try await read() }
-            while true {
-                let input = engine.read()
-                // Reading can produce output, which is sent here. Wait only for a peer that never reads any of it.
-                while try !flush(), engine.outputCount > Self.outputLimit { try await ready(for: .writing) }
-                switch input {
-                case .bytes(let bytes):
-                    fruitlessCount = 0
-                    return bytes
-                case .closed: return nil
-                case .failed(let reason): throw failure(reason)
-                case .wantsInput: try await fill(layers.count - 1)
-                }
+        switch try await call(until: deadline, { () throws(TransportError) in try input() }) {
+        case .bytes(let bytes): bytes
+        case .end: nil
+        }
+    }
+
+    /// Returns the bytes that have arrived. Returns nil if there are none, see ``whenReady(_:)``.
+    func receiveNow() throws(TransportError) -> ReceivedInput? {
+        try attempt { () throws(TransportError) in try input() }
+    }
+
+    /// Calls `body` when there may be something to receive after ``receiveNow()`` returned nil, or when the connection
+    /// has ended.
+    func whenReady(_ body: @escaping @TransportActor @Sendable () -> Void) {
+        readsInARow = 0
+        if case .readiness(let wanted) = wait, isWaiting(for: wanted) {
+            waiting.append((wanted, .call(body)))
+        } else {
+            TransportActor.execute(body)
+        }
+    }
+
+    private func input() throws(TransportError) -> ReceivedInput? {
+        guard let engine = layers.last else {
+            guard let count = try read() else { return nil }
+            return count == 0 ? .end : .bytes(Array(Self.buffer[..<count]))
+        }
+        while true {
+            // Reading can produce output, which is sent here. Wait only for a peer that never reads any of it.
+            if socket.hasOutput, try !flush(), engine.outputCount > Self.outputLimit { return nil }
+            if engine.isDrained { guard try fill(layers.count - 1) else { return nil } }
+            let input = engine.read()
+            _ = try flush()
+            switch input {
+            case .bytes(let bytes):
+                fruitlessCount = 0
+                return .bytes(bytes)
+            case .closed: return .end
+            case .failed(let reason): throw failure(reason)
+            case .wantsInput: guard try fill(layers.count - 1) else { return nil }
             }
         }
     }
@@ -212,13 +285,14 @@ actor Connection {
         guard end == nil, !layers.haveInput() else { return true }
         for _ in 0..<Self.turn {
             socket.readiness.insert(.reading)
-            switch socket.read() {
+            switch socket.read(into: &Self.buffer) {
             case .wouldBlock:
                 return false
-            case .bytes(let bytes):
-                guard let engine = layers.first, (try? engine.feed(bytes.span)) != nil, !layers.haveInput() else {
-                    return true
-                }
+            case .bytes(let count):
+                let buffer = Self.buffer
+                guard let engine = layers.first, (try? engine.feed(buffer.span.extracting(first: count))) != nil,
+                    !layers.haveInput()
+                else { return true }
             case .end, .failed:
                 return true
             }
@@ -239,80 +313,78 @@ actor Connection {
     private func flush() throws(TransportError) -> Bool {
         while true {
             if !socket.hasOutput {
+                guard !layers.isEmpty else { return true }
                 do throws(OpenSSLError) { socket.setOutput(try layers.takeOutput()) } catch { throw failure(error) }
                 if !socket.hasOutput { return true }
             }
             switch socket.write() {
             case .bytes: continue
-            case .wouldBlock: return false
+            case .wouldBlock:
+                wait = .readiness(.writing)
+                return false
             case .failed(let error): throw lost(error.description)
             case nil: throw ended
             }
         }
     }
 
-    /// Waits for bytes from the layer below, or from the socket, and feeds them to a layer.
-    private func fill(_ layer: Int) async throws(TransportError) {
-        let bytes = layer == 0 ? try await read() : try await plaintext(of: layer - 1)
-        guard let bytes else { throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection") }
+    /// Feeds a layer with bytes from the layer below, or from the socket. Returns false if there are none.
+    private func fill(_ layer: Int) throws(TransportError) -> Bool {
+        if layer == 0 {
+            guard let count = try read() else { return false }
+            let buffer = Self.buffer
+            try feed(layer, buffer.span.extracting(first: count))
+        } else {
+            guard let input = try plaintext(of: layer - 1) else { return false }
+            switch input {
+            case .bytes(let bytes): try feed(layer, bytes.span)
+            case .end: try feed(layer, Span())
+            }
+        }
+        return true
+    }
+
+    /// Feeds a layer with bytes, of which there are none at the end of the layer below.
+    private func feed(_ layer: Int, _ bytes: Span<UInt8>) throws(TransportError) {
+        guard !bytes.isEmpty else {
+            throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection")
+        }
         fruitlessCount += bytes.count
         guard fruitlessCount <= Self.fruitlessLimit else {
             throw failure(OpenSSLError(code: 0, reason: "the peer sends records without data"))
         }
-        do throws(OpenSSLError) { try layers[layer].feed(bytes.span) } catch { throw failure(error) }
+        do throws(OpenSSLError) { try layers[layer].feed(bytes) } catch { throw failure(error) }
     }
 
-    private func plaintext(of layer: Int) async throws(TransportError) -> [UInt8]? {
+    private func plaintext(of layer: Int) throws(TransportError) -> ReceivedInput? {
         while true {
             let input = layers[layer].read()
             _ = try flush()
             switch input {
-            case .bytes(let bytes): return bytes
-            case .closed: return nil
+            case .bytes(let bytes): return .bytes(bytes)
+            case .closed: return .end
             case .failed(let reason): throw failure(reason)
-            case .wantsInput: try await fill(layer)
+            case .wantsInput: guard try fill(layer) else { return nil }
             }
         }
     }
 
-    /// Returns the next bytes from the socket, or nil at its end.
-    private func read() async throws(TransportError) -> [UInt8]? {
-        while true {
-            readsInARow += 1
-            if readsInARow >= Self.turn { await takeTurns() }
-            switch socket.read() {
-            case .bytes(let bytes): return bytes
-            case .end: return nil
-            case .failed(let error): throw lost(error.description)
-            case .wouldBlock: try await ready(for: .reading)
-            }
+    /// Reads the next bytes into ``buffer`` and returns their number, 0 at the end of the stream. Returns nil if there
+    /// are none, and after many reads in a row: otherwise a peer that sends faster than it is read would occupy the loop.
+    private func read() throws(TransportError) -> Int? {
+        guard readsInARow < Self.turn else {
+            wait = .turn
+            return nil
         }
-    }
-
-    /// Gives timers, cancellations and other connections their turn. Otherwise a peer that sends faster than it is read
-    /// would occupy the loop.
-    private func takeTurns() async {
-        readsInARow = 0
-        await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
-    }
-
-    private func ready(for wanted: Readiness) async throws(TransportError) {
-        if isWaiting(for: wanted) {
-            readsInARow = 0
-            // A continuation resumes on the task's preferred executor before it moves to its actor's executor. Without
-            // this preference that is the global pool, which costs two thread changes for every wait.
-            await withTaskExecutorPreference(loop) {
-                await withCheckedContinuation { continuation in
-                    // The socket may have become ready meanwhile.
-                    if isWaiting(for: wanted) {
-                        waiting.append((wanted, continuation))
-                    } else {
-                        continuation.resume()
-                    }
-                }
-            }
+        readsInARow += 1
+        switch socket.read(into: &Self.buffer) {
+        case .bytes(let count): return count
+        case .end: return 0
+        case .failed(let error): throw lost(error.description)
+        case .wouldBlock:
+            wait = .readiness(.reading)
+            return nil
         }
-        if let end { throw end }
     }
 
     private func isWaiting(for wanted: Readiness) -> Bool { socket.readiness.isDisjoint(with: wanted) && end == nil }
@@ -323,65 +395,119 @@ actor Connection {
     }
 
     private func resume(where isReady: (Readiness) -> Bool) {
-        let ready = waiting.filter { isReady($0.for) }
-        waiting.removeAll { isReady($0.for) }
-        for entry in ready { entry.continuation.resume() }
+        guard !waiting.isEmpty else { return }
+        // Without closures for the standard library, which would check the isolation at each call.
+        var (ready, rest) = ([Waiter](), [(for: Readiness, waiter: Waiter)]())
+        for entry in waiting { if isReady(entry.for) { ready.append(entry.waiter) } else { rest.append(entry) } }
+        waiting = rest
+        for waiter in ready { waiter.resume() }
     }
 
-    // MARK: End
+    // MARK: Calls
 
     /// Runs one call with its deadline. Cancelling the task ends it. A failed call ends the connection.
     private func call<Value: Sendable>(
-        until deadline: Deadline? = nil, _ body: () async throws(TransportError) -> Value
+        until deadline: Deadline? = nil, _ body: () throws(TransportError) -> Value?
     ) async throws(TransportError) -> Value {
         // If the task is already cancelled, the body must not send anything.
         if Task.isCancelled { finish(.cancelled) }
         if let deadline, deadline.instant <= .now { finish(deadline.error) }
-        if let end { throw end }
+        if let value = try attempt(body) { return value }
+        let wait = wait
         callCount += 1
         let call = callCount
         calls.insert(call)
         let timer = deadline.map { deadline in
-            loop.schedule(at: deadline.instant) { self.assumeIsolated { $0.stop(call, deadline.error) } }
+            EventLoop.shared.schedule(at: deadline.instant) {
+                TransportActor.assumeIsolated { self.stop(call, deadline.error) }
+            }
         }
-        defer { if let timer { loop.cancel(timer) } }
+        defer { if let timer { EventLoop.shared.cancel(timer) } }
         let result = await withTaskCancellationHandler {
-            await finish(call, body)
+            await finish(call, after: wait, body)
         } onCancel: {
-            loop.execute { self.assumeIsolated { $0.stop(call, .cancelled) } }
+            TransportActor.execute { self.stop(call, .cancelled) }
         }
         return try result.get()
     }
 
-    /// Runs the body and ends the call in one step, so that nothing can come between.
+    private func attempt<Value: Sendable>(
+        _ body: () throws(TransportError) -> Value?
+    ) throws(TransportError) -> Value? {
+        if let end { throw end }
+        do throws(TransportError) { return try body() } catch {
+            finish(error)
+            throw error
+        }
+    }
+
+    /// Repeats an attempt after each wait until it has a result. Ends the call in one step with it, so that nothing can
+    /// come between.
     private func finish<Value: Sendable>(
-        _ call: Int, _ body: () async throws(TransportError) -> Value
+        _ call: Int, after first: Wait, _ body: () throws(TransportError) -> Value?
     ) async -> Result<Value, TransportError> {
         defer { calls.remove(call) }
+        var required = first
         do throws(TransportError) {
-            return .success(try await body())
+            while true {
+                await pause(for: required)
+                if let value = try attempt(body) { return .success(value) }
+                required = wait
+            }
         } catch {
-            finish(error)
             return .failure(error)
         }
     }
 
-    /// Ends the connection if the given call is still running.
+    private func pause(for required: Wait) async {
+        guard case .readiness(let wanted) = required else {
+            readsInARow = 0
+            return await withCheckedContinuation { continuation in EventLoop.shared.execute { continuation.resume() } }
+        }
+        guard isWaiting(for: wanted) else { return }
+        readsInARow = 0
+        // A continuation resumes on the task's preferred executor before it moves to its actor's executor. Without this
+        // preference that is the global pool, which costs two thread changes for every wait.
+        await withTaskExecutorPreference(EventLoop.shared) {
+            await withCheckedContinuation { continuation in
+                // The socket may have become ready meanwhile.
+                if isWaiting(for: wanted) {
+                    waiting.append((wanted, .task(continuation)))
+                } else {
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    /// Ends the connection if the given call is still waiting.
     private func stop(_ call: Int, _ reason: TransportError) {
         if calls.contains(call) { finish(reason) }
+    }
+
+    // MARK: End
+
+    /// Closes the connection soon, from any thread.
+    nonisolated func closeSoon() {
+        TransportActor.execute { self.close() }
+    }
+
+    /// Refuses the server soon, from any thread.
+    nonisolated func refuseSoon() {
+        TransportActor.execute { self.refuse() }
     }
 
     /// Sends pending output as far as the kernel takes it now, and closes.
     private func leave() {
         _ = try? flush()
-        socket.endWriting()
+        socket.endWriting(dropping: &Self.buffer)
         finish(.closed(peer: peer))
     }
 
     private func finish(_ reason: TransportError) {
         guard end == nil else { return }
         end = reason
-        loop.unwatch(token)
+        EventLoop.shared.unwatch(token)
         socket.close()
         resume { _ in true }
     }
@@ -395,4 +521,12 @@ actor Connection {
     private func lost(_ reason: String) -> TransportError {
         isEstablished ? .lost(peer: peer, reason: reason) : .lostDuringHandshake(peer: peer, reason: reason)
     }
+}
+
+/// The input of a connection.
+package enum ReceivedInput: Sendable {
+    /// At least one byte.
+    case bytes([UInt8])
+    /// The clean end of the stream.
+    case end
 }

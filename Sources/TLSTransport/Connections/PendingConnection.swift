@@ -51,9 +51,7 @@ package struct PendingConnection: ~Copyable, Sendable {
     }
 
     deinit {
-        guard !isAnswered else { return }
-        let connection = connection
-        connection.loop.execute { connection.assumeIsolated { $0.refuse() } }
+        if !isAnswered { connection.refuseSoon() }
     }
 
     /// A closure that chooses the client's identity, or nil for none. `issuers` are the DER names of the CAs that the

@@ -2,19 +2,20 @@ package import CertificateTrust
 import OpenSSLBridge
 
 /// A TLS connection whose server was accepted. Dropping it closes it.
+@TransportActor
 package final class VerifiedConnection: RequestConnection {
     /// The approval of the connection. A request may only use a connection whose approval is valid for it.
-    package let approval: Approval
+    package nonisolated let approval: Approval
     /// The accepted path, or nil if a delegate accepted the server without one.
-    package let path: VerifiedPath?
+    package nonisolated let path: VerifiedPath?
     /// The remote address, `192.0.2.1:443` or `[2001:db8::1]:443`.
-    package let remoteAddress: String
+    package nonisolated let remoteAddress: String
     /// The TLS parameters that were negotiated.
-    package let negotiated: NegotiatedTLS
+    package nonisolated let negotiated: NegotiatedTLS
 
     private let connection: Connection
 
-    init(
+    nonisolated init(
         _ connection: Connection, approval: Approval, path: VerifiedPath?, remoteAddress: String,
         negotiated: NegotiatedTLS
     ) {
@@ -25,9 +26,7 @@ package final class VerifiedConnection: RequestConnection {
         self.negotiated = negotiated
     }
 
-    deinit {
-        connection.loop.execute { [connection] in connection.assumeIsolated { $0.close() } }
-    }
+    deinit { connection.closeSoon() }
 
     package func send(_ bytes: [UInt8]) async throws(TransportError) {
         try await connection.send(bytes)
@@ -40,21 +39,33 @@ package final class VerifiedConnection: RequestConnection {
         try await connection.receive()
     }
 
-    package func hasInput() async -> Bool {
-        await connection.hasInput()
+    package func sendNow(_ bytes: [UInt8]) throws(TransportError) -> ArraySlice<UInt8>? {
+        try connection.sendNow(bytes)
+    }
+
+    package func receiveNow() throws(TransportError) -> ReceivedInput? {
+        try connection.receiveNow()
+    }
+
+    package func whenReady(_ body: @escaping @TransportActor @Sendable () -> Void) {
+        connection.whenReady(body)
+    }
+
+    package func hasInput() -> Bool {
+        connection.hasInput()
     }
 
     /// Sends close_notify and closes.
-    package func close() async {
-        await connection.close()
+    package func close() {
+        connection.close()
     }
 
     /// Returns the session for a later connection, or nil if there is none. Also returns nil if the server requested a
     /// client certificate, since a resumed session would reuse that identity without asking. Pass true for `isSameTask`
     /// if the later connection belongs to the task that was asked.
-    package func session(ofSameTask isSameTask: Bool = false) async -> ResumableSession? {
+    package func session(ofSameTask isSameTask: Bool = false) -> ResumableSession? {
         guard isSameTask || approval.identity == .none else { return nil }
-        return await connection.session().map(ResumableSession.init)
+        return connection.session().map(ResumableSession.init)
     }
 }
 

@@ -130,7 +130,7 @@ package final class Transport: Sendable {
         let socket = try await race.run(until: deadline(.connect, options.connectTimeout))
         let address = socket.address.description
         let peer = names?.peer ?? (endpoint.description == address ? address : "\(endpoint) at \(address)")
-        let connection = Connection(socket, peer: peer, on: loop)
+        let connection = Connection(socket, peer: peer)
         return BareConnection(connection, remoteAddress: address, context: context)
     }
 

@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// It is also a task executor, but only for waits: see ``Connection``. No other code may run on it.
 ///
-/// Every method can be called from any thread. The closures passed to them run on the loop's thread, one at a time. The
-/// thread starts with the first call and doesn't keep the process alive. If it can't be started, work is kept, and
+/// Every method can be called from any thread. The closures passed to them run on the loop's thread, or on one that
+/// stands in for it (``executeNow(_:)``), one at a time. The thread starts with the first call and doesn't keep the process alive. If it can't be started, work is kept, and
 /// ``start()`` throws the reason.
 final class EventLoop: SerialExecutor, TaskExecutor {
     /// The event loop of the process.
@@ -29,6 +29,8 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         var lastToken: Token = 0
         /// Whether the thread is waiting, or about to wait, and has to be woken for new work.
         var isAsleep = false
+        /// The time at which a waiting thread wakes by itself, or nil if it doesn't.
+        var sleepEnd: ContinuousClock.Instant?
         /// The poller, or nil before the start.
         var poller: SharedPoller?
     }
@@ -40,6 +42,9 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     private let state = Locked(State())
+    /// Held by the thread that does the loop's work, which is the loop's own one unless it waits.
+    private let baton = Baton()
+    /// The thread that does the loop's work.
     private let thread = Atomic<UInt>(0)
 
     /// Starts the thread, unless it is running. The next call retries a failed start.
@@ -60,9 +65,10 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     /// Supports `assumeIsolated` in closures that the loop calls outside any task.
-    func isIsolatingCurrentContext() -> Bool? {
-        thread.load(ordering: .relaxed) == currentThread()
-    }
+    func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    /// Whether the current thread does the loop's work.
+    var isCurrent: Bool { thread.load(ordering: .relaxed) == currentThread() }
 
     // MARK: Work
 
@@ -71,10 +77,24 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         change { $0.work.append(.call(body)) }
     }
 
+    /// Calls `body` at once, on the calling thread, if the loop has nothing to do. The calling thread stands in for the
+    /// loop's meanwhile, which saves a change of threads. Otherwise does the same as ``execute(_:)``.
+    ///
+    /// `body` must be short: the loop waits for it.
+    func executeNow(_ body: @escaping @Sendable () -> Void) {
+        guard baton.takeIfFree() else { return execute(body) }
+        defer { baton.drop() }
+        guard state.withLock({ $0.isAsleep && $0.work.isEmpty }) else { return execute(body) }
+        let owner = thread.load(ordering: .relaxed)
+        thread.store(currentThread(), ordering: .relaxed)
+        body()
+        thread.store(owner, ordering: .relaxed)
+    }
+
     /// Calls `body` on the loop's thread at `deadline`.
     func schedule(at deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () -> Void) -> TimerQueue.Identifier
     {
-        change { $0.timers.add(at: deadline, body) }
+        change(at: deadline) { $0.timers.add(at: deadline, body) }
     }
 
     /// Removes a timer. A timer that is already due may still be called.
@@ -112,11 +132,15 @@ final class EventLoop: SerialExecutor, TaskExecutor {
 
     // MARK: Thread
 
-    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+    /// Changes the state and wakes the thread, unless it wakes before `deadline` by itself.
+    private func change<Result>(at deadline: ContinuousClock.Instant? = nil, _ body: (inout State) -> Result) -> Result
+    {
         let (result, sleeper, isStarted) = state.withLock { state in
             let result = body(&state)
-            defer { state.isAsleep = false }
-            return (result, state.isAsleep ? state.poller : nil, state.poller != nil)
+            guard state.isAsleep else { return (result, nil as SharedPoller?, state.poller != nil) }
+            if let deadline, let end = state.sleepEnd, end <= deadline { return (result, nil, true) }
+            state.isAsleep = false
+            return (result, state.poller, true)
         }
         sleeper?.poller.wake()
         if !isStarted { try? start() }
@@ -127,23 +151,33 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     /// client that got its answer can therefore start its next connection without waiting for a batch of handshakes. A
     /// turn serves one socket if that takes long, and more if it takes little time.
     private func run(_ shared: SharedPoller) {
+        baton.take()
         thread.store(currentThread(), ordering: .relaxed)
         var line = ReadyLine()
         var turn = Turn()
+        // Reused, so that they aren't allocated in every turn.
+        var work: [Work] = []
+        var events: [Event] = []
         while true {
             let now = ContinuousClock.now
-            let work = takeWork(at: now)
+            takeWork(at: now, &work)
             for item in work {
                 switch item {
                 case .job(let job): run(job)
                 case .call(let body): body()
                 }
             }
-            guard work.isEmpty || turn.isLong(at: now) else { continue }
+            let isIdle = work.isEmpty
+            work.removeAll(keepingCapacity: true)
+            guard isIdle || turn.isLong(at: now) else { continue }
             turn.end(at: now)
-            let events = work.isEmpty && line.isEmpty ? idle(shared) : shared.poller.wait(milliseconds: 0)
-            let isAlone = line.isEmpty && events.count == 1
-            for event in events where isAlone || !callIfBrief(event) { line.append(event.token, event.readiness) }
+            if isIdle, line.isEmpty { idle(shared, &events) } else { shared.poller.wait(milliseconds: 0, &events) }
+            if line.isEmpty, events.count == 1 {
+                turn.begin(.now, isCut: false)
+                watcher(of: events[0])?.call(events[0].token, events[0].readiness)
+                continue
+            }
+            for event in events where !callIfBrief(event) { line.append(event.token, event.readiness) }
             // A long line moves on in any case, so that connections with constant work don't hold it up.
             let size = max(turn.size, line.count / 8)
             turn.begin(.now, isCut: line.count > size)
@@ -192,17 +226,19 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     ///
     /// It doesn't poll before it sleeps. Polling would save a request that is answered at once a few microseconds, and
     /// cost each request the processor time that it waits.
-    private func idle(_ shared: SharedPoller) -> [Event] {
-        let events = shared.poller.wait(milliseconds: sleep())
+    private func idle(_ shared: SharedPoller, _ events: inout [Event]) {
+        let limit = sleep()
+        baton.drop()
+        shared.poller.wait(milliseconds: limit, &events)
+        baton.take()
         state.withLock { $0.isAsleep = false }
-        return events
     }
 
-    private func takeWork(at now: ContinuousClock.Instant) -> [Work] {
+    /// Replaces `work`, which is empty, by the work to do now.
+    private func takeWork(at now: ContinuousClock.Instant, _ work: inout [Work]) {
         state.withLock { state in
-            let due = state.timers.takeDue(at: now)
-            defer { state.work = [] }
-            return due.isEmpty ? state.work : state.work + due.map(Work.call)
+            swap(&state.work, &work)
+            for due in state.timers.takeDue(at: now) { work.append(.call(due)) }
         }
     }
 
@@ -211,7 +247,8 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         state.withLock { state in
             guard state.work.isEmpty else { return 0 }
             state.isAsleep = true
-            guard let next = state.timers.next else { return -1 }
+            state.sleepEnd = state.timers.next
+            guard let next = state.sleepEnd else { return -1 }
             let pause = ContinuousClock.now.duration(to: next).components
             // Round up, since no timer would be due after waking early.
             let rest = (pause.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
@@ -225,7 +262,9 @@ final class EventLoop: SerialExecutor, TaskExecutor {
 /// The kernel reports a socket for every segment that arrives. With an entry for each report, a peer that sends one
 /// byte at a time would get as many turns.
 struct ReadyLine {
-    private var order: ArraySlice<EventLoop.Token> = []
+    private var order: [EventLoop.Token] = []
+    /// The number of tokens at the beginning of `order` that were taken.
+    private var taken = 0
     private var readiness: [EventLoop.Token: Readiness] = [:]
 
     var count: Int { readiness.count }
@@ -237,8 +276,16 @@ struct ReadyLine {
 
     /// Removes and returns the first entries, in the order in which they were added.
     mutating func take(_ count: Int) -> [(token: EventLoop.Token, readiness: Readiness)] {
-        let first = order.prefix(count)
-        order.removeFirst(first.count)
-        return first.compactMap { token in readiness.removeValue(forKey: token).map { (token, $0) } }
+        let end = min(taken + count, order.count)
+        let first = order[taken..<end].compactMap { token in
+            readiness.removeValue(forKey: token).map { (token, $0) }
+        }
+        taken = end
+        // Seldom enough that each token is moved once on average.
+        if taken * 2 >= order.count {
+            order.removeFirst(taken)
+            taken = 0
+        }
+        return first
     }
 }

@@ -46,20 +46,20 @@ struct Poller: ~Copyable, Sendable {
         try? unsafe Self.change(queue.number, [Self.alarm(0, UInt32(NOTE_TRIGGER))])
     }
 
-    /// Waits at most `milliseconds`, or forever for -1, and returns what became ready. The result is empty after a
-    /// wake-up or a timeout.
-    func wait(milliseconds: CInt) -> [(token: UInt64, readiness: Readiness)] {
+    /// Waits at most `milliseconds`, or forever for -1, and replaces `ready` by what became ready. That is nothing after
+    /// a wake-up or a timeout.
+    func wait(milliseconds: CInt, _ ready: inout [(token: UInt64, readiness: Readiness)]) {
+        ready.removeAll(keepingCapacity: true)
         var limit = timespec(tv_sec: Int(milliseconds / 1_000), tv_nsec: Int(milliseconds % 1_000) * 1_000_000)
-        return unsafe withUnsafeTemporaryAllocation(of: kevent.self, capacity: Self.batch) { events in
-            guard let first = events.baseAddress else { return [] }
+        unsafe withUnsafeTemporaryAllocation(of: kevent.self, capacity: Self.batch) { events in
+            guard let first = events.baseAddress else { return }
             let count = unsafe withUnsafePointer(to: &limit) { limit in
                 unsafe kevent(queue.number, nil, 0, first, CInt(Self.batch), milliseconds < 0 ? nil : limit)
             }
             // An interruption by a signal counts as nothing ready. No other error is possible for these descriptors.
-            guard count > 0 else { return [] }
-            return unsafe events[..<Int(count)].compactMap { event in
-                guard unsafe event.filter != EVFILT_USER else { return nil }
-                return unsafe (UInt64(UInt(bitPattern: event.udata)), Readiness(event))
+            guard count > 0 else { return }
+            for index in 0..<Int(count) where unsafe events[index].filter != EVFILT_USER {
+                unsafe ready.append((UInt64(UInt(bitPattern: events[index].udata)), Readiness(events[index])))
             }
         }
     }

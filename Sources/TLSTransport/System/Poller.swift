@@ -42,18 +42,18 @@ struct Poller: ~Copyable, Sendable {
         eventfd_write(alarm.number, 1)
     }
 
-    /// Waits at most `milliseconds`, or forever for -1, and returns what became ready. The result is empty after a
-    /// wake-up or a timeout.
-    func wait(milliseconds: CInt) -> [(token: UInt64, readiness: Readiness)] {
+    /// Waits at most `milliseconds`, or forever for -1, and replaces `ready` by what became ready. That is nothing after
+    /// a wake-up or a timeout.
+    func wait(milliseconds: CInt, _ ready: inout [(token: UInt64, readiness: Readiness)]) {
+        ready.removeAll(keepingCapacity: true)
         unsafe withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.batch) { events in
-            guard let first = events.baseAddress else { return [] }
+            guard let first = events.baseAddress else { return }
             let count = unsafe epoll_wait(epoll.number, first, CInt(Self.batch), milliseconds)
             // An interruption by a signal counts as nothing ready. No other error is possible for these descriptors.
-            guard count > 0 else { return [] }
-            return unsafe events[..<Int(count)].compactMap { event in
-                let token = unsafe event.data.u64
-                guard token != Self.alarmToken else { return nil }
-                return unsafe (token, Readiness(events: event.events))
+            guard count > 0 else { return }
+            for index in 0..<Int(count) {
+                let token = unsafe events[index].data.u64
+                if token != Self.alarmToken { unsafe ready.append((token, Readiness(events: events[index].events))) }
             }
         }
     }

@@ -9,8 +9,8 @@ struct Socket: ~Copyable, Sendable {
 
     /// The result of an attempt to read.
     enum Input: Sendable {
-        /// At least one byte was read.
-        case bytes([UInt8])
+        /// This many bytes were read, at least one.
+        case bytes(Int)
         /// Nothing has arrived yet.
         case wouldBlock
         /// The peer closed its sending direction.
@@ -61,14 +61,15 @@ struct Socket: ~Copyable, Sendable {
         return code == 0 ? nil : SystemError(code: code)
     }
 
-    /// Reads the available bytes (`recv`).
-    borrowing func read(atMost limit: Int) -> Input {
+    /// Reads the available bytes into the front of `buffer` (`recv`).
+    borrowing func read(into buffer: inout [UInt8]) -> Input {
         var count = 0
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, filled in
-            repeat { count = unsafe recv(number, buffer.baseAddress, limit, 0) } while count < 0 && errno == EINTR
-            filled = max(0, count)
+        unsafe buffer.withUnsafeMutableBytes { buffer in
+            repeat {
+                count = unsafe recv(number, buffer.baseAddress, buffer.count, 0)
+            } while count < 0 && errno == EINTR
         }
-        guard count < 0 else { return bytes.isEmpty ? .end : .bytes(bytes) }
+        guard count < 0 else { return count == 0 ? .end : .bytes(count) }
         return errno == EAGAIN ? .wouldBlock : .failed(SystemError.last)
     }
 

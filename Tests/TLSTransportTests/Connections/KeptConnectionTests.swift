@@ -58,7 +58,7 @@ import Testing
                 isAsked.withLock { $0 = true }
                 // This blocks the loop's thread, which can't look at the socket meanwhile.
                 while !isDone.withLock({ $0 }) { usleep(1000) }
-                return await connection.hasInput()
+                return connection.hasInput()
             }.value
             try await body(connection, server)
             await connection.close()

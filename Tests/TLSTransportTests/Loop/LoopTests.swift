@@ -73,6 +73,66 @@ extension ServerName {
         #expect(called.withLock { $0 } == ["0", "1", "2", "timer"])
     }
 
+    /// Returns whether the loop let the calling thread stand in for its own, and called `body` there.
+    private static func standsIn(for loop: EventLoop, _ body: @escaping @Sendable () -> Void = {}) -> Bool {
+        let caller = currentThread()
+        let isCaller = Locked(false)
+        loop.executeNow {
+            let isHere = currentThread() == caller && loop.isCurrent
+            if isHere { body() }
+            isCaller.withLock { $0 = isHere }
+        }
+        return isCaller.withLock { $0 }
+    }
+
+    @Test("The calling thread stands in for a loop that sleeps. What it leaves to the loop is done afterwards")
+    func standIn() async throws {
+        let loop = EventLoop()
+        try loop.start()
+        let called = Locked<[String]>([])
+        let isIn = await poll {
+            Self.standsIn(for: loop) {
+                called.withLock { $0 = [] }
+                _ = loop.schedule(at: .now + .milliseconds(40)) { called.withLock { $0.append("timer") } }
+                loop.execute { called.withLock { $0.append("call") } }
+                // Long enough for the loop's thread to wake.
+                usleep(20_000)
+                called.withLock { $0.append("body") }
+            }
+        }
+        #expect(isIn)
+        #expect(!loop.isCurrent)
+        #expect(await poll { called.withLock { $0.count } == 3 })
+        #expect(called.withLock { $0 } == ["body", "call", "timer"])
+    }
+
+    @Test("The calling thread doesn't stand in for a loop that works")
+    func noStandIn() async throws {
+        let loop = EventLoop()
+        try loop.start()
+        let (isBusy, isHeld) = (Locked(false), Locked(true))
+        loop.execute {
+            isBusy.withLock { $0 = true }
+            while isHeld.withLock({ $0 }) { sched_yield() }
+        }
+        while !isBusy.withLock({ $0 }) { await Task.yield() }
+        let called = Locked(0)
+        #expect(!Self.standsIn(for: loop))
+        loop.executeNow { called.withLock { $0 += 1 } }
+        #expect(called.withLock { $0 } == 0)
+        isHeld.withLock { $0 = false }
+        #expect(await poll { called.withLock { $0 } == 1 })
+    }
+
+    /// Returns whether the condition becomes true within ten seconds.
+    private func poll(_ condition: () -> Bool) async -> Bool {
+        for _ in 0..<2_000 {
+            if condition() { return true }
+            usleep(5_000)
+        }
+        return false
+    }
+
     @Test("Connecting sockets are handled first, and the calls of a socket with data run before the next such socket")
     func turns() async throws {
         let loop = EventLoop()

@@ -1,0 +1,200 @@
+import CertificateTrust
+import PinctlBasics
+import TestPKI
+import Testing
+
+@testable import PinnedNetworking
+
+/// Requests on kept connections that need no task on the event loop, compared with those that need one.
+@Suite(.timeLimit(.minutes(2)))
+struct DirectRequestTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// Whether the request needs no task. Nil if that depends on what arrives together.
+        let isDirect: Bool?
+        /// The answer to the path `/`.
+        let answer: LoopbackServer.Response
+
+        init(_ name: String, isDirect: Bool?, _ answer: LoopbackServer.Response) {
+            (testDescription, self.isDirect, self.answer) = (name, isDirect, answer)
+        }
+    }
+
+    /// The result of a request, as the program gets it.
+    private struct Outcome: Hashable {
+        var status: Int?
+        var body: Data?
+        var code: URLError.Code?
+    }
+
+    private static let slow = {
+        var response = LoopbackServer.Response(body: "hello")
+        response.pause = .milliseconds(1)
+        return response
+    }()
+
+    private static let untilClose = LoopbackServer.Response.raw(Array("HTTP/1.1 200 OK\r\n\r\nhello".utf8))
+
+    private static let url = URL(string: "https://pinned.test/")
+
+    /// Fetches the path `/first`, so that a connection is kept.
+    private func prepared(_ session: URLSession) async throws -> URLSession {
+        #expect(try await session.get("https://pinned.test/first").body == "first")
+        return session
+    }
+
+    private func outcome(_ work: () async throws -> (Data, URLResponse)) async -> Outcome {
+        do {
+            let (body, response) = try await work()
+            return Outcome(status: (response as? HTTPURLResponse)?.statusCode, body: body)
+        } catch {
+            return Outcome(code: (error as? URLError)?.code)
+        }
+    }
+
+    @Test(
+        "A small request on a kept connection needs no task, and has the same result as one that does",
+        arguments: [
+            Row("a body", isDirect: true, .init(body: "hello")),
+            Row("404", isDirect: true, .init("404 Not Found", body: "where?")),
+            Row("no content", isDirect: true, .headOnly("204 No Content")),
+            Row("chunks", isDirect: true, .chunked(["hel", "lo"])),
+            Row("one byte at a time", isDirect: false, slow),
+            Row("an interim response", isDirect: true, LoopbackServer.Response(body: "hello").after("103 Early Hints")),
+            Row("a body up to the end", isDirect: nil, untilClose),
+            Row("a redirect", isDirect: false, .init("302 Found", fields: ["Location: /first"])),
+            Row(
+                "a login", isDirect: false,
+                .init("401 No", fields: ["WWW-Authenticate: Basic realm=\"r\""], body: "who?")),
+            Row("417", isDirect: false, .init("417 Expectation Failed", body: "no")),
+            Row("a body that isn't gzip", isDirect: false, .init(fields: ["Content-Encoding: gzip"], body: "hello")),
+            Row("a long body", isDirect: false, .init(body: String(repeating: "long", count: 100_000))),
+            Row("a truncated body", isDirect: false, LoopbackServer.Response(body: "hello").cut(at: 40)),
+            Row("a truncated header", isDirect: false, LoopbackServer.Response(body: "hello").cut(at: 20)),
+            Row("no response", isDirect: false, .raw([])),
+            Row("a malformed response", isDirect: false, .raw(Array("HTTP/9.9 200 OK\r\n\r\n".utf8), closes: false)),
+            Row(
+                "surplus bytes", isDirect: false,
+                .raw(LoopbackServer.Response(body: "hello").bytes + [33], closes: false)),
+        ])
+    private func sameResult(row: Row) async throws {
+        let site = try TestSite.shared.get()
+        let url = try #require(Self.url)
+        let script = LoopbackServer.Script.answer { $0.target == "/" ? row.answer : .init(body: "first") }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try await prepared(site.session(server, policy: .pinning(site.leaf.key.pin)))
+            let task = session.makeTask(URLSessionDataTask.self, URLRequest(url: url), isCollected: true)
+            let transfer = try await session.makeTransfer(task)
+            let direct = try await transfer.collectDirectly()
+            if let isDirect = row.isDirect { #expect((direct != nil) == isDirect) }
+            let found = await outcome {
+                if let direct { return direct }
+                do {
+                    return try await task.limit.run {
+                        let response = try await transfer.begin()
+                        return (try await transfer.collectBody(limit: 1 << 20), response)
+                    }
+                } catch {
+                    throw session.fail(task, error)
+                }
+            }
+            await session.ended(task)
+            #expect(await outcome { try await prepared(session).data(from: url) } == found)
+
+            // A session with a delegate never does it.
+            let other = try await prepared(
+                site.session(server, policy: .pinning(site.leaf.key.pin), delegate: SilentDataDelegate()))
+            #expect(await outcome { try await other.data(from: url) } == found)
+        }
+    }
+
+    @Test(
+        "A request on a kept connection is cancelled, or times out, and its connection is closed",
+        arguments: [true, false])
+    func ended(isCancelled: Bool) async throws {
+        let site = try TestSite.shared.get()
+        let url = try #require(Self.url)
+        let asked = Collected<Void>()
+        let script = LoopbackServer.Script.handle { connection in
+            _ = try connection.read()
+            try connection.write(LoopbackServer.Response(body: "first").bytes)
+            while try connection.read() != nil { asked.append(()) }
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try await prepared(site.session(server))
+            let request = URLRequest(url: url, timeoutInterval: isCancelled ? 600 : 0.2)
+            let work = Task { try await session.data(for: request) }
+            if isCancelled {
+                while asked.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+                work.cancel()
+            }
+            let found = await outcome { try await work.value }
+            #expect(found.code == (isCancelled ? .cancelled : .timedOut))
+            // The session keeps the connection otherwise.
+            #expect(await server.ended(1).count == 1)
+        }
+    }
+
+    @Test("A task on a kept connection has its response when the header has arrived, before the body")
+    func early() async throws {
+        let site = try TestSite.shared.get()
+        let url = try #require(Self.url)
+        let isOpen = Locked(false)
+        let script = LoopbackServer.Script.handle { connection in
+            _ = try connection.read()
+            try connection.write(LoopbackServer.Response(body: "first").bytes)
+            _ = try connection.read()
+            try connection.write(Array(LoopbackServer.Response(body: "hello").bytes.dropLast(5)))
+            while !isOpen.withLock({ $0 }) { connection.pause(.milliseconds(2)) }
+            try connection.write(Array("hello".utf8))
+            while try connection.read() != nil {}
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try await prepared(site.session(server))
+            let bodies = Collected<Data?>()
+            let task = session.dataTask(with: url) { data, _, _ in bodies.append(data) }
+            task.resume()
+            for _ in 0..<2_000 where task.response == nil { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(task.response?.expectedContentLength == 5)
+            #expect(bodies.values.isEmpty)
+            isOpen.withLock { $0 = true }
+            while bodies.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(bodies.values == [Data("hello".utf8)])
+        }
+    }
+
+    @Test("A task that is suspended before its response arrives on a kept connection completes after it is resumed")
+    func suspended() async throws {
+        let site = try TestSite.shared.get()
+        let url = try #require(Self.url)
+        let asked = Collected<Void>()
+        let isOpen = Locked(false)
+        let script = LoopbackServer.Script.answer { request in
+            guard request.target == "/" else { return .init(body: "first") }
+            asked.append(())
+            while !isOpen.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.005) }
+            return .init(body: "hello")
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try await prepared(site.session(server))
+            let bodies = Collected<String>()
+            let task = session.dataTask(with: url) { data, _, _ in
+                bodies.append(String(decoding: data ?? Data(), as: UTF8.self))
+            }
+            task.resume()
+            while asked.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            task.suspend()
+            isOpen.withLock { $0 = true }
+            while task.response == nil { try await Task.sleep(for: .milliseconds(2)) }
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(bodies.values.isEmpty)
+            // The connection is free for others.
+            _ = try await prepared(session)
+            task.resume()
+            while bodies.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(bodies.values == ["hello"])
+            await session.flush()
+            #expect(await server.ended().map(\.requests.count) == [3])
+        }
+    }
+}
