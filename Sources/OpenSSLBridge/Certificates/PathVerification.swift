@@ -100,9 +100,11 @@ package func verify(
     let result = unsafe X509_verify_cert(context)
     let code = unsafe X509_STORE_CTX_get_error(context)
     guard result == 1, code == X509_V_OK else {
-        // Without memory, OpenSSL also finds keys too weak and signatures wrong.
+        // Without memory, OpenSSL also finds keys too weak and signatures wrong. It says itself that memory ran out
+        // if the tree of policies has too many nodes.
         let error = OpenSSLError.take()
-        guard code != X509_V_OK, !error.isOutOfMemory else { return .failed(error) }
+        let isUnknown = error.isOutOfMemory && code != X509_V_ERR_OUT_OF_MEM
+        guard code != X509_V_OK, !isUnknown else { return .failed(error) }
         return unsafe .refused(VerifyCode(rawValue: code), depth: Int(X509_STORE_CTX_get_error_depth(context)))
     }
     guard let chain = unsafe X509_STORE_CTX_get0_chain(context),

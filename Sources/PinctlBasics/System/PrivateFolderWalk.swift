@@ -60,12 +60,16 @@ struct PrivateFolderWalk: ~Copyable {
     /// directory.
     private mutating func enter(_ name: String, creates: Bool) throws(PrivateFolderError) -> Int32? {
         if name == ".." { _ = place.popLast() } else { place.append(name) }
-        if creates, unsafe mkdirat(descriptor, name, 0o700) != 0, errno != EEXIST, errno != EROFS, errno != EACCES {
-            throw failed("make")
-        }
+        let isNew = creates && (unsafe mkdirat(descriptor, name, 0o700)) == 0
+        if creates, !isNew, errno != EEXIST, errno != EROFS, errno != EACCES { throw failed("make") }
         if steps.isEmpty {
             let opened = unsafe openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            guard opened >= 0 else { throw PrivateFolderError(path: path, reason: reason("open")) }
+            guard opened >= 0 else {
+                let error = PrivateFolderError(path: path, reason: reason("open"))
+                // Only an empty directory can be removed this way.
+                if isNew { _ = unsafe unlinkat(descriptor, name, AT_REMOVEDIR) }
+                throw error
+            }
             return opened
         }
         let opened = unsafe openat(descriptor, name, Self.passing | O_CLOEXEC)
