@@ -15,7 +15,8 @@ extension CommandDefinition {
             "",
             "If the target format cannot express a setting, pinctl reports whether the result is stricter",
             "or weaker, and writes nothing without --allow or --lossy. --into replaces the pins in a file",
-            "(android, apple, trustkit, envoy) and leaves every other byte unchanged.",
+            "(android, apple, trustkit, okhttp, envoy) and leaves every other byte unchanged. In Kotlin or",
+            "Java, these are the strings in the calls of add on one CertificatePinner.Builder().",
             "",
             "--check writes nothing. It compares the policy with the file of --into, or without --into",
             "with every file that the policy lists in \"exports\", and exits with 1 if they differ. An",
@@ -47,7 +48,7 @@ extension CommandDefinition {
             guard try console.tell(job.notes, arguments, accepting: accepted) else { return }
             guard let file = arguments[.into] else {
                 return try arguments.deliver(
-                    arguments.text(of: job.policy, in: target), from: input, job.notes, to: &console)
+                    arguments.text(of: job.policy, in: target), from: [input], job.notes, to: &console)
             }
             guard arguments[.output] == nil else {
                 throw .unusable(["--into and --output cannot be used together: give one of them"])
