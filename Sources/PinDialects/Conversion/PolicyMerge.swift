@@ -1,4 +1,4 @@
-public import CertificatePinning
+package import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 
@@ -10,11 +10,11 @@ import PinctlBasics
 ///
 /// Where two rules differ in scope or expiry, the stricter setting is used. The other settings have no order, or the
 /// stricter one would cut off clients that only report mismatches, so a difference makes the merge impossible.
-public struct PolicyMerge: Sendable {
+package struct PolicyMerge: Sendable {
     /// The merged policy.
-    public private(set) var policy = CanonicalPolicy(rules: [], combination: .closest)
+    package private(set) var policy = CanonicalPolicy(rules: [], combination: .closest)
     /// Notes on the changes that the merge makes to its sources.
-    public private(set) var notes: [ConversionNote] = []
+    package private(set) var notes: [ConversionNote] = []
 
     /// A rule of the merged policy, with the rules that it was made from.
     fileprivate struct Merged {
@@ -26,7 +26,7 @@ public struct PolicyMerge: Sendable {
     private var indices: [String: [Int]] = [:]
 
     /// Merges policies that were converted to policy files, in this order. A single one stays as it is.
-    public init(_ sources: [CanonicalPolicy]) {
+    package init(_ sources: [CanonicalPolicy]) {
         for source in sources {
             for rule in source.rules { add(rule) }
             policy.denied += source.denied.without(policy.denied)
@@ -52,7 +52,7 @@ public struct PolicyMerge: Sendable {
     }
 
     /// Adds the rules of a policy to another one that has none for their hosts. Nothing but rules is added.
-    public init(adding new: CanonicalPolicy, to old: CanonicalPolicy) {
+    package init(adding new: CanonicalPolicy, to old: CanonicalPolicy) {
         var rules = new
         (rules.denied, rules.unlisted) = (old.denied, old.unlisted)
         self.init([old, rules])
@@ -128,8 +128,7 @@ extension PolicyMerge {
             rule.effectiveRequirement == other.effectiveRequirement)
         compare(
             "anchors", text(rule.anchors), text(other.anchors),
-            rule.anchors.map(Set.init) == other.anchors.map(Set.init)
-        )
+            rule.anchors.map(Set.init) == other.anchors.map(Set.init))
         compare(
             "certificateTransparency", rule.certificateTransparency?.rawValue ?? "not set",
             other.certificateTransparency?.rawValue ?? "not set",
@@ -242,7 +241,7 @@ extension PolicyMerge {
         notePins(before, rule)
         if before.patterns[0].scope == .exact, rule.patterns[0].scope != .exact {
             note(
-                .scopeWidened, hasParent ? .weaker : .stricter,
+                .scopeWidened, hasParent ? .either : .stricter,
                 "all names below \(rule.title) are also pinned"
                     + (hasParent ? ", and the parent's rule no longer applies to them" : ""), before.location)
         }
@@ -287,9 +286,8 @@ extension PolicyMerge {
             return "\(pin)\(place)" + (pin.origin(in: rule).map { " of \($0)" } ?? "")
         }
         if extra.count > Self.mostPins { texts.append("\(extra.count - Self.mostPins) more") }
-        note(
-            .combinationChanged, .weaker, "\(rule.title) also accepts \(texts.joined(separator: ", "))", before.location
-        )
+        let list = texts.joined(separator: ", ")
+        note(.combinationChanged, .weaker, "\(rule.title) also accepts \(list)", before.location)
     }
 
     /// The maximum number of pins that a note lists.
@@ -307,7 +305,7 @@ extension HostPattern {
 
 extension PolicyMerge {
     /// Writes the files and lines that each pin comes from into its note.
-    public mutating func noteOrigins() {
+    package mutating func noteOrigins() {
         let all = merged.map(\.origins)
         // A named pin is written once for all rules.
         var byName: [String: [String]] = [:]

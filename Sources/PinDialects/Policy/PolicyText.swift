@@ -5,7 +5,7 @@ import PinctlBasics
 extension PinDialect {
     /// Returns the policy file of a converted policy: JSON with comments. The same policy always produces the same
     /// text. Strict JSON has no comma after the last element of a list.
-    static func policyText(_ policy: CanonicalPolicy, isStrict: Bool = false) -> String {
+    package static func policyText(_ policy: CanonicalPolicy, isStrict: Bool = false) -> String {
         var names = PinNames(policy)
         var object: [(String, JSON)] = [("version", .integer(1))]
         if policy.unlisted == .refuse { object.append(("unlisted", .string("refuse"))) }
@@ -22,7 +22,7 @@ extension PolicyAdditions {
     /// Creates additions from the rules of a converted policy. Pins that have a name in the file keep it, and no other
     /// pin gets a name that is already used.
     package init(_ policy: CanonicalPolicy, to file: PolicyFile) {
-        let isStrict = file.path.lowercased().hasSuffix(".json")
+        let isStrict = JSONCReader.Dialect(ofFile: file.path) == .json
         var known: [CanonicalPin: String] = [:]
         for var pin in CanonicalPolicy(file).rules.flatMap(\.pins) {
             guard let name = pin.name else { continue }

@@ -60,7 +60,7 @@ extension CommandDefinition {
             if inputs.count > 1 { merge.noteOrigins() }
             notes += try merge.notes + destination.effects(of: merge.policy)
             guard try console.tell(notes, arguments) else { return }
-            let text = try arguments.text(of: merge.policy, in: .policy)
+            let text = try arguments.text(of: merge.policy, in: .policy, for: destination.path)
             // Remaining contents that no policy may have, such as all names below a public suffix or roots that aren't
             // certificates.
             do throws(PolicyFileError) {
@@ -141,7 +141,14 @@ extension CanonicalPolicy {
 }
 
 extension Arguments {
-    func text(of policy: CanonicalPolicy, in dialect: PinDialect) throws(UsageError) -> [UInt8] {
+    /// Returns the text of a converted policy for a file. A policy in strict JSON has no comma after the last element
+    /// of a list.
+    func text(
+        of policy: CanonicalPolicy, in dialect: PinDialect, for path: String
+    ) throws(UsageError) -> [UInt8] {
+        if dialect == .policy, JSONCReader.Dialect(ofFile: path) == .json {
+            return Array(PinDialect.policyText(policy, isStrict: true).utf8)
+        }
         do throws(DialectWriteError) {
             return try dialect.write(policy)
         } catch {
