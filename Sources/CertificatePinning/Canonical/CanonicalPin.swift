@@ -89,6 +89,15 @@ extension CanonicalPin {
     }
 }
 
+extension CanonicalPin {
+    /// The same pin without its name.
+    package var unnamed: CanonicalPin {
+        var pin = self
+        pin.name = nil
+        return pin
+    }
+}
+
 extension CanonicalPin: CustomStringConvertible {
     /// A text such as `sha256/BASE64`, with the prefix `cert-` for a certificate.
     package var description: String {

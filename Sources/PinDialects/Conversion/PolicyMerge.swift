@@ -12,17 +12,17 @@ import PinctlBasics
 /// stricter one would cut off clients that only report mismatches, so a difference makes the merge impossible.
 package struct PolicyMerge: Sendable {
     /// The merged policy.
-    package private(set) var policy = CanonicalPolicy(rules: [], combination: .closest)
+    package internal(set) var policy = CanonicalPolicy(rules: [], combination: .closest)
     /// Notes on the changes that the merge makes to its sources.
     package private(set) var notes: [ConversionNote] = []
 
     /// A rule of the merged policy, with the rules that it was made from.
-    fileprivate struct Merged {
+    struct Merged {
         var rule: CanonicalRule
         var sources: [CanonicalRule]
     }
 
-    private var merged: [Merged] = []
+    private(set) var merged: [Merged] = []
     private var indices: [String: [Int]] = [:]
 
     /// Merges policies that were converted to policy files, in this order. A single one stays as it is.
@@ -191,14 +191,14 @@ extension CanonicalRule {
 
 extension CanonicalPin {
     /// The same pin at any position, without the parts that are only for people.
-    fileprivate var anywhere: CanonicalPin {
+    var anywhere: CanonicalPin {
         var pin = bare
         pin.role = .any
         return pin
     }
 
     /// The position of the pin, or that of its rule if the reader doesn't provide it.
-    fileprivate func origin(in rule: CanonicalRule) -> PolicyLocation? { location ?? rule.location }
+    func origin(in rule: CanonicalRule) -> PolicyLocation? { location ?? rule.location }
 }
 
 extension RuleExpiry {
@@ -298,54 +298,5 @@ extension HostPattern {
     /// Whether a rule for this pattern covers the host of another one as a name below its own.
     fileprivate func isAbove(_ other: HostPattern) -> Bool {
         scope == .exactAndBelow && other.host.hasSuffix("." + host)
-    }
-}
-
-// MARK: - Origins
-
-extension PolicyMerge {
-    /// Writes the files and lines that each pin comes from into its note.
-    package mutating func noteOrigins() {
-        let all = merged.map(\.origins)
-        // A named pin is written once for all rules.
-        var byName: [String: [String]] = [:]
-        for (index, rule) in policy.rules.enumerated() {
-            for pin in rule.pins {
-                if let name = pin.name { byName[name, default: []] += all[index][pin.anywhere] ?? [] }
-            }
-        }
-        let notes = byName.compactMapValues(Self.note(on:))
-        for index in policy.rules.indices {
-            for pin in policy.rules[index].pins.indices {
-                let there = policy.rules[index].pins[pin]
-                policy.rules[index].pins[pin].note =
-                    there.name.map { notes[$0] } ?? all[index][there.anywhere].flatMap(Self.note(on:))
-            }
-        }
-    }
-
-    private static func note(on places: [String]) -> String? {
-        var seen: Set<String> = []
-        let distinct = places.filter { seen.insert($0).inserted }
-        guard !distinct.isEmpty else { return nil }
-        let rest = distinct.count > mostOrigins ? " and \(distinct.count - mostOrigins) more" : ""
-        return "from " + distinct.prefix(mostOrigins).joined(separator: ", ") + rest
-    }
-
-    /// The maximum number of origins in a note.
-    private static let mostOrigins = 8
-}
-
-extension PolicyMerge.Merged {
-    /// The files and lines of each pin, whatever its role.
-    fileprivate var origins: [CanonicalPin: [String]] {
-        var origins: [CanonicalPin: [String]] = [:]
-        for source in sources {
-            for pin in source.pins {
-                guard let place = pin.origin(in: source) else { continue }
-                origins[pin.anywhere, default: []].append("\(place.path):\(place.line)")
-            }
-        }
-        return origins
     }
 }

@@ -220,7 +220,7 @@ struct PolicyMergeTests {
                     var rule = CanonicalRule(
                         patterns: [HostPattern(host, one([.exact, .exactAndBelow]))],
                         pins: (UInt8(1)...3).filter { _ in one([true, false]) }
-                            .map { CanonicalPin([UInt8](repeating: $0, count: 32)) })
+                            .map { CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 32)) })
                     rule.location = PolicyLocation(path: "\(index)")
                     return rule
                 }

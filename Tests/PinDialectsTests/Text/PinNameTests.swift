@@ -80,7 +80,7 @@ struct PinNameTests {
     @Test("The names of a written Kotlin file are read back")
     func written() throws {
         let pins = [UInt8(1), 2].map {
-            CanonicalPin([UInt8](repeating: $0, count: 32), name: "key \($0)")
+            CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 32), name: "key \($0)")
         }
         let policy = CanonicalPolicy(
             rules: [CanonicalRule(patterns: [HostPattern("a.test", .exact)], pins: pins)], combination: .union)
