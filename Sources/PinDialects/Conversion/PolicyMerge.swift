@@ -38,7 +38,7 @@ package struct PolicyMerge: Sendable {
                 "the sources differ in \"unlisted\": set it to the same value in each, or import them separately", nil)
         }
         policy.rules = merged.map(\.rule)
-        guard sources.count > 1 else { return }
+        guard sources.count > 1, notes.isEmpty else { return }
         let named = RulesByName(policy.rules)
         for source in sources {
             noteEffects(on: source, named)

@@ -269,6 +269,7 @@ extension XMLReader {
         var nodes: [XMLElement.Node] = []
         var text: [UInt8] = []
         var comment: String?
+        var hasSideComment = false
         func flush() {
             guard !text.isEmpty else { return }
             nodes.append(.text(String(decoding: text, as: UTF8.self)))
@@ -290,7 +291,10 @@ extension XMLReader {
                 let start = index
                 if try skipComment() {
                     let body = String(decoding: bytes[(start + 4)..<(index - 3)], as: UTF8.self)
-                    if case .element(var element)? = nodes.last, !text.contains(UInt8(ascii: "\n")), comment == nil {
+                    if case .element(var element)? = nodes.last, !hasSideComment, comment == nil,
+                        !text.contains(UInt8(ascii: "\n"))
+                    {
+                        hasSideComment = true
                         element.comment = body
                         nodes[nodes.count - 1] = .element(element)
                     } else {
@@ -300,7 +304,7 @@ extension XMLReader {
                     flush()
                     var element = try element(depth: depth + 1)
                     element.comment = comment
-                    comment = nil
+                    (comment, hasSideComment) = (nil, false)
                     nodes.append(.element(element))
                 }
             }

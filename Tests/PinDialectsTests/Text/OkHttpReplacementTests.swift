@@ -177,8 +177,8 @@ struct OkHttpReplacementTests {
                 "CertificatePinner.Builder()\n.add(\"a.test\", \"K1\", // a\n// b\n\"K3\")\n.build()",
                 "2:2: a comment would be lost"
             ),
-            ("CertificatePinner.Builder", "only CertificatePinner.Builder() can be changed"),
-            (#"CertificatePinner.Builder().add("a.test", "K1""#, "isn't closed"),
+            ("CertificatePinner.DEFAULT", "only CertificatePinner.Builder() can be changed"),
+            (#"CertificatePinner.Builder().add("a.test", "K1","#, "isn't closed"),
         ])
     func refused(_ text: String, _ message: String) {
         do throws(DialectWriteError) {
