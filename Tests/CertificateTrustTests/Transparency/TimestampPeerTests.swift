@@ -136,8 +136,8 @@ struct TimestampPeerTests {
             var changed = data
             changed[9] ^= 1
             let signature = timestamp.signature
-            let isValid = verifySHA256Signature(of: data.span, signature: signature.span, by: spki.span)
-            let isChangedValid = verifySHA256Signature(of: changed.span, signature: signature.span, by: spki.span)
+            let isValid = verifySignature(of: data.span, signature.span, by: spki.span, .sha256)
+            let isChangedValid = verifySignature(of: changed.span, signature.span, by: spki.span, .sha256)
             #expect(isValid && !isChangedValid)
             verified += 1
         }
