@@ -78,6 +78,14 @@ struct PolicyMergeTests {
                     #""host": "a.test", "pins": [K1], "expires": "2028-01-01T00:00:00Z", "onExpiry": "stop-pinning""#
                 ], notes: ["a:2 expiry-zone stricter"], rules: ["a.test 1 2028-01-01T00:00:00Z (stop-pinning)"]),
             Row(
+                title: "two expiries, the later first",
+                a: [
+                    #""host": "a.test", "pins": [K1], "expires": "2028-01-01T00:00:00Z", "onExpiry": "stop-pinning""#
+                ],
+                b: [
+                    #""host": "a.test", "pins": [K1], "expires": "2027-01-01T00:00:00Z", "onExpiry": "stop-pinning""#
+                ], notes: ["b:2 expiry-zone stricter"], rules: ["a.test 1 2028-01-01T00:00:00Z (stop-pinning)"]),
+            Row(
                 title: "a rule below that of a parent", a: [#""host": "a.test", "subdomains": true, "pins": [K1, K2]"#],
                 b: [#""host": "b.a.test", "pins": [K1]"#], notes: ["a:2 combine-changed stricter"],
                 rules: ["*.a.test 1 2", "b.a.test 1"]),
@@ -157,6 +165,19 @@ struct PolicyMergeTests {
             try Self.policy(rules, #""unlisted": "refuse","#, path: "a"), try Self.policy(rules, path: "b"),
         ])
         #expect(unlisted.notes.map(\.direction) == [.impossible])
+    }
+
+    @Test("A key that is a backup in only one of the policies isn't a backup, and keeps the name that it has in one")
+    func backups() throws {
+        let named = #""pins": { "key": { "pin": K1, "backup": true } },"#
+        let merge = PolicyMerge([
+            try Self.policy([#""host": "a.test", "pins": [{ "pin": K2, "backup": true }, K1]"#], path: "a"),
+            try Self.policy(
+                [#""host": "a.test", "pins": [{ "pin": K2, "backup": true }, "key"]"#], named, path: "b"),
+        ])
+        #expect(merge.notes == [])
+        #expect(merge.policy.rules.map { $0.pins.map(\.isBackup) } == [[true, false]])
+        #expect(merge.policy.rules.map { $0.pins.map(\.name) } == [[nil, "key"]])
     }
 
     @Test("The note of each pin lists the files and lines that it comes from, and a shared name lists all")
