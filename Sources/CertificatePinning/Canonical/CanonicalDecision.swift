@@ -155,7 +155,7 @@ extension CanonicalPolicy {
         of pins: [CanonicalPin], _ pathLength: Int, _ isMatch: (CanonicalPin, Int) -> Bool
     ) -> [CanonicalMatch] {
         var seen: Set<CanonicalPin> = []
-        let pins = pins.filter { seen.insert($0).inserted }
+        let pins = pins.filter { seen.insert($0.unnamed).inserted }
         return (0..<pathLength).flatMap { index in
             pins.filter { $0.role.covers(index: index, of: pathLength) && isMatch($0, index) }
                 .map { CanonicalMatch(pin: $0, index: index) }

@@ -3,7 +3,7 @@ import PinctlBasics
 
 /// A pin as dialects define it: of a key or a certificate, by one of several digests.
 ///
-/// Two pins are equal regardless of their positions in files and of the files that they come from.
+/// Two pins are equal regardless of their positions in files, their notes and the files that they come from.
 package struct CanonicalPin: Sendable, Hashable {
     /// The object that a pin identifies.
     package enum Content: String, Sendable, Hashable, CaseIterable {
@@ -49,6 +49,8 @@ package struct CanonicalPin: Sendable, Hashable {
     package var name: String?
     /// The file that has the pinned key, or should have it. Only policies of this project can state this.
     package var from: String?
+    /// A remark for people. Only merged policies have any.
+    package var note: String?
     /// The position in the file, if the dialect's reader provides it.
     package var location: PolicyLocation?
 
@@ -68,14 +70,14 @@ package struct CanonicalPin: Sendable, Hashable {
 }
 
 extension CanonicalPin {
-    /// Compares two pins without their positions and files.
+    /// Compares two pins without their positions, notes and files.
     package static func == (left: CanonicalPin, right: CanonicalPin) -> Bool {
         left.content == right.content && left.digest == right.digest && left.value == right.value
             && left.role == right.role && left.trust == right.trust && left.isBackup == right.isBackup
             && left.name == right.name
     }
 
-    /// Hashes the pin without its position and file.
+    /// Hashes the pin without its position, note and file.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(content)
         hasher.combine(digest)
@@ -84,6 +86,15 @@ extension CanonicalPin {
         hasher.combine(trust)
         hasher.combine(isBackup)
         hasher.combine(name)
+    }
+}
+
+extension CanonicalPin {
+    /// The same pin without its name.
+    package var unnamed: CanonicalPin {
+        var pin = self
+        pin.name = nil
+        return pin
     }
 }
 

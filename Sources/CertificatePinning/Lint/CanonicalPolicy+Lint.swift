@@ -43,10 +43,11 @@ struct UnitedRules {
                 return reachesPorts
                     && other.patterns.contains { $0 == pattern || $0.covers(pattern) && $0.holdsWhole(pattern) }
             }
-            .flatMap(\.pins)
+            .flatMap { $0.pins.map(\.unnamed) }
         }
+        let own = Set(rule.pins.map(\.unnamed))
         let common = shared.dropFirst().reduce(Set(shared.first ?? [])) { $0.intersection($1) }
-        return common.filter { !rule.pins.contains($0) }
+        return common.filter { !own.contains($0) }
     }
 
     private func around(_ host: String) -> [CanonicalRule] {

@@ -251,7 +251,9 @@ extension AndroidConfigReader {
                 continue
             }
             noteExtras(of: child, besides: ["digest"])
-            if let pin = pin(child), seen.insert(pin).inserted { set.pins.append(pin) }
+            guard var pin = pin(child), seen.insert(pin).inserted else { continue }
+            pin.name = child.comment.flatMap(CanonicalPin.name(in:))
+            set.pins.append(pin)
         }
         return set
     }

@@ -124,7 +124,7 @@ private struct RuleMeaning {
 
 extension CanonicalPin {
     /// The pin without the parts that are only for people.
-    fileprivate var bare: CanonicalPin {
+    var bare: CanonicalPin {
         var pin = self
         (pin.name, pin.isBackup) = (nil, false)
         return pin

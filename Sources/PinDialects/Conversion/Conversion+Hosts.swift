@@ -126,7 +126,7 @@ extension Conversion {
                         .combinationChanged, .weaker,
                         "names below \(rule.title) also accept the pins of the parent's rule", rule.location)
                 }
-                policy.rules[index].pins += more.pins.filter { !policy.rules[index].pins.contains($0) }
+                policy.rules[index].pins += more.pins.without(policy.rules[index].pins)
                 policy.rules[index].requirement.join(more.requirement)
             }
         }
@@ -180,12 +180,14 @@ extension Conversion {
                 merged.append(rule)
                 continue
             }
-            if Set(merged[twin].pins) != Set(rule.pins) || merged[twin].requirement != rule.requirement {
+            if Set(merged[twin].pins.map(\.bare)) != Set(rule.pins.map(\.bare))
+                || merged[twin].requirement != rule.requirement
+            {
                 note(
                     .combinationChanged, .weaker,
                     "the rules for \(rule.title) are merged, so a pin of either is enough for all of their hosts",
                     rule.location)
-                merged[twin].pins += rule.pins.filter { !merged[twin].pins.contains($0) }
+                merged[twin].pins += rule.pins.without(merged[twin].pins)
                 if merged[twin].requirement != rule.requirement { merged[twin].requirement = .any }
             }
             if merged[twin].mode != rule.mode || merged[twin].expiry != rule.expiry
@@ -225,13 +227,6 @@ extension Conversion {
     }
 }
 
-extension CanonicalRule {
-    fileprivate func sharesPorts(with other: CanonicalRule) -> Bool {
-        guard let ports, let others = other.ports else { return true }
-        return !ports.isDisjoint(with: others)
-    }
-}
-
 extension PinRequirement {
     /// Adds the requirements of another rule.
     fileprivate mutating func join(_ other: PinRequirement) {
@@ -240,5 +235,13 @@ extension PinRequirement {
         case (.any, _): self = other
         case (.eachOf(let roles), .eachOf(let others)): self = .eachOf(roles.union(others))
         }
+    }
+}
+
+extension [CanonicalPin] {
+    /// Returns the pins that aren't among others. Names don't count.
+    func without(_ others: [CanonicalPin]) -> [CanonicalPin] {
+        let others = Set(others.map(\.bare))
+        return filter { !others.contains($0.bare) }
     }
 }

@@ -47,7 +47,7 @@ extension PinDialect {
     }
 
     /// Whether pins are part of a larger file, whose other contents ``replacing(_:path:with:)`` preserves.
-    public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .envoy].contains(self) }
+    public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .okhttp, .envoy].contains(self) }
 
     /// Returns a file in which only the pins are replaced by those of a converted policy.
     public func replacing(
@@ -58,7 +58,8 @@ extension PinDialect {
         case .apple: try ApplePinnedDomains.replacing(bytes, path: path, with: policy)
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
         case .envoy: try EnvoyConfiguration.replacing(bytes, path: path, with: policy)
-        case .policy, .okhttp, .hpkp, .curl, .tlsa, .certspotter, .swift:
+        case .okhttp: try OkHttpWriter.replacing(bytes, path: path, with: policy)
+        case .policy, .hpkp, .curl, .tlsa, .certspotter, .swift:
             throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }
     }

@@ -56,7 +56,8 @@ struct OkHttpReader {
             }
             read.formUnion(texts.map(\.0))
             guard texts.count == call.arguments.count, let pattern = texts.first else { continue }
-            add(pattern.0, at: pattern.1, pins: texts.dropFirst())
+            let names = call.arguments.map { ($0.constant ?? $0.comment).flatMap(CanonicalPin.name(in:)) }
+            add(pattern.0, at: pattern.1, pins: texts.dropFirst(), names: names)
         }
         for builder in calls.newBuilders.dropFirst() {
             noteAlternatives(
@@ -134,8 +135,9 @@ struct OkHttpReader {
         ]
     }
 
+    /// Adds pins to the rule of a pattern. `names` are those of the pattern and the pins, in the same order.
     private mutating func add(
-        _ text: String, at position: SourcePosition, pins: ArraySlice<(String, SourcePosition)>
+        _ text: String, at position: SourcePosition, pins: ArraySlice<(String, SourcePosition)>, names: [String?] = []
     ) {
         guard let pattern = OkHttpPin.pattern(text) else {
             problems.add(
@@ -151,8 +153,8 @@ struct OkHttpReader {
             return
         }
         var values: [CanonicalPin] = []
-        for (text, position) in pins {
-            guard let pin = OkHttpPin.pin(text) else {
+        for (index, (text, position)) in zip(pins.indices, pins) {
+            guard var pin = OkHttpPin.pin(text) else {
                 problems.add("OkHttp rejects the pin \(quoted(text)): write sha256/ and base64", at: position)
                 continue
             }
@@ -163,11 +165,13 @@ struct OkHttpReader {
                         + "OkHttp accepts the pin and no key matches it: hash the key again", at: position,
                     rule: .malformedPin)
             }
+            pin.location = PolicyLocation(path: path, position)
+            pin.name = names.indices.contains(index) ? names[index] : nil
             values.append(pin)
         }
         let index = indices[pattern] ?? rules.count
         let known = index < rules.count ? rules[index].pins : []
-        values = values.filter { !known.contains($0) }
+        values = values.without(known)
         guard index < TextLimits.rules, known.count + values.count <= TextLimits.pins else {
             problems.add(
                 "there are more than \(TextLimits.rules) patterns, or \(TextLimits.pins) pins for one: split the text",

@@ -21,6 +21,14 @@ struct SourceCalls {
     struct Argument {
         let parts: [SourcePart]
         let position: SourcePosition
+        /// The comment on the same line behind the argument and its comma.
+        var comment: String?
+
+        /// The name of the constant that the argument refers to, if it is the only one.
+        var constant: String? {
+            let names = parts.compactMap { if case .name(let name) = $0 { name } else { nil } }
+            return names.count == 1 ? names[0].split(separator: ".").last.map(String.init) : nil
+        }
     }
 
     private(set) var calls: [Call] = []
@@ -228,8 +236,18 @@ struct SourceCalls {
                 arguments.append(Argument(parts: [.computed(Self.name(of: start))], position: start.position))
                 break
             }
-            arguments.append(Argument(parts: expression.parts, position: expression.position))
-            if end.isSign(",") { _ = copy.next() }
+            var argument = Argument(parts: expression.parts, position: expression.position)
+            var comment = end.sideComment
+            if end.isSign(",") {
+                _ = copy.next()
+                comment = copy.peek()?.sideComment ?? comment
+            }
+            argument.comment = comment.map(copy.text(ofComment:))
+            arguments.append(argument)
+        }
+        if isWhole, arguments.count == 2, arguments[1].comment == nil {
+            // A comment behind a call with one pin is about the pin.
+            arguments[1].comment = copy.peek()?.sideComment.map(copy.text(ofComment:))
         }
         guard isKnown && !arguments.isEmpty || arguments.contains(where: { Self.isPin($0.parts) }) else { return }
         calls.append(Call(arguments: arguments, position: position, branches: branches))

@@ -14,6 +14,12 @@ struct SourceToken {
     let position: SourcePosition
     /// Whether the token is the first on its line.
     let startsLine: Bool
+    /// The bytes of the token.
+    let range: Range<Int>
+    /// The number of comments between the token and the one before it.
+    let commentCount: Int
+    /// The comment before the token that begins on the line of the token before it.
+    let sideComment: Range<Int>?
 
     func isSign(_ sign: Unicode.Scalar) -> Bool { kind == .sign(UInt8(ascii: sign)) }
 
@@ -35,6 +41,8 @@ enum SourcePart: Equatable {
 struct SourceLexer {
     private var cursor: TextCursor
     private var startsLine = true
+    private var commentCount = 0
+    private var sideComment: Range<Int>?
     /// The positions of strings without an end.
     private(set) var openStrings: [SourcePosition] = []
 
@@ -44,6 +52,7 @@ struct SourceLexer {
         skipBlanks()
         guard let byte = cursor.byte else { return nil }
         let position = cursor.position
+        let start = cursor.index
         let kind: SourceToken.Kind
         if byte == UInt8(ascii: "\"") {
             kind = .string(string())
@@ -54,7 +63,15 @@ struct SourceLexer {
             kind = .sign(byte)
         }
         defer { startsLine = false }
-        return SourceToken(kind: kind, position: position, startsLine: startsLine)
+        return SourceToken(
+            kind: kind, position: position, startsLine: startsLine, range: start..<cursor.index,
+            commentCount: commentCount, sideComment: sideComment)
+    }
+
+    /// Returns the text of a comment without the signs that start and end it.
+    func text(ofComment range: Range<Int>) -> String {
+        let text = cursor.text(in: range)
+        return text.hasPrefix("/*") ? String(text.dropFirst(2).dropLast(2)) : String(text.dropFirst(2))
     }
 
     /// Returns the next token without consuming it.
@@ -64,16 +81,18 @@ struct SourceLexer {
     }
 
     private mutating func skipBlanks() {
+        (commentCount, sideComment) = (0, nil)
         while let byte = cursor.byte {
             if byte.isLineEnd {
                 startsLine = true
                 cursor.step()
             } else if byte.isBlank || byte < 0x20 {
                 cursor.step()
-            } else if cursor.stands("//") {
-                _ = cursor.take { !$0.isLineEnd }
-            } else if cursor.take("/*") {
-                skipComment()
+            } else if cursor.stands("//") || cursor.stands("/*") {
+                let (start, isAtSide) = (cursor.index, !startsLine)
+                if cursor.take("/*") { skipComment() } else { _ = cursor.take { !$0.isLineEnd } }
+                commentCount += 1
+                if isAtSide { sideComment = start..<cursor.index }
             } else {
                 return
             }

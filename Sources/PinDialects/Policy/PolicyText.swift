@@ -1,11 +1,11 @@
-import CertificatePinning
+package import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 
 extension PinDialect {
     /// Returns the policy file of a converted policy: JSON with comments. The same policy always produces the same
-    /// text.
-    static func policyText(_ policy: CanonicalPolicy) -> String {
+    /// text. Strict JSON has no comma after the last element of a list.
+    package static func policyText(_ policy: CanonicalPolicy, isStrict: Bool = false) -> String {
         var names = PinNames(policy)
         var object: [(String, JSON)] = [("version", .integer(1))]
         if policy.unlisted == .refuse { object.append(("unlisted", .string("refuse"))) }
@@ -14,7 +14,44 @@ extension PinDialect {
         if !names.named.isEmpty { object.append(("pins", .object(names.named))) }
         if !denied.isEmpty { object.append(("deny", .array(denied))) }
         object.append(("domains", .array(domains)))
-        return JSON.object(object).lines(commas: true) + "\n"
+        return JSON.object(object).lines(commas: !isStrict) + "\n"
+    }
+}
+
+extension PolicyAdditions {
+    /// Creates additions from the rules of a converted policy. Pins that have a name in the file keep it, and no other
+    /// pin gets a name that is already used.
+    package init(_ policy: CanonicalPolicy, to file: PolicyFile) {
+        let isStrict = JSONCReader.Dialect(ofFile: file.path) == .json
+        var known: [CanonicalPin: String] = [:]
+        for var pin in CanonicalPolicy(file).rules.flatMap(\.pins) {
+            guard let name = pin.name else { continue }
+            pin.name = nil
+            known[pin] = known[pin].map { min($0, name) } ?? name
+        }
+        let defined = Set(known.values)
+        let taken = Set((file.root["pins"]?.members ?? []).map(\.key)).union(defined)
+        var policy = policy
+        (policy.denied, policy.unlisted) = ([], .trust)
+        for rule in policy.rules.indices {
+            for index in policy.rules[rule].pins.indices {
+                var pin = policy.rules[rule].pins[index]
+                let name = pin.name
+                pin.name = nil
+                policy.rules[rule].pins[index].name = known[pin] ?? (name.map(taken.contains) == true ? nil : name)
+            }
+        }
+        var names = PinNames(policy)
+        let rules = policy.rules.map { $0.json(&names) }
+        let pins = names.named.filter { !defined.contains($0.0) }
+        func lines(_ list: JSON, _ count: Int) -> [String] {
+            guard count > 0 else { return [] }
+            let lines = list.lines(commas: !isStrict).split(separator: "\n").dropFirst().dropLast().map { "  " + $0 }
+            return isStrict ? lines.dropLast() + lines.suffix(1).map { $0 + "," } : lines
+        }
+        self.init(
+            pins: lines(.object(pins), pins.count), rules: lines(.array(rules), rules.count),
+            text: PinDialect.policyText(policy, isStrict: isStrict))
     }
 }
 
@@ -44,10 +81,11 @@ private struct PinNames {
 
     private static func value(_ pin: CanonicalPin) -> JSON {
         let text = (pin.content == .certificate ? "cert-sha256/" : "sha256/") + Base64.encode(pin.value.span)
-        guard pin.role != .any || pin.isBackup else { return .string(text) }
+        guard pin.role != .any || pin.isBackup || pin.note != nil else { return .string(text) }
         var members: [(String, JSON)] = [("pin", .string(text))]
         if pin.role != .any { members.append(("role", .string(pin.role.rawValue))) }
         if pin.isBackup { members.append(("backup", .bool(true))) }
+        if let note = pin.note { members.append(("note", .string(note))) }
         return .object(members)
     }
 }

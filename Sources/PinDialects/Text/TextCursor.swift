@@ -79,7 +79,9 @@ struct TextCursor {
     }
 
     /// Returns the text from `start` up to the current position.
-    func text(from start: Int) -> String { String(decoding: bytes[start..<index], as: UTF8.self) }
+    func text(from start: Int) -> String { text(in: start..<index) }
+
+    func text(in range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 }
 
 extension UInt8 {

@@ -24,6 +24,9 @@ package struct XMLElement: Sendable {
     package let position: SourcePosition
     /// The range of bytes from the start tag to the end of the end tag.
     package let range: Range<Int>
+    /// The text of the comment behind the end tag on the same line, or else of the last comment between the element and
+    /// the one before it.
+    package var comment: String?
 }
 
 extension XMLElement {

@@ -268,6 +268,8 @@ extension XMLReader {
     ) throws(MarkupProblem) -> [XMLElement.Node] {
         var nodes: [XMLElement.Node] = []
         var text: [UInt8] = []
+        var comment: String?
+        var hasSideComment = false
         func flush() {
             guard !text.isEmpty else { return }
             nodes.append(.text(String(decoding: text, as: UTF8.self)))
@@ -285,9 +287,26 @@ extension XMLReader {
                 try section(into: &text)
             } else if starts(with: "<!DOCTYPE") || starts(with: "<!ENTITY") {
                 throw problem("a declaration isn't supported here: remove it")
-            } else if try !skipComment() {
-                flush()
-                nodes.append(.element(try element(depth: depth + 1)))
+            } else {
+                let start = index
+                if try skipComment() {
+                    let body = String(decoding: bytes[(start + 4)..<(index - 3)], as: UTF8.self)
+                    if case .element(var element)? = nodes.last, !hasSideComment, comment == nil,
+                        !text.contains(UInt8(ascii: "\n"))
+                    {
+                        hasSideComment = true
+                        element.comment = body
+                        nodes[nodes.count - 1] = .element(element)
+                    } else {
+                        comment = body
+                    }
+                } else {
+                    flush()
+                    var element = try element(depth: depth + 1)
+                    element.comment = comment
+                    (comment, hasSideComment) = (nil, false)
+                    nodes.append(.element(element))
+                }
             }
         }
         throw problem("unclosed element <\(quotedName(name))>: close it with </\(quotedName(name))>", at: start)

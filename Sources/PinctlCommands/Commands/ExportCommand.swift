@@ -15,7 +15,8 @@ extension CommandDefinition {
             "",
             "If the target format cannot express a setting, pinctl reports whether the result is stricter",
             "or weaker, and writes nothing without --allow or --lossy. --into replaces the pins in a file",
-            "(android, apple, trustkit, envoy) and leaves every other byte unchanged.",
+            "(android, apple, trustkit, okhttp, envoy) and leaves every other byte unchanged. In Kotlin or",
+            "Java, these are the strings in the calls of add on one CertificatePinner.Builder().",
             "",
             "--check writes nothing. It compares the policy with the file of --into, or without --into",
             "with every file that the policy lists in \"exports\", and exits with 1 if they differ. An",
@@ -46,8 +47,8 @@ extension CommandDefinition {
             let accepted = try input.acceptedChanges(in: target, file: arguments[.into] ?? arguments[.output])
             guard try console.tell(job.notes, arguments, accepting: accepted) else { return }
             guard let file = arguments[.into] else {
-                return try arguments.deliver(
-                    arguments.text(of: job.policy, in: target), from: input, job.notes, to: &console)
+                let text = try arguments.text(of: job.policy, in: target, for: arguments[.output] ?? "")
+                return try arguments.deliver(text, from: [input], job.notes, to: &console)
             }
             guard arguments[.output] == nil else {
                 throw .unusable(["--into and --output cannot be used together: give one of them"])
@@ -199,7 +200,7 @@ struct ExportJob {
         do throws(DialectWriteError) {
             replaced = try target.replacing(bytes, path: file, with: policy)
         } catch {
-            throw .unusable(["\(file): \(error)"])
+            throw .unusable([error.location == nil ? "\(file): \(error)" : "\(error)"])
         }
         do throws(NewFileError) {
             try replaceFile(file, replaced)

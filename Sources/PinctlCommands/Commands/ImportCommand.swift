@@ -1,52 +1,130 @@
 import CertificatePinning
 import PinDialects
 import PinctlBasics
+import PinctlFoundation
 
 extension CommandDefinition {
     static let importing = CommandDefinition(
-        name: "import", summary: "convert the pins of another system to a policy", operands: "FILE",
-        operandCount: 1...1, flags: [.from, .importedHost, .output, .allow, .lossy, .at],
+        name: "import", summary: "convert the pins of other systems to a policy", operands: "FILE…",
+        operandCount: 1...Int.max,
+        flags: [.from, .importedHost, .output, .intoPolicy, .allow, .lossy, .at],
         notes: [
             "FILE is a network security config, an Info.plist, a TrustKit dictionary, Kotlin or Java",
             "source code, a Public-Key-Pins header, a --pinnedpubkey value or TLSA records; - is standard",
             "input. pinctl reports on standard error what the other system ignores or misreads, and what",
-            "a policy cannot express. The latter needs --allow or --lossy.",
+            "a policy cannot express. The latter needs --allow or --lossy. A comment or constant that",
+            "names a pin becomes its name.",
+            "",
+            "Several files become one policy, and the note of each pin lists the files and lines that it",
+            "comes from. If several files pin a host, its rule accepts the pins of all of them. If they",
+            "differ in subdomains or expiry, the stricter setting is used. Each such change is reported",
+            "and needs --allow or --lossy. If they differ in mode, ports, anchors, required roles or",
+            "Certificate Transparency, nothing is written.",
+            "",
+            "--into adds the rules to a policy that has no rule for these hosts yet.",
         ],
         examples: [
             (
                 "Convert the pins of an Android app to a policy",
                 "pinctl import network_security_config.xml -o pins.jsonc"
-            )
+            ),
+            (
+                "Merge the pins of an Android app and an iOS app",
+                "pinctl import network_security_config.xml Info.plist -o pins.jsonc"
+            ),
+            ("Add pins to a policy", "pinctl import Pins.kt --into pins.jsonc"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let input = try DialectInput(
-                arguments.operands[0], as: arguments.dialect(.from), host: arguments[.importedHost])
-            var policy = input.reading.policy
-            if let host = arguments[.importedHost] { policy.rename(host) }
-            if input.dialect == .policy { policy.rebaseAnchors(from: input.path, to: arguments[.output] ?? "") }
-            let converted = policy.converted(to: .policy, at: try arguments.time(in: environment))
-            guard policy.unlisted == .refuse || policy.rules.contains(where: { $0.mode != .off }) else {
-                for note in input.reading.notes { console.note("note: \(note)") }
-                return console.problem(
-                    "no pins: \(DialectInput.title(input.path)) pins no host, and nothing is written", .finding,
-                    members: [("input", .string(input.path)), ("from", .string(input.dialect.rawValue))])
+            let destination = try ImportDestination(arguments)
+            let time = try arguments.time(in: environment)
+            var sources: [CanonicalPolicy] = []
+            var inputs: [DialectInput] = []
+            var notes: [ConversionNote] = []
+            for path in arguments.operands {
+                let input = try DialectInput(path, as: arguments.dialect(.from), host: arguments[.importedHost])
+                var policy = input.reading.policy
+                if let host = arguments[.importedHost] { policy.rename(host) }
+                if input.dialect == .policy { policy.rebaseAnchors(from: input.path, to: destination.path) }
+                let converted = policy.converted(to: .policy, at: time)
+                guard policy.unlisted == .refuse || policy.rules.contains(where: { $0.mode != .off }) else {
+                    for note in input.reading.notes { console.note("note: \(note)") }
+                    return console.problem(
+                        "no pins: \(DialectInput.title(input.path)) pins no host, and nothing is written", .finding,
+                        members: [("input", .string(input.path)), ("from", .string(input.dialect.rawValue))])
+                }
+                notes += input.reading.notes + converted.notes
+                sources.append(converted.policy)
+                inputs.append(input)
             }
-            let notes = input.reading.notes + converted.notes
+            var merge = PolicyMerge(sources)
+            if inputs.count > 1 { merge.noteOrigins() }
+            notes += try merge.notes + destination.effects(of: merge.policy)
             guard try console.tell(notes, arguments) else { return }
-            let text = try arguments.text(of: converted.policy, in: .policy)
+            let text = try arguments.text(of: merge.policy, in: .policy, for: destination.path)
             // Remaining contents that no policy may have, such as all names below a public suffix or roots that aren't
             // certificates.
             do throws(PolicyFileError) {
-                _ = try PolicyFile(bytes: text, path: arguments[.output] ?? "the policy")
+                _ = try PolicyFile(bytes: text, path: destination.path.isEmpty ? "the policy" : destination.path)
             } catch {
                 for problem in error.problems { console.problem(problem.description, .finding) }
-                return console.note("nothing is written: change \(DialectInput.title(input.path)) first")
+                let titles = inputs.map { DialectInput.title($0.path) }.joined(separator: " or ")
+                return console.note("nothing is written: change \(titles) first")
             }
-            try arguments.deliver(text, from: input, notes, to: &console)
-            if let file = arguments[.output] {
-                console.note("next: name its pins, mark the backups, and run pinctl lint \(file)")
+            if case .policy(let file, let bytes) = destination {
+                try arguments.insert(merge.policy, into: file, bytes, from: inputs, notes, to: &console)
+            } else {
+                try arguments.deliver(text, from: inputs, notes, to: &console)
+            }
+            if !destination.path.isEmpty {
+                console.note("next: name its pins, mark the backups, and run pinctl lint \(destination.path)")
             }
         })
+}
+
+/// The destination of the policy that `import` writes.
+private enum ImportDestination {
+    /// A new file, or standard output if the path is empty.
+    case newFile(String)
+    case policy(PolicyFile, [UInt8])
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        guard let path = arguments[.intoPolicy] else {
+            self = .newFile(arguments[.output] ?? "")
+            return
+        }
+        guard arguments[.output] == nil else {
+            throw .unusable(["--output and --into cannot be used together: give one of them"])
+        }
+        let bytes = try DialectInput.contents(path)
+        do throws(PolicyFileError) {
+            self = .policy(try PolicyFile(bytes: bytes, path: path), bytes)
+        } catch {
+            throw .unusable(error.problems.map(\.description))
+        }
+    }
+
+    var path: String {
+        switch self {
+        case .newFile(let path): path
+        case .policy(let file, _): file.path
+        }
+    }
+
+    /// Returns notes on the effects that new rules and those of the policy have on each other. Throws if both have a
+    /// rule for a host.
+    func effects(of policy: CanonicalPolicy) throws(UsageError) -> [ConversionNote] {
+        guard case .policy(let file, _) = self else { return [] }
+        let there = CanonicalPolicy(file)
+        let twins = there.twins(of: policy)
+        guard twins.isEmpty else {
+            throw .unusable(
+                twins.map { old, new in
+                    "\(old.location.map { "\($0): " } ?? "")a rule for \(new.patterns[0].host) already exists here"
+                        + "\(new.location.map { ", and \($0) has another one" } ?? ""): change it, or remove one of them"
+                })
+        }
+        return PolicyMerge(adding: policy, to: there).notes
+    }
 }
 
 extension CanonicalPolicy {
@@ -63,7 +141,14 @@ extension CanonicalPolicy {
 }
 
 extension Arguments {
-    func text(of policy: CanonicalPolicy, in dialect: PinDialect) throws(UsageError) -> [UInt8] {
+    /// Returns the text of a converted policy for a file. A policy in strict JSON has no comma after the last element
+    /// of a list.
+    func text(
+        of policy: CanonicalPolicy, in dialect: PinDialect, for path: String
+    ) throws(UsageError) -> [UInt8] {
+        if dialect == .policy, JSONCReader.Dialect(ofFile: path) == .json {
+            return Array(PinDialect.policyText(policy, isStrict: true).utf8)
+        }
         do throws(DialectWriteError) {
             return try dialect.write(policy)
         } catch {
@@ -71,12 +156,43 @@ extension Arguments {
         }
     }
 
+    /// Returns the members of a result about converted files. With several files, each is an element of `inputs`.
+    private func members(_ inputs: [DialectInput], _ notes: [ConversionNote]) -> [(String, JSON)] {
+        let sources: [[(String, JSON)]] = inputs.map { input in
+            [("input", .string(input.path)), ("from", .string(input.dialect.rawValue))]
+        }
+        let notes = JSON.array(notes.map { .object($0.members + [("message", .string($0.message))]) })
+        return (sources.count == 1 ? sources[0] : [("inputs", .array(sources.map { .object($0) }))])
+            + [("notes", notes)]
+    }
+
+    /// Adds the rules of a converted policy to a policy file.
+    fileprivate func insert(
+        _ policy: CanonicalPolicy, into file: PolicyFile, _ bytes: [UInt8], from inputs: [DialectInput],
+        _ notes: [ConversionNote], to console: inout Console
+    ) throws(UsageError) {
+        let result: [UInt8]
+        do throws(PolicyInsertionError) {
+            result = try PolicyAdditions(policy, to: file).inserted(into: bytes, path: file.path)
+        } catch {
+            throw .unusable([error.description])
+        }
+        do throws(NewFileError) {
+            try replaceFile(file.path, result)
+        } catch {
+            throw .invalidValue(.intoPolicy, reason: "\(file.path): \(error)")
+        }
+        let count = policy.rules.count
+        console.result(
+            ["added \(count) \(count == 1 ? "rule" : "rules") to \(file.path)"],
+            .object(members(inputs, notes) + [("file", .string(file.path)), ("rules", .integer(count))]))
+    }
+
     /// Writes a text to the file of `--output`, or to standard output.
     func deliver(
-        _ text: [UInt8], from input: DialectInput, _ notes: [ConversionNote], to console: inout Console
+        _ text: [UInt8], from inputs: [DialectInput], _ notes: [ConversionNote], to console: inout Console
     ) throws(UsageError) {
-        var members: [(String, JSON)] = [("input", .string(input.path)), ("from", .string(input.dialect.rawValue))]
-        members.append(("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })))
+        let members = members(inputs, notes)
         guard let path = self[.output] else {
             let text = String(decoding: text, as: UTF8.self)
             return console.file(text, .object(members + [("text", .string(text))]))

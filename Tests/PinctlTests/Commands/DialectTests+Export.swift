@@ -53,7 +53,8 @@ extension DialectTests {
         #expect(drift.lines[0].hasPrefix("FAIL  "))
         #expect(
             drift.lines[0].hasSuffix(
-                "replace its pins with the output of pinctl export --to okhttp --allow role-lost \(policy)"))
+                "write it again with pinctl export --to okhttp --allow role-lost --into \(site.folder.path)/Pins.kt \(policy)"
+            ))
         #expect(drift.lines.contains("      api.test: is missing"))
         #expect(drift.lines.contains("      *.api.test: is pinned, but has no rule in the policy"))
         #expect(drift.lines.last?.hasPrefix("ok ") == true)
