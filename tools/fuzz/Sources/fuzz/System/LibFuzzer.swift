@@ -6,10 +6,10 @@ import Glibc
 func runLibFuzzer(_ target: FuzzTarget, _ arguments: [String]) -> CInt {
     unsafe current = target
     // libFuzzer keeps pointers to its arguments until the process ends.
-    let copies = (["fuzz"] + arguments).map { unsafe strdup($0) } + [nil]
-    let vector = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: copies.count)
+    let copies = unsafe (["fuzz"] + arguments).map { unsafe strdup($0) } + [nil]
+    let vector = unsafe UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: copies.count)
     unsafe vector.initialize(from: copies, count: copies.count)
-    var count = CInt(copies.count - 1)
+    var count = unsafe CInt(copies.count - 1)
     var pointer = unsafe vector
     return unsafe LLVMFuzzerRunDriver(&count, &pointer) { data, size in
         unsafe current?.run(Array(UnsafeBufferPointer(start: data, count: size)))

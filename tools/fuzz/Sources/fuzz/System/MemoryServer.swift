@@ -27,7 +27,7 @@ import CPinctlOpenSSL
     func exchange(_ bytes: [UInt8]) -> [UInt8] {
         if !bytes.isEmpty { unsafe BIO_write(incoming, bytes, CInt(bytes.count)) }
         ERR_clear_error()
-        if unsafe !isEstablished, SSL_do_handshake(session) == 1 { isEstablished = true }
+        if !isEstablished, unsafe SSL_do_handshake(session) == 1 { isEstablished = true }
         if isEstablished {
             var buffer = [UInt8](repeating: 0, count: 4096)
             while unsafe SSL_read(session, &buffer, CInt(buffer.count)) > 0 {}

@@ -1,8 +1,8 @@
-import CertificateTrust
 import FoundationEssentials
 import TestPKI
 
 @testable import CertificatePinning
+@testable import CertificateTrust
 @testable import PinctlBasics
 
 extension FuzzTarget {

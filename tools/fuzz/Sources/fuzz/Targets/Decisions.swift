@@ -76,7 +76,7 @@ extension FuzzTarget {
         let flags = script.byte()
         let expiries: [PinningExpiry?] =
             [nil]
-            + [100, 50, 100.5, 1e12].map { end in
+            + [100, 50, 100.5, 1e12, -.infinity, .infinity, .nan].map { end in
                 PinningExpiry(
                     at: Date(timeIntervalSince1970: end), then: PinningExpiry.Action.allCases[Int(flags >> 2) % 3])
             }
@@ -102,6 +102,7 @@ extension Pin {
             switch fingerprint {
             case .publicKey(let key): certificate.spkiFingerprint == key
             case .certificate(let digest): certificate.fingerprint == digest
+            @unknown default: preconditionFailure("a new case")
             }
         return isMatch && role.isHeld(at: index, of: path.certificates.count)
     }
@@ -116,6 +117,7 @@ extension PinRole {
         case .root: index != 0 && isLast
         case .ca: index != 0
         case .any: true
+        @unknown default: preconditionFailure("a new case")
         }
     }
 }
@@ -133,6 +135,7 @@ private enum NaiveDecision: Equatable {
             case .forgiven: .forgiven
             case .bypassed: .bypassed
             case .stopped: .stopped
+            @unknown default: preconditionFailure("a new case")
             }
     }
 
@@ -144,6 +147,7 @@ private enum NaiveDecision: Equatable {
             case .expired: .expired
             case .unlisted: .unlisted
             case .untrusted: .untrusted
+            @unknown default: preconditionFailure("a new case")
             }
     }
 
@@ -182,6 +186,7 @@ private enum NaiveDecision: Equatable {
                 roles.allSatisfy { role in
                     indices.contains { role.isHeld(at: $0, of: path.certificates.count) }
                 }
+            @unknown default: preconditionFailure("a new case")
             }
         if isMet {
             self = .matched

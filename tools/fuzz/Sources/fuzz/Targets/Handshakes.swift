@@ -1,6 +1,6 @@
 import CertificateTrust
-import OpenSSLBridge
 
+@testable import OpenSSLBridge
 @testable import TestPKI
 
 extension FuzzTarget {
