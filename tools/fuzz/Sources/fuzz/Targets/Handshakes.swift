@@ -125,7 +125,9 @@ private struct ScriptedClient {
         case 3:
             receive(record, isGenuine: true)
             receive(record, isGenuine: false)
-        case 4: receive(Array(record.prefix(script.number(below: 256))), isGenuine: false)
+        case 4:
+            isGenuine = false
+            receive(Array(record.prefix(script.number(below: 256))), isGenuine: false)
         case 5:
             receive(script.bytes(script.number(below: 64)), isGenuine: false)
             receive(record, isGenuine: true)
