@@ -14,10 +14,14 @@ extension FuzzTarget {
         var policy = script.isChosen() ? TrustPolicy.strict : .default
         let isStrict = policy != .default
         policy.maximumIntermediates = script.element(of: [10, 0, 1, 2, 200])
-        let anchors = (0..<script.number(below: 8)).map { _ in script.element(of: pool.authorities + pool.leaves) }
+        let certificates = pool.authorities + pool.leaves
+        let anchors = (0..<script.number(below: 8)).map { _ in script.element(of: certificates) }
         let leaf = script.element(of: pool.leaves + pool.authorities.prefix(4))
         var others: [CertificatePool.Entry] = []
-        while !script.isAtEnd { others.append(script.element(of: pool.authorities + pool.leaves)) }
+        // Three times as many as an evaluation takes.
+        while !script.isAtEnd, others.count < 3 * TrustBudget.maximumPresented {
+            others.append(script.element(of: certificates))
+        }
 
         let trust = ServerTrust(
             presented: PresentedChain(leaf: leaf.certificate, intermediates: others.map(\.certificate)), name: name,
