@@ -5,16 +5,21 @@ let package = Package(
     name: "fuzz",
     dependencies: [.package(name: "pinctl", path: "../..")],
     targets: [
-        // What it feeds is no product for the most part, and imported with @testable: build it with
-        // -Xswiftc -enable-testing, as tools/fuzz/run does.
+        // Most of what it calls isn't a product, and is imported with @testable: build it with
+        // -Xswiftc -enable-testing, as tools/fuzz/run does. The same script says how it is built with coverage.
         .executableTarget(
             name: "fuzz",
             dependencies: [
+                "CLibFuzzer", "TestPKI",
                 .product(name: "CertificatePinning", package: "pinctl"),
                 .product(name: "CertificateTrust", package: "pinctl"),
                 .product(name: "PinDialects", package: "pinctl"),
                 .product(name: "PinnedNetworking", package: "pinctl"),
             ],
-            swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)])
+            swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
+        .systemLibrary(name: "CLibFuzzer"),
+        // A link to what mints the certificates of the project's tests, which isn't a product. TestPKI imports
+        // CPinctlOpenSSL, whose module map comes with the library.
+        .target(name: "TestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
     ]
 )

@@ -37,7 +37,8 @@ extension CanonicalRule {
         self.init(
             patterns: [HostPattern(rule.host.description, rule.includesSubdomains ? .exactAndBelow : .exact)],
             ports: rule.ports, pins: rule.pins.map(CanonicalPin.init), requirement: rule.requirement, mode: rule.mode,
-            expiry: rule.expiry.map { RuleExpiry(.instant(Int64($0.end.timeIntervalSince1970)), $0.action) },
+            // Rounded up, so that the rule doesn't expire before the policy's own.
+            expiry: rule.expiry.map { RuleExpiry(.instant($0.end.secondsSince1970(rounded: .up)), $0.action) },
             anchors: rule.anchors.map { _ in [AnchorSet("in code")] },
             certificateTransparency: rule.certificateTransparency, reports: rule.reports.map(\.absoluteString),
             note: rule.note, location: rule.location)

@@ -114,9 +114,9 @@ extension PinFailureReport {
             })
     }
 
-    private var timeText: String { Self.text(Int64(time.timeIntervalSince1970.rounded(.down))) }
+    private var timeText: String { Self.text(time.secondsSince1970()) }
 
-    private var expiryText: String? { rule.expiry.map { Self.text(Int64($0.end.timeIntervalSince1970)) } }
+    private var expiryText: String? { rule.expiry.map { Self.text($0.end.secondsSince1970()) } }
 
     private static func text(_ seconds: Int64) -> String {
         CivilTime(secondsSince1970: seconds)?.description ?? "1970-01-01T00:00:00Z"

@@ -79,7 +79,7 @@ public final class ServerTrust: Sendable {
     ) throws(TrustFinding) -> [VerifiedPath] {
         let builder = PathBuilder(
             leaf: presented.leaf, intermediates: presented.intermediates, store: store,
-            time: Int64(time.timeIntervalSince1970.rounded(.down)))
+            time: time.secondsSince1970())
         return builder.isOnlyWay(path.certificates) ? [path] : try allPaths(at: time, limit: limit)
     }
 

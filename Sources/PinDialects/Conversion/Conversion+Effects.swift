@@ -79,7 +79,7 @@ extension Conversion {
     private static let usualAge: Int64 = 5_184_000
 
     private mutating func convertMoment(_ expiry: inout RuleExpiry, _ rule: CanonicalRule) {
-        let now = Int64(time.timeIntervalSince1970)
+        let now = time.secondsSince1970()
         let instant: Int64
         switch expiry.moment {
         case .instant(let seconds): instant = seconds

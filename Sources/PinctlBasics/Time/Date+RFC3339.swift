@@ -43,7 +43,14 @@ extension Date {
         civilTime.appendDay(to: &text)
     }
 
-    private var civilTime: CivilTime? { CivilTime(secondsSince1970: Int64(timeIntervalSince1970.rounded(.down))) }
+    /// Returns the number of whole seconds since 1970-01-01T00:00:00Z. A time beyond all numbers, such as an infinite
+    /// one, has the last number, or the first if it is in the past or not a number.
+    package func secondsSince1970(rounded rule: FloatingPointRoundingRule = .down) -> Int64 {
+        let seconds = timeIntervalSince1970.rounded(rule)
+        return Int64(exactly: seconds) ?? (seconds > 0 ? .max : .min)
+    }
+
+    private var civilTime: CivilTime? { CivilTime(secondsSince1970: secondsSince1970()) }
 }
 
 /// A scanner for fixed-width numbers at the start of an ASCII text.

@@ -37,6 +37,24 @@ struct PinningExpiryTests {
         #expect(day.isPast(at: Date(timeIntervalSince1970: .nan)))
     }
 
+    /// Found by the fuzzer's target `decisions`.
+    @Test(
+        "PE9: an expiry between two seconds or beyond all numbers is converted and described",
+        arguments: [
+            (100.5, .instant(101), "1970-01-01T00:01:40Z"), (.infinity, .instant(.max), "out of range"),
+            (1e300, .instant(.max), "out of range"), (-.infinity, .instant(.min), "out of range"),
+            (.nan, .instant(.min), "out of range"),
+        ] as [(Double, RuleExpiry.Moment, String)])
+    func unusualEnds(end: Double, moment: RuleExpiry.Moment, text: String) throws {
+        let expiry = PinningExpiry(at: Date(timeIntervalSince1970: end), then: .fail)
+        #expect(expiry.description == "\(text), then fail")
+        let rule = PinningRule(host: try ServerName("a.test"), pins: [try server.leaf.pin()], expiry: expiry)
+        #expect(CanonicalPolicy(try PinningPolicy(rules: [rule])).rules[0].expiry?.moment == moment)
+        for now in [100.0, 101, 1e12].map({ Date(timeIntervalSince1970: $0) }) {
+            #expect(moment.isOver(under: DecisionCircumstances(at: now)) == expiry.isPast(at: now))
+        }
+    }
+
     @Test(
         "PE9: text that isn't a valid time is rejected as an expiry",
         arguments: [

@@ -8,6 +8,6 @@ struct FuzzTarget: Sendable {
         dialects + [
             http, webSocket, codings, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range, credentials,
             cookies,
-            cookieFile, timestamps, logList,
+            cookieFile, timestamps, logList, paths, decisions, transfers, bundles, handshakes,
         ]
 }

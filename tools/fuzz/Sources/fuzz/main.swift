@@ -4,9 +4,11 @@ import Glibc
 let usage = """
     usage: fuzz TARGET FILE…
            fuzz TARGET --mutate FOLDER [--runs N] [--first N] [--size BYTES] [--verbose]
+           fuzz TARGET --cover [ARGUMENT…]
     Feeds files, or changed copies of a folder's files, to a target. A trap or ten seconds without an end is a finding:
     run it with --verbose for the number of the input, and with --first for that input alone. --size makes each input
-    as large. The last line says how much memory it took.
+    as large. The last line says how much memory it took. --cover is for
+    a build with -DCOVERAGE, as tools/fuzz/run --minutes makes it, and hands the arguments to libFuzzer.
     targets: \(FuzzTarget.all.map(\.name).joined(separator: " "))
     """
 
@@ -29,6 +31,14 @@ func feed(_ target: FuzzTarget, _ bytes: [UInt8]) {
 var arguments = Array(CommandLine.arguments.dropFirst())
 guard let name = arguments.first, let target = FuzzTarget.all.first(where: { $0.name == name }) else { fail(usage) }
 arguments.removeFirst()
+
+if arguments.first == "--cover" {
+    #if COVERAGE
+    exit(runLibFuzzer(target, Array(arguments.dropFirst())))
+    #else
+    fail("this program was built without coverage: run tools/fuzz/run --minutes N")
+    #endif
+}
 
 @MainActor func option(_ name: String) -> String? {
     guard let index = arguments.firstIndex(of: name) else { return nil }
