@@ -127,7 +127,7 @@ public actor PolicyUpdater {
     }
 
     /// Reports a server that the staged bundle, if there is one, would refuse. Call it from the session's
-    /// ``URLSessionConfiguration/serverTrustObserver``.
+    /// `serverTrustObserver`.
     ///
     /// It judges the path that the policy in force accepted, so a server with several valid paths may be reported
     /// although another one has the new pins.
