@@ -111,16 +111,17 @@ private let attacks: [Attack] = [
         "33 signatures", { try $0.bundle(signers: Array(repeating: 0, count: 33)) }, malformed("33 signatures")),
 
     // Sequence numbers and times
-    Attack("an older bundle than the built-in policy", sequence: 5, { try $0.bundle(sequence: 4) }) {
-        $0 == .rollback(sequence: 4, current: 5)
-    },
     Attack(
-        "an older bundle than the last one", before: { try $0.bundle(sequence: 7) }, { try $0.bundle(sequence: 6) }
-    ) { $0 == .rollback(sequence: 6, current: 7) },
+        "an older bundle than the built-in policy", sequence: 5, { try $0.bundle(sequence: 4) },
+        {
+            $0 == .rollback(sequence: 4, current: 5)
+        }),
+    Attack(
+        "an older bundle than the last one", before: { try $0.bundle(sequence: 7) }, { try $0.bundle(sequence: 6) },
+        { $0 == .rollback(sequence: 6, current: 7) }),
     Attack(
         "another bundle with the last one's number", before: { try $0.bundle(sequence: 7) },
-        { try $0.bundle(Contents(sequence: 7)) }
-    ) { $0 == .equivocation(sequence: 7) },
+        { try $0.bundle(Contents(sequence: 7)) }, { $0 == .equivocation(sequence: 7) }),
     Attack("sequence number 0", { try $0.bundle(Contents(sequence: 0)) }, malformed("\"sequence\"")),
     Attack("a negative sequence number", { try $0.bundle(Contents(sequence: -1)) }, malformed("\"sequence\"")),
     Attack(
@@ -130,10 +131,12 @@ private let attacks: [Attack] = [
                 of: "\"sequence\": 1", with: "\"sequence\": 9223372036854775808")
             return "{\(try publisher.envelope(text, signers: [0, 1]))}"
         }, malformed("\"sequence\"")),
-    Attack("an expired bundle", { try $0.bundle(Contents(expires: now)) }) { $0 == .expired(now, now: now) },
-    Attack("a bundle of the future", { try $0.bundle(Contents(issued: now + 301)) }) {
-        $0 == .notYetIssued(now + 301, now: now)
-    },
+    Attack("an expired bundle", { try $0.bundle(Contents(expires: now)) }, { $0 == .expired(now, now: now) }),
+    Attack(
+        "a bundle of the future", { try $0.bundle(Contents(issued: now + 301)) },
+        {
+            $0 == .notYetIssued(now + 301, now: now)
+        }),
     Attack(
         "a bundle that never expires", { try $0.bundle(Contents(expires: now + 401 * 86_400)) }, malformed("400 days")),
     Attack(
@@ -147,13 +150,15 @@ private let attacks: [Attack] = [
         }, malformed("must be times")),
 
     // Applications
-    Attack("a bundle for another application", { try $0.bundle(Contents(audience: "com.example.other")) }) {
-        $0 == .otherAudience("com.example.other", expected: Publisher.audience)
-    },
+    Attack(
+        "a bundle for another application", { try $0.bundle(Contents(audience: "com.example.other")) },
+        {
+            $0 == .otherAudience("com.example.other", expected: Publisher.audience)
+        }),
     Attack(
         "a key set for another application",
-        { try rotated($0, set: $0.keySet([2, 3, 4], number: 2, audience: "com.example.other")) }
-    ) { $0 == .otherAudience("com.example.other", expected: Publisher.audience) },
+        { try rotated($0, set: $0.keySet([2, 3, 4], number: 2, audience: "com.example.other")) },
+        { $0 == .otherAudience("com.example.other", expected: Publisher.audience) }),
 
     // Key sets
     Attack(
@@ -166,22 +171,24 @@ private let attacks: [Attack] = [
         "a key set that lowers the threshold, signed by one old key",
         { try rotated($0, set: $0.keySet([0], threshold: 1, number: 2), signers: [0], bundleSigners: [0]) },
         tooFewForKeySet(1, by: 1)),
-    Attack("a bundle of the old key set beside the new one", { try rotated($0, bundleSigners: [0, 1], keySet: 1) }) {
-        $0 == .retiredKeySet(1, current: 2)
-    },
+    Attack(
+        "a bundle of the old key set beside the new one", { try rotated($0, bundleSigners: [0, 1], keySet: 1) },
+        {
+            $0 == .retiredKeySet(1, current: 2)
+        }),
     Attack(
         "the old keys on a bundle of the new key set", { try rotated($0, bundleSigners: [0, 1]) }, tooFew(0)),
-    Attack("a bundle of a key set that it doesn't contain", { try $0.bundle(Contents(keySet: 2), signers: [2, 3]) }) {
-        $0 == .missingKeySet(2)
-    },
+    Attack(
+        "a bundle of a key set that it doesn't contain", { try $0.bundle(Contents(keySet: 2), signers: [2, 3]) },
+        {
+            $0 == .missingKeySet(2)
+        }),
     Attack(
         "a key set that skips a number",
-        { try rotated($0, set: $0.keySet([2, 3, 4], number: 3), keySet: 3) }
-    ) { $0 == .missingKeySet(2) },
+        { try rotated($0, set: $0.keySet([2, 3, 4], number: 3), keySet: 3) }, { $0 == .missingKeySet(2) }),
     Attack(
         "a bundle of the replaced key set, after the new one was accepted", before: { try rotated($0) },
-        { try $0.bundle(Contents(sequence: 2)) }
-    ) { $0 == .retiredKeySet(1, current: 2) },
+        { try $0.bundle(Contents(sequence: 2)) }, { $0 == .retiredKeySet(1, current: 2) }),
     Attack(
         "a threshold of 0", { try rotated($0, set: $0.keySet([2, 3], threshold: 0, number: 2)) }, malformed("threshold")
     ),
@@ -198,9 +205,11 @@ private let attacks: [Attack] = [
         }, malformed("33 key sets")),
 
     // The file
-    Attack("10 MiB", { try $0.bundle() + String(repeating: " ", count: 10 << 20) }) {
-        $0 == .tooLarge(limit: 1 << 20)
-    },
+    Attack(
+        "10 MiB", { try $0.bundle() + String(repeating: " ", count: 10 << 20) },
+        {
+            $0 == .tooLarge(limit: 1 << 20)
+        }),
     Attack("an empty file", { _ in "" }, isMalformed),
     Attack(
         "a member twice",
@@ -221,18 +230,16 @@ private let attacks: [Attack] = [
             return "{\(try publisher.envelope(text, signers: [0, 1]))}"
         }, malformed("\"version\"")),
     Attack("no policy", { try $0.bundle(Contents(policy: "other.json")) }, malformed("other.json")),
-    Attack("an invalid policy", { try $0.bundle(Contents(files: ["pins.json": "{\"version\": 1, \"domains\": []}"])) })
-    {
-        if case .policy = $0 { true } else { false }
-    },
+    Attack(
+        "an invalid policy", { try $0.bundle(Contents(files: ["pins.json": "{\"version\": 1, \"domains\": []}"])) },
+        { if case .policy = $0 { true } else { false } }),
     Attack(
         "a policy that names a file of the machine",
         { publisher in
             let rule = "\"anchors\": {\"files\": [\"/etc/ssl/certs/ca-certificates.crt\"]}, \"host\""
             let policy = Publisher.policy().replacingOccurrences(of: "\"host\"", with: rule)
             return try publisher.bundle(Contents(files: ["pins.json": policy]))
-        }
-    ) { if case .policy(let error) = $0 { "\(error)".contains("isn't in the bundle") } else { false } },
+        }, { if case .policy(let error) = $0 { "\(error)".contains("isn't in the bundle") } else { false } }),
 ]
 
 struct PolicyBundleTests {
