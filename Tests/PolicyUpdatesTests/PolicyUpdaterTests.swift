@@ -44,6 +44,14 @@ final class UpdatedProgram: Sendable {
         return updater
     }
 
+    /// The texts of what the observer received since the last call.
+    func textsSoFar() -> [String] {
+        outcomes.withLock { outcomes in
+            defer { outcomes = [] }
+            return outcomes.map(\.description)
+        }
+    }
+
     /// What the observer received since the last call: the names of the cases.
     func outcomesSoFar() -> [String] {
         outcomes.withLock { outcomes in

@@ -33,9 +33,8 @@ extension Transfer {
 
     /// Sends the request. Returns false if it can't be sent yet, or not as a whole.
     private func sendDirectly() throws -> Bool {
-        guard current.request.content == nil, target.user == nil, !target.isWebSocket, session.logins.isEmpty else {
-            return false
-        }
+        guard !mustAsk, current.request.content == nil, target.user == nil, !target.isWebSocket, session.logins.isEmpty
+        else { return false }
         let key = poolKey
         let head = try current.head(.none, isForwarded: false)
         guard let connection = try takeIdle(key) else { return false }
@@ -85,7 +84,8 @@ extension Transfer {
 
     /// Leaves the rest to ``begin()``. If `closing` is true, a limit has ended the request.
     private func leave(closing: Bool = false) {
-        if closing { fail() }
+        // A late call must not end what the task has begun.
+        if closing, caller != nil { fail() }
         caller.take()?.resume(returning: nil)
     }
 }
