@@ -218,13 +218,13 @@ import Testing
 
     @Test(
         "With hardly any descriptors left, every target is reached or reported as unreachable",
-        .enabled(if: MemoryScan.isPossible, "a sanitizer makes it too slow for its time limit"))
-    func descriptors() async throws {
+        .enabled(if: MemoryScan.isPossible, "a sanitizer makes it too slow for its time limit"), arguments: [16, 10])
+    func descriptors(limit: Int) async throws {
         try await site.serve { server in
             let list = String(repeating: server.target() + "\n", count: 64)
             let file = try site.folder.add(list)
             let run = try await shell(
-                "ulimit -n 16; pinctl check --ndjson --at 2026-11-20 --ca-file \(site.rootFile) "
+                "ulimit -n \(limit); pinctl check --ndjson --at 2026-11-20 --ca-file \(site.rootFile) "
                     + "--pin \(try site.leaf.key.pin) --timeout 40 -j 64 --targets \(file)")
             let results = run.lines.filter { $0.contains("\"type\":\"check\"") }
             #expect(results.count == 64, "\(run)")

@@ -36,6 +36,7 @@ package enum TestCommand {
     static func spawn(
         _ command: [String], files: [Int32], environment: [String]
     ) throws(TestPKIError) -> pid_t {
+        closesInheritedOnExec
         let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
         var sanitizers: [String] = []
         for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
@@ -70,6 +71,12 @@ package enum TestCommand {
         guard error == 0 else { throw .system(program, error) }
         return child
     }
+
+    /// Marks the descriptors that this process inherited, once, so that its children don't inherit them. `swift test`
+    /// passes on a dozen sockets, which would count in the limit of a child with few descriptors.
+    private static let closesInheritedOnExec: Void = {
+        for descriptor in Int32(3)..<256 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    }()
 
     /// Waits for a child to end. Returns its exit status, or 128 plus the number of the signal.
     static func wait(for child: pid_t) -> Int32 {
