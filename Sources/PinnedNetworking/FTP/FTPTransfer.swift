@@ -10,8 +10,8 @@ final class FTPTransfer: TaskTransfer {
     private nonisolated let task: URLSessionTask
     private let target: FTPTarget
     private var exchange: FTPExchange
-    private var control: (any RequestConnection)?
-    private var file: (any RequestConnection)?
+    private var control: RequestConnection?
+    private var file: RequestConnection?
     private var input = StartTLSInput()
     private var reader = NumberedReply.Reader(isLoose: true)
     private var action = FTPExchange.Action.wait
@@ -117,7 +117,7 @@ final class FTPTransfer: TaskTransfer {
 
     func abandon() { close() }
 
-    private func read(_ file: any RequestConnection) async throws -> [UInt8]? {
+    private func read(_ file: RequestConnection) async throws -> [UInt8]? {
         do throws(TransportError) {
             return try await file.receive()
         } catch {
@@ -165,7 +165,7 @@ final class FTPTransfer: TaskTransfer {
         return options
     }
 
-    private func openControl() async throws -> any RequestConnection {
+    private func openControl() async throws -> RequestConnection {
         guard target.security != .none || session.trust.pinning?.permitsCleartext(to: target.name) ?? true else {
             throw FTPError.pinnedCleartext(target.name)
         }
@@ -199,7 +199,7 @@ final class FTPTransfer: TaskTransfer {
     /// Turns the connection for the file into one that can be read, with TLS if required. Servers start TLS after they
     /// have announced the file. Many accept only the client of the control connection and recognize it by its session
     /// (vsftpd's `require_ssl_reuse`). The session is fetched only now, because TLS 1.3 sends it after the handshake.
-    private func openFile() async throws -> any RequestConnection {
+    private func openFile() async throws -> RequestConnection {
         guard let way = bare.take() else { throw FTPError.malformedReply("a file that was not requested") }
         return try await protect(way, resuming: (control as? VerifiedConnection)?.session(ofSameTask: true))
     }
@@ -207,7 +207,7 @@ final class FTPTransfer: TaskTransfer {
     /// Starts TLS on a connection. The server is evaluated like any other with this name.
     private func protect(
         _ bare: consuming BareConnection, resuming stored: ResumableSession? = nil
-    ) async throws -> any RequestConnection {
+    ) async throws -> RequestConnection {
         guard target.security != .none else { return bare.cleartext() }
         let evaluator = try await SystemTrustStore.whenRead {
             try ServerEvaluator(

@@ -229,7 +229,7 @@ final class ConnectionPool {
 /// A connection with the data that decides which requests can reuse it.
 @TransportActor
 final class PooledConnection {
-    let connection: any RequestConnection
+    let connection: RequestConnection
     /// The origin, or `nil` for `http`.
     let origin: EvaluatedServer?
     /// The proxy, or `nil` without a proxy and for a cleartext proxy.
@@ -247,7 +247,7 @@ final class PooledConnection {
     var idleSince = ContinuousClock.now
 
     nonisolated init(
-        _ connection: any RequestConnection, origin: EvaluatedServer?, proxy: EvaluatedServer?,
+        _ connection: RequestConnection, origin: EvaluatedServer?, proxy: EvaluatedServer?,
         proxyCredential: URLCredential?, isProxied: Bool, taskIdentifier: Int, generation: Int
     ) {
         self.connection = connection

@@ -42,7 +42,7 @@ extension Transfer {
     }
 
     /// Starts to send a body. The head must have been sent.
-    func startUpload(_ body: RequestBodyReader, on connection: any RequestConnection) {
+    func startUpload(_ body: RequestBodyReader, on connection: RequestConnection) {
         let task = task
         let goAhead = state.awaitsGoAhead ? OnceOnlyAnswer<Void>() : nil
         let work = Task { @TransportActor [weak self] in

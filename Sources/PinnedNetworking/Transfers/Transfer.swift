@@ -346,7 +346,7 @@ final class Transfer: TaskTransfer {
     }
 
     private func send(
-        _ request: SentRequest, _ body: RequestBodyReader?, on connection: any RequestConnection
+        _ request: SentRequest, _ body: RequestBodyReader?, on connection: RequestConnection
     ) async throws {
         let head = request.head
         let body = request.body == .deferred ? nil : body

@@ -1,63 +1,24 @@
 package import CertificateTrust
 import OpenSSLBridge
 
-/// A TLS connection whose server was accepted. Dropping it closes it.
+/// A TLS connection whose server was accepted.
 @TransportActor
 package final class VerifiedConnection: RequestConnection {
     /// The approval of the connection. A request may only use a connection whose approval is valid for it.
     package nonisolated let approval: Approval
     /// The accepted path, or nil if a delegate accepted the server without one.
     package nonisolated let path: VerifiedPath?
-    /// The remote address, `192.0.2.1:443` or `[2001:db8::1]:443`.
-    package nonisolated let remoteAddress: String
     /// The TLS parameters that were negotiated.
     package nonisolated let negotiated: NegotiatedTLS
-
-    private let connection: Connection
 
     nonisolated init(
         _ connection: Connection, approval: Approval, path: VerifiedPath?, remoteAddress: String,
         negotiated: NegotiatedTLS
     ) {
-        self.connection = connection
         self.approval = approval
         self.path = path
-        self.remoteAddress = remoteAddress
         self.negotiated = negotiated
-    }
-
-    deinit { connection.closeSoon() }
-
-    package func send(_ bytes: [UInt8]) async throws(TransportError) {
-        try await connection.send(bytes)
-    }
-
-    /// Returns the next bytes, or nil after the peer's close_notify.
-    ///
-    /// If TCP ends without close_notify, throws ``TransportError/truncated(peer:)``.
-    package func receive() async throws(TransportError) -> [UInt8]? {
-        try await connection.receive()
-    }
-
-    package func sendNow(_ bytes: [UInt8]) throws(TransportError) -> ArraySlice<UInt8>? {
-        try connection.sendNow(bytes)
-    }
-
-    package func receiveNow() throws(TransportError) -> ReceivedInput? {
-        try connection.receiveNow()
-    }
-
-    package func whenReady(_ body: @escaping @TransportActor @Sendable () -> Void) {
-        connection.whenReady(body)
-    }
-
-    package func hasInput() -> Bool {
-        connection.hasInput()
-    }
-
-    /// Sends close_notify and closes.
-    package func close() {
-        connection.close()
+        super.init(connection, remoteAddress: remoteAddress)
     }
 
     /// Returns the session for a later connection, or nil if there is none. Also returns nil if the server requested a

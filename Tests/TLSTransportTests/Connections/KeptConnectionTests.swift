@@ -25,7 +25,7 @@ import Testing
     /// Returns the result of ``RequestConnection/hasInput()`` when the server has acted and the event loop hasn't
     /// looked since.
     private func hasInput(
-        _ row: Row, then body: (any RequestConnection, LoopbackServer) async throws -> Void = { _, _ in }
+        _ row: Row, then body: (RequestConnection, LoopbackServer) async throws -> Void = { _, _ in }
     ) async throws -> Bool {
         let site = try TestSite()
         let (isAsked, isDone) = (Locked(false), Locked(false))
@@ -44,7 +44,7 @@ import Testing
             ? LoopbackServer(plain: script)
             : LoopbackServer(chain: site.chain, script) { $0.protocolVersions = .tls13 ... .tls13 }
         return try await server.run { server in
-            let connection: any RequestConnection
+            let connection: RequestConnection
             if row.isPlain {
                 let bare = try await Transport.shared.connect(
                     to: try ServerName(server.address), port: server.port, options: .patient)
