@@ -48,7 +48,7 @@ extension CommandDefinition {
             guard try console.tell(job.notes, arguments, accepting: accepted) else { return }
             guard let file = arguments[.into] else {
                 let text = try arguments.text(of: job.policy, in: target, for: arguments[.output] ?? "")
-                return try arguments.deliver(text, from: [input], job.notes, to: &console)
+                return try arguments.deliver(text, arguments.members([input], job.notes), to: &console)
             }
             guard arguments[.output] == nil else {
                 throw .unusable(["--into and --output cannot be used together: give one of them"])

@@ -73,7 +73,7 @@ extension CommandDefinition {
             if case .policy(let file, let bytes) = destination {
                 try arguments.insert(merge.policy, into: file, bytes, from: inputs, notes, to: &console)
             } else {
-                try arguments.deliver(text, from: inputs, notes, to: &console)
+                try arguments.deliver(text, arguments.members(inputs, notes), to: &console)
             }
             if !destination.path.isEmpty {
                 console.note("next: name its pins, mark the backups, and run pinctl lint \(destination.path)")
@@ -157,7 +157,7 @@ extension Arguments {
     }
 
     /// Returns the members of a result about converted files. With several files, each is an element of `inputs`.
-    private func members(_ inputs: [DialectInput], _ notes: [ConversionNote]) -> [(String, JSON)] {
+    func members(_ inputs: [DialectInput], _ notes: [ConversionNote]) -> [(String, JSON)] {
         let sources: [[(String, JSON)]] = inputs.map { input in
             [("input", .string(input.path)), ("from", .string(input.dialect.rawValue))]
         }
@@ -188,11 +188,8 @@ extension Arguments {
             .object(members(inputs, notes) + [("file", .string(file.path)), ("rules", .integer(count))]))
     }
 
-    /// Writes a text to the file of `--output`, or to standard output.
-    func deliver(
-        _ text: [UInt8], from inputs: [DialectInput], _ notes: [ConversionNote], to console: inout Console
-    ) throws(UsageError) {
-        let members = members(inputs, notes)
+    /// Writes a text to the file of `--output`, or to standard output. The result in JSON begins with `members`.
+    func deliver(_ text: [UInt8], _ members: [(String, JSON)], to console: inout Console) throws(UsageError) {
         guard let path = self[.output] else {
             let text = String(decoding: text, as: UTF8.self)
             return console.file(text, .object(members + [("text", .string(text))]))

@@ -9,9 +9,7 @@ extension CommandDefinition {
         operandCount: 1...1,
         flags: [
             .keySets, .signingKey, .signer, .previousBundle, .sequence, .validFor, .rollout, .servers, .caFile,
-            .passwordFile,
-            .passwordDescriptor,
-            .allow, .output, .at,
+            .passwordFile, .passwordDescriptor, .allow, .output, .at,
         ],
         notes: [
             "A bundle contains the policy and every file that it names. Programs accept it from a",
@@ -73,17 +71,7 @@ extension CommandDefinition {
                 ("expires", .string(bundle.expires.rfc3339)),
                 ("signers", .array(signers.map { .string($0.description) })),
             ]
-            let json = bundle.json
-            guard let output = arguments[.output] else {
-                let text = String(decoding: json, as: UTF8.self)
-                return console.file(text, .object(members + [("text", .string(text))]))
-            }
-            do throws(NewFileError) {
-                try writeNewFile(output, json)
-            } catch {
-                throw .invalidValue(.output, reason: "\(output): \(error)")
-            }
-            console.result(["wrote \(output)"], .object(members + [("file", .string(output))]))
+            try arguments.deliver(bundle.json, members, to: &console)
         })
 
     /// Checks the servers of a policy, and returns whether clients accept all of them.

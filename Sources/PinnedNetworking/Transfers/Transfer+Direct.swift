@@ -7,7 +7,7 @@ import TLSTransport
 
 extension Transfer {
     /// Sends the request on an idle connection and collects its response. Returns `nil` if there is more to do: there is
-    /// no such connection, somebody has to be asked, the response isn't the final one, its body is large or encoded or
+    /// no such connection, a delegate or an observer has to be asked, the response isn't the final one, its body is large or encoded or
     /// arrives later than its header, or an error occurred. ``begin()`` then continues from there.
     nonisolated func collectDirectly() async throws -> (Data, URLResponse)? {
         guard !mustAsk, session.settings.proxies.isEmpty, session.settings.cookieStorage == nil,
