@@ -100,9 +100,7 @@ private let attacks: [Attack] = [
     Attack(
         "an algorithm that isn't allowed", keySet: { $0.keySet([0, 1, 2]) },
         { publisher in
-            let key = try TestKey(.rsa2048)
-            let pem = try key.privateKeyPEM
-            let rsa = try KeyMaterial.only(inPEM: pem)
+            let rsa = try TestKey(.rsa2048).publicKeyDER
             let set = publisher.keySet([2, 3], number: 2)
                 .replacingOccurrences(of: publisher.keys[3].base64, with: Data(rsa).base64EncodedString())
             return try rotated(publisher, set: set)
@@ -424,14 +422,5 @@ struct PolicyBundleTests {
             let result = try TestCommand.run(["python3", "-c", program, schema, part, file])
             #expect(result.status == (isValid ? 0 : 3), "\(part) \(text.prefix(80)): \(result.text)")
         }
-    }
-}
-
-extension KeyMaterial {
-    /// Returns the SubjectPublicKeyInfo of the only key in a PEM text.
-    fileprivate static func only(inPEM text: String) throws -> [UInt8] {
-        var found: [UInt8] = []
-        try KeyFile.read(Array(text.utf8)) { found = (try? $0.content.get())?.subjectPublicKeyInfo ?? [] }
-        return found
     }
 }

@@ -28,18 +28,8 @@ struct PolicyFetchTests {
         ])
     }
 
-    private func program(
-        _ server: LoopbackServer, pinning: TestCertificate? = nil
-    ) throws -> UpdatedProgram {
-        let store = TrustStore(certificates: [try X509Certificate(derBytes: site.root.derBytes)])
-        return try UpdatedProgram(
-            publisher, url: "https://localhost:\(server.port)/bundle", builtIn: try policy(pinning ?? site.root),
-            configuration: {
-                let configuration = URLSessionConfiguration.default
-                configuration.trustStore = store
-                configuration.timeoutIntervalForRequest = 600
-                return configuration
-            })
+    private func program(_ server: LoopbackServer, pinning: TestCertificate? = nil) throws -> UpdatedProgram {
+        try UpdatedProgram(publisher, at: server.port, of: site, builtIn: try policy(pinning ?? site.root))
     }
 
     @Test("A bundle is fetched once, and later only if its entity tag has changed")

@@ -84,16 +84,8 @@ struct PolicyServerTests {
         publisher = try Publisher()
     }
 
-    private func program(port: UInt16) throws -> UpdatedProgram {
-        let store = TrustStore(certificates: [try X509Certificate(derBytes: site.root.derBytes)])
-        return try UpdatedProgram(
-            publisher, url: "https://localhost:\(port)/bundle.json",
-            configuration: {
-                let configuration = URLSessionConfiguration.default
-                configuration.trustStore = store
-                configuration.timeoutIntervalForRequest = 600
-                return configuration
-            })
+    private func program(port: UInt16, in directory: TestFolder? = nil) throws -> UpdatedProgram {
+        try UpdatedProgram(publisher, at: port, of: site, in: directory)
     }
 
     @Test("A bundle is a static file, which nginx sends again only after it has changed (PU5)")
@@ -125,9 +117,7 @@ struct PolicyServerTests {
         #expect(cached.host == "host1.example")
         #expect(direct.host == "host2.example")
         // The program that already has the new bundle is moved behind the cache.
-        let moved = try UpdatedProgram(
-            publisher, url: "https://localhost:\(server.cache)/bundle.json", in: near.directory,
-            configuration: near.configuration)
+        let moved = try program(port: server.cache, in: near.directory)
         let updater = try await moved.start()
         await updater.update()
         #expect(updater.host == "host2.example")

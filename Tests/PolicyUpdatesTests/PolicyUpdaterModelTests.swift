@@ -25,7 +25,7 @@ struct PolicyUpdaterModelTests {
 
     private struct Scene {
         let publisher: Publisher
-        var numbers: SplitMix
+        var numbers: SeededGenerator
         var published: [Published] = []
         var keySets: [String] = []
         var keySet = 1
@@ -89,7 +89,7 @@ struct PolicyUpdaterModelTests {
     func events() async throws {
         let publisher = try Publisher()
         let seed = UInt64.random(in: 0...UInt64.max)
-        var scene = Scene(publisher: publisher, numbers: SplitMix(state: seed))
+        var scene = Scene(publisher: publisher, numbers: SeededGenerator(seed: seed))
         // The first set of the program is that of the model.
         let first = publisher.keySet(scene.members(of: 1))
         var program = try UpdatedProgram(publisher, keySet: first)
@@ -145,18 +145,5 @@ struct PolicyUpdaterModelTests {
         // The events reach every outcome.
         #expect(
             Set(counts.keys).isSuperset(of: ["adopted", "refused", "resumed", "expired", "unchanged"]), "\(counts)")
-    }
-}
-
-/// A generator of random numbers that can be repeated (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 import Foundation
 import PinctlBasics
 import PinnedNetworking
@@ -15,7 +16,7 @@ final class UpdatedProgram: Sendable {
     private let builtIn: PinningPolicy
     private let keySet: PolicyKeySet
     private let url: URL
-    let configuration: @Sendable () throws -> URLSessionConfiguration
+    private let configuration: @Sendable () throws -> URLSessionConfiguration
 
     init(
         _ publisher: Publisher, keySet: String? = nil, url: String = "https://localhost/",
@@ -28,6 +29,22 @@ final class UpdatedProgram: Sendable {
         self.builtIn = try builtIn ?? Self.policy("built-in.example")
         self.url = try #require(URL(string: url))
         self.configuration = configuration
+    }
+
+    /// A program whose bundle is on a server of this site.
+    convenience init(
+        _ publisher: Publisher, at port: UInt16, of site: TestSite, builtIn: PinningPolicy? = nil,
+        in directory: TestFolder? = nil
+    ) throws {
+        let store = TrustStore(certificates: [try X509Certificate(derBytes: site.root.derBytes)])
+        try self.init(
+            publisher, url: "https://localhost:\(port)/bundle.json", builtIn: builtIn, in: directory,
+            configuration: {
+                let configuration = URLSessionConfiguration.default
+                configuration.trustStore = store
+                configuration.timeoutIntervalForRequest = 600
+                return configuration
+            })
     }
 
     static func policy(_ host: String) throws -> PinningPolicy {

@@ -1,21 +1,13 @@
 import CertificatePinning
 import FoundationEssentials
 import PinDialects
+import TestPKI
 import Testing
 
 /// Policies of other systems, converted to policies of this project. Every policy that is written loads.
 struct ImportTests {
     /// 2026-11-21T00:00:00Z.
     private static let now = Date(timeIntervalSince1970: 1_795_219_200)
-
-    /// A generator that returns the same numbers in every run.
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return (state >> 33) | (state << 31)
-        }
-    }
 
     /// Whether the policy loads once it is written. A policy that no policy file can express isn't written.
     private static func isRefusedOrLoads(_ policy: CanonicalPolicy) throws -> Bool {
@@ -30,7 +22,7 @@ struct ImportTests {
         return true
     }
 
-    private static func policy(by numbers: inout Numbers) -> CanonicalPolicy {
+    private static func policy(by numbers: inout SeededGenerator) -> CanonicalPolicy {
         func one<T>(_ values: [T]) -> T { values[Int.random(in: 0..<values.count, using: &numbers)] }
         let hosts = [
             "a.example", "A.example.", "b.a.example", "a.example:443", "https://a.example/", "192.0.2.1", "2001:db8::1",
@@ -73,7 +65,7 @@ struct ImportTests {
 
     @Test("Every generated policy that can be imported loads")
     func generated() throws {
-        var numbers = Numbers(state: 23)
+        var numbers = SeededGenerator(seed: 23)
         var written = 0
         for _ in 0..<3_000 where try Self.isRefusedOrLoads(Self.policy(by: &numbers)) { written += 1 }
         #expect((100..<3_000).contains(written))

@@ -1,5 +1,6 @@
 import CertificatePinning
 import PinctlBasics
+import TestPKI
 import Testing
 
 @testable import PinDialects
@@ -209,14 +210,6 @@ struct PolicyMergeTests {
 
     // MARK: - Every change is noted
 
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return (state >> 33) | (state << 31)
-        }
-    }
-
     /// Returns the keys that a policy accepts for a host, or `nil` if it doesn't pin the host. This is a second
     /// implementation of the closest rule.
     private static func keys(for host: String, in policy: CanonicalPolicy) -> Set<UInt8>? {
@@ -230,7 +223,7 @@ struct PolicyMergeTests {
 
     @Test("A source for whose hosts the merged policy accepts or rejects other keys has a note")
     func generated() throws {
-        var numbers = Numbers(state: 8)
+        var numbers = SeededGenerator(seed: 8)
         func one<T>(_ values: [T]) -> T { values[Int.random(in: 0..<values.count, using: &numbers)] }
         let hosts = ["a.test", "b.a.test", "c.b.a.test", "d.test"]
         var changes = 0

@@ -1,6 +1,7 @@
 import CertificatePinning
 import FoundationEssentials
 import PinDialects
+import TestPKI
 import Testing
 
 /// A conversion never accepts more, at any host and port, without a note that security becomes weaker.
@@ -11,15 +12,6 @@ struct WeakeningTests {
     ]
 
     private static let portSets: [Set<Int>?] = [nil, [443], [8443]]
-
-    /// A generator that returns the same numbers in every run.
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return (state >> 33) | (state << 31)
-        }
-    }
 
     /// The pins and roles that a host must match at a port; nil if nothing is required.
     private struct Demand {
@@ -39,7 +31,7 @@ struct WeakeningTests {
         }
     }
 
-    private static func policy(for source: PinDialect, by numbers: inout Numbers) -> CanonicalPolicy {
+    private static func policy(for source: PinDialect, by numbers: inout SeededGenerator) -> CanonicalPolicy {
         let combination: RuleCombination = [.apple, .okhttp, .tlsa].contains(source) ? .union : .closest
         let scopes: [HostPattern.Scope] =
             switch source {
@@ -84,7 +76,7 @@ struct WeakeningTests {
 
     @Test("A conversion never accepts more without a note", arguments: sources, sources)
     func silence(source: PinDialect, target: PinDialect) {
-        var numbers = Numbers(state: 5)
+        var numbers = SeededGenerator(seed: 5)
         for _ in 0..<400 {
             let before = Self.policy(for: source, by: &numbers)
             let (after, notes) = before.converted(to: target, at: Date(timeIntervalSince1970: 1_795_219_200))

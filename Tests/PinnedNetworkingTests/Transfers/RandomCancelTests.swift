@@ -69,7 +69,7 @@ struct RandomCancelTests {
 
     private static func run(_ count: Int, seed: UInt64, _ site: TestSite, _ server: LoopbackServer) async throws -> Int
     {
-        var random = Random(state: seed)
+        var random = SeededGenerator(seed: seed)
         let paths = ["/", "/login", "/on", "/close", "/long", "/upload", "/task"]
         var remaining = count
         var cancelledCount = 0
@@ -84,10 +84,10 @@ struct RandomCancelTests {
             let ends = Collected<(request: Int, error: URLError?)>()
             await withTaskGroup(of: Void.self) { group in
                 for index in 0..<batch {
-                    let path = paths[Int(random.next(below: UInt64(paths.count)))]
-                    let pause = Duration.microseconds(
-                        Int64(random.next(below: random.next(below: 2) == 0 ? 600 : 6_000)))
-                    let way = Way.allCases[Int(random.next(below: 3))]
+                    let path = paths[Int.random(in: paths.indices, using: &random)]
+                    let longest = Bool.random(using: &random) ? 600 : 6_000
+                    let pause = Duration.microseconds(Int.random(in: 0..<longest, using: &random))
+                    let way = Way.allCases[Int.random(in: Way.allCases.indices, using: &random)]
                     group.addTask { await cancel(path, way, after: pause, session) { ends.append((index, $0)) } }
                 }
             }
@@ -96,7 +96,7 @@ struct RandomCancelTests {
             #expect(errors.allSatisfy { $0.code == .cancelled })
             cancelledCount += errors.count
             // The other sessions are released with connections that are still open.
-            if random.next(below: 2) == 0 { await session.flush() }
+            if Bool.random(using: &random) { await session.flush() }
         }
         return cancelledCount
     }
@@ -154,19 +154,6 @@ struct RandomCancelTests {
             } catch {
                 Issue.record(error)
             }
-        }
-    }
-
-    /// SplitMix64.
-    private struct Random {
-        var state: UInt64
-
-        mutating func next(below limit: UInt64) -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var value = state
-            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-            return (value ^ (value >> 31)) % limit
         }
     }
 }

@@ -1,5 +1,6 @@
 import HTTPMessages
 import PinctlBasics
+import TestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -20,7 +21,7 @@ final class MailboxScene {
     private let mailbox = WebSocketMailbox()
     private var model = MailboxModel()
     private let events = Locked<[String]>([])
-    private var numbers: SplitMix
+    private var numbers: SeededGenerator
     /// How often each call is made, which differs between scenes.
     private let weights: [(call: Call, weight: Int)]
     /// The number of the last message, ping, receiver or end.
@@ -30,7 +31,7 @@ final class MailboxScene {
     private var reader: Task<Bool, Never>?
 
     init(seed: UInt64) {
-        var numbers = SplitMix(state: seed)
+        var numbers = SeededGenerator(seed: seed)
         weights = Call.allCases.map { call in
             switch call {
             case .open: (call, 2)
@@ -313,18 +314,5 @@ private struct MailboxModel {
         guard let closing else { return nil }
         hasSentClosing = true
         return closing
-    }
-}
-
-/// A generator that returns the same numbers for the same state (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

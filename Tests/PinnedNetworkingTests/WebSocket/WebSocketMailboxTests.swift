@@ -1,5 +1,6 @@
 import HTTPMessages
 import PinctlBasics
+import TestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -138,7 +139,7 @@ struct WebSocketMailboxTests {
 
     @Test("A queue gives its elements out in order, and keeps none of them")
     func queue() {
-        var numbers = SplitMix(state: 7)
+        var numbers = SeededGenerator(seed: 7)
         var queue = ReleasingQueue<Token>()
         var model: [Token] = []
         for _ in 0..<20_000 {
