@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(240)))
 struct PolicyUpdaterModelTests {
     /// The number of steps. PINCTL_STEPS sets another one.
-    private static let steps = ProcessInfo.processInfo.environment["PINCTL_STEPS"].flatMap { Int($0) } ?? 400
+    private static let steps = ProcessInfo.processInfo.environment["PINCTL_STEPS"].flatMap { Int($0) } ?? 1_500
 
     /// A published bundle.
     private struct Published {
@@ -141,6 +141,15 @@ struct PolicyUpdaterModelTests {
             #expect(
                 seen == "built-in.example" || seen == "host\(sequence).example", "seed \(seed), step \(step): \(seen)")
             highest = sequence
+        }
+        // Everything expires in the end.
+        try scene.publish()
+        await updater.receive(try #require(scene.published.last).text)
+        program.clock.withLock { $0 += 11 * 86_400 }
+        await updater.receive(try scene.forgery())
+        #expect(updater.host == "built-in.example", "seed \(seed)")
+        for outcome in program.outcomesSoFar() {
+            counts[String(outcome.split(separator: " ")[0]), default: 0] += 1
         }
         // The events reach every outcome.
         #expect(

@@ -109,8 +109,10 @@ final class WorkLimit: Sendable {
     func run<Value: Sendable>(
         _ work: @escaping @TransportActor @Sendable () async throws -> Value
     ) async throws -> Value {
+        // The work could send something before the handler below has run.
+        if Task.isCancelled { end(.cancelled) }
         let task = Task { @TransportActor in
-            startWatching()
+            guard startWatching() else { throw reason ?? .cancelled }
             return try await work()
         }
         return try await run(work: { try await task.value }, cancel: { task.cancel() })
