@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(240)))
 struct PolicyUpdaterModelTests {
     /// The number of steps. PINCTL_STEPS sets another one.
-    private static let steps = ProcessInfo.processInfo.environment["PINCTL_STEPS"].flatMap { Int($0) } ?? 1_500
+    private static let steps = ProcessInfo.processInfo.environment["PINCTL_STEPS"].flatMap { Int($0) } ?? 400
 
     /// A published bundle.
     private struct Published {
