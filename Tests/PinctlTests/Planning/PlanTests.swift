@@ -162,6 +162,15 @@ struct PlanTests {
             words + ["--store", "x=\(try site.folder.add(TestCertificate.root("X").pemText))"])
         #expect(untrusted.status == 4)
         #expect(untrusted.output.contains("not trusted"))
+        // Trusted under one of two stores: clients with the other break, whatever the pins.
+        let pinned = try release("b", [("api.test", [pin(site.root), "\"\(strangePin)\""])])
+        let divided = await pinctl([
+            "plan", "--new", site.chainFile, "--against", pinned, "--store", "new=\(site.rootFile)", "--store",
+            "old=\(other)",
+        ])
+        #expect(divided.status == 1)
+        #expect(divided.output.contains("BREAKS"))
+        #expect(divided.output.contains("under old"))
         // A rule's own anchors are used for that rule.
         _ = try site.folder.add(site.root.pemText, name: "own.pem")
         let anchored = try site.folder.add(

@@ -56,10 +56,10 @@ do {
     }
     guard call == nil else { exit(0) }
     let calls = total.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-    print("\(total.values.reduce(0, +)) failures injected in all: \(calls.joined(separator: ", "))")
+    print("failures injected in all: \(calls.joined(separator: ", "))")
     let idle = Set(Fault.all.map(\.call)).subtracting(total.keys).sorted()
     if !idle.isEmpty { print("calls that none of these scenarios makes: \(idle.joined(separator: ", "))") }
-    print("\(findings) findings")
+    print("\(total.values.reduce(0, +)) failures injected in \(scenarios.count) scenarios: \(findings) findings")
     exit(findings == 0 ? 0 : 1)
 } catch {
     fail("\(error)")
