@@ -36,6 +36,9 @@ public actor PolicyUpdater {
     /// The policy of the staged bundle, if there is one.
     private nonisolated let trial = Locked<PinningPolicy?>(nil)
 
+    /// The longest time for one fetch, in seconds: ten minutes. A server that sends slowly can't delay the next one more.
+    private static let longestFetch = 600.0
+
     private enum InForce: Equatable {
         case builtIn
         case bundle(sequence: Int)
@@ -53,7 +56,8 @@ public actor PolicyUpdater {
     ///     is 0, for a policy that was never published.
     ///   - directory: The absolute path of a directory of this user's own, which is created with mode 0700.
     ///   - configuration: The configuration of the session that fetches bundles. Its servers are always checked against
-    ///     the built-in policy, so that no bundle can cut the program off from the next one.
+    ///     the built-in policy, so that no bundle can cut the program off from the next one. A fetch ends after ten minutes
+    ///     at the latest.
     ///   - now: The current time.
     ///   - observer: Receives every outcome, in order.
     public init(
@@ -68,7 +72,9 @@ public actor PolicyUpdater {
         self.now = now
         self.observer = observer
         firstTrust = PolicyBundleTrust(keySet: keySet, sequence: sequence)
-        session = URLSession(configuration: configuration)
+        let limited = configuration.copy() as? URLSessionConfiguration ?? configuration
+        limited.timeoutIntervalForResource = min(limited.timeoutIntervalForResource, Self.longestFetch)
+        session = URLSession(configuration: limited)
         session.pinning = builtIn
     }
 
@@ -110,18 +116,27 @@ public actor PolicyUpdater {
     public func receive(_ json: [UInt8]) async { await receive(json, nil) }
 
     /// Updates now and after every interval, until the task is cancelled. Takes a bundle out of force within a minute
-    /// after it has expired.
+    /// after it has expired, also while a server keeps an update waiting.
     public func run(every interval: Duration) async {
+        // A short interval, because the wall clock may be set meanwhile.
+        await run(every: interval, checkingExpiryEvery: .seconds(60))
+    }
+
+    func run(every interval: Duration, checkingExpiryEvery shorter: Duration) async {
+        await withTaskGroup { group in
+            group.addTask { await self.step(every: interval) { await self.update() } }
+            group.addTask { await self.step(every: shorter) { await self.apply() } }
+        }
+    }
+
+    private func step(every interval: Duration, _ work: @Sendable () async -> Void) async {
         while !Task.isCancelled {
-            await update()
+            await work()
             let next = ContinuousClock.now + interval
             while .now < next, !Task.isCancelled {
-                // A short pause, because the wall clock may be set meanwhile.
-                let end = min(next, .now + .seconds(60))
-                await Transport.shared.pause(for: end - .now)
+                await Transport.shared.pause(for: next - .now)
                 // Without a free descriptor, the pause ends at once.
-                if .now < end, !Task.isCancelled { await blockForASecond() }
-                await apply()
+                if .now < next, !Task.isCancelled { await blockForASecond() }
             }
         }
     }
@@ -144,12 +159,12 @@ public actor PolicyUpdater {
 
     private func receive(_ json: [UInt8], _ tag: String?) async {
         await apply()
-        let (trust, time) = (trust, now())
+        let (trust, first, known, time) = (trust, firstTrust, bundles, now())
         do throws(PolicyBundleError) {
             let bundle = try PolicyBundle(json: json)
             do throws(SavedPolicyBundles.Failure) {
                 try await onQueue { saved throws(SavedPolicyBundles.Failure) in
-                    try saved.accept(bundle, by: trust, at: time)
+                    try saved.accept(bundle, after: known, by: first, at: time)
                 }
             } catch {
                 switch error {
@@ -168,10 +183,13 @@ public actor PolicyUpdater {
 
     /// Puts the policy in force that is right at this time, and reports it if it is another one.
     private func apply(isNew: Bool = false) async {
-        if let rollout = bundles.staged?.bundle.rollout, now() >= rollout.until {
-            let trust = firstTrust
+        let time = now()
+        if let rollout = bundles.staged?.bundle.rollout, time >= rollout.until {
+            let (first, known) = (firstTrust, bundles)
             do throws(SavedPolicyBundles.Failure) {
-                try await onQueue { saved throws(SavedPolicyBundles.Failure) in try saved.promote(by: trust) }
+                try await onQueue { saved throws(SavedPolicyBundles.Failure) in
+                    try saved.promote(after: known, by: first, at: time)
+                }
                 return await apply(isNew: true)
             } catch {
                 observer(.unsaved(sequence: self.trust.sequence, "\(error)"))
@@ -193,7 +211,7 @@ public actor PolicyUpdater {
         }
     }
 
-    /// Works with the files and then has the bundles in them, unless other ones came first.
+    /// Works with the files and then has the bundles in them, unless later ones came first.
     private func onQueue(
         _ body:
             @escaping @Sendable (SavedPolicyBundles) throws(SavedPolicyBundles.Failure)
@@ -206,9 +224,7 @@ public actor PolicyUpdater {
                     returning: Result { () throws(SavedPolicyBundles.Failure) in try body(saved) })
             }
         }
-        let found = try result.get()
-        let isLater = (found.current?.trust.sequence ?? 0) >= (bundles.current?.trust.sequence ?? 0)
-        if isLater, (found.latest?.trust.sequence ?? 0) >= (bundles.latest?.trust.sequence ?? 0) { bundles = found }
+        bundles = bundles.merged(with: try result.get())
     }
 
     private func blockForASecond() async {
@@ -228,11 +244,13 @@ public actor PolicyUpdater {
             throw PolicyFetchError("\(url) isn't an https URL: publish the bundle over https")
         }
         var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
-        if let tag { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }
+        // An expired bundle is fetched anew, whatever its entity tag is.
+        let known = hasExpired ? nil : tag
+        if let known { request.setValue(known, forHTTPHeaderField: "If-None-Match") }
         let (bytes, response) = try await session.bytes(for: request)
         guard let response = response as? HTTPURLResponse, response.statusCode == 200 else {
             let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-            if status == 304, tag != nil { return nil }
+            if status == 304, known != nil { return nil }
             throw PolicyFetchError("\(url) answered with status \(status): check the URL")
         }
         var body: [UInt8] = []
@@ -242,7 +260,19 @@ public actor PolicyUpdater {
             }
             body.append(byte)
         }
-        return (body, response.value(forHTTPHeaderField: "ETag"))
+        return (body, response.value(forHTTPHeaderField: "ETag").flatMap(Self.entityTag))
+    }
+
+    private var hasExpired: Bool { bundles.latest.map { now() >= $0.bundle.expires } ?? false }
+
+    /// Returns a field's value if it is one entity tag (RFC 9110, section 8.8.3) that isn't long. Servers would answer
+    /// `*` or a list with 304 to bundles that the program doesn't have, and an overlong one with an error.
+    private static func entityTag(_ value: String) -> String? {
+        let opaque = (value.hasPrefix("W/") ? value.dropFirst(2) : value[...]).utf8
+        guard (2...256).contains(opaque.count), opaque.first == UInt8(ascii: "\""), opaque.last == UInt8(ascii: "\""),
+            opaque.dropFirst().dropLast().allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") })
+        else { return nil }
+        return value
     }
 }
 

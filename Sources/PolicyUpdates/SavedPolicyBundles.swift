@@ -19,6 +19,25 @@ struct SavedPolicyBundles: Sendable {
 
         /// The bundle that was accepted last.
         var latest: VerifiedPolicyBundle? { staged ?? current }
+
+        /// Returns the later one of each two bundles. A staged one counts only if it continues the one in force.
+        func merged(with other: Bundles) -> Bundles {
+            let current = Self.later(current, other.current)
+            var staged = Self.later(staged, other.staged)
+            if let first = current?.trust, let next = staged?.trust,
+                next.sequence <= first.sequence || next.keySet.number < first.keySet.number
+            {
+                staged = nil
+            }
+            return Bundles(current: current, staged: staged)
+        }
+
+        private static func later(
+            _ one: VerifiedPolicyBundle?, _ other: VerifiedPolicyBundle?
+        ) -> VerifiedPolicyBundle? {
+            guard let one, let other else { return one ?? other }
+            return other.trust.sequence > one.trust.sequence ? other : one
+        }
     }
 
     enum Failure: Error, CustomStringConvertible {
@@ -46,47 +65,69 @@ struct SavedPolicyBundles: Sendable {
         try inFolder { folder throws(PrivateFolderError) in try bundles(in: folder, by: trust) }
     }
 
-    /// Verifies a bundle and saves it, and returns what is on disk then. Another process of the program may have saved
-    /// a later bundle than that of `trust`, which this one has to continue.
+    /// Verifies a bundle and saves it, and returns what is on disk then. The bundle has to continue those that are known
+    /// and those on disk, because another process of the program may have saved later ones.
     func accept(
-        _ bundle: PolicyBundle, by trust: PolicyBundleTrust, at time: Date
+        _ bundle: PolicyBundle, after known: Bundles, by trust: PolicyBundleTrust, at time: Date
     ) throws(Failure) -> Bundles {
         try changingFolder { folder throws(PrivateFolderError) in
-            var saved = (try? bundles(in: folder, by: trust).get()) ?? Bundles()
-            let latest = saved.latest?.trust ?? trust
+            let saved = try saved(in: folder, by: trust)
+            var next = known.merged(with: saved ?? Bundles())
+            let latest = next.latest?.trust ?? trust
             let verified: VerifiedPolicyBundle
             do throws(PolicyBundleError) {
                 verified = try bundle.verified(by: latest, at: time)
             } catch {
                 return .failure(error)
             }
-            guard saved.latest == nil || verified.trust != latest else { return .success(saved) }
-            if let rollout = bundle.rollout, time < rollout.until,
-                !rollout.includes(installation: try installation(folder), of: bundle)
-            {
-                saved.staged = verified
-                try folder.replace(File.staged.rawValue, with: bundle.json)
-            } else {
-                saved = try promote(verified, in: folder)
+            if verified.trust != latest {
+                if let rollout = bundle.rollout, time < rollout.until,
+                    !rollout.includes(installation: try installation(folder), of: bundle)
+                {
+                    next.staged = verified
+                } else {
+                    next = Bundles(current: verified)
+                }
             }
-            return .success(saved)
+            try write(next, over: saved, in: folder)
+            return .success(next)
         }
     }
 
-    /// Makes the staged bundle the one in force, and returns what is on disk then.
-    func promote(by trust: PolicyBundleTrust) throws(Failure) -> Bundles {
+    /// Makes the staged bundle the one in force if its stage has ended, and returns what is on disk then. Another process
+    /// may have saved later bundles than the known ones.
+    func promote(after known: Bundles, by trust: PolicyBundleTrust, at time: Date) throws(Failure) -> Bundles {
         try changingFolder { folder throws(PrivateFolderError) in
-            let read = try bundles(in: folder, by: trust)
-            guard case .success(let saved) = read, let staged = saved.staged else { return read }
-            return .success(try promote(staged, in: folder))
+            let saved = try saved(in: folder, by: trust)
+            var next = known.merged(with: saved ?? Bundles())
+            if let staged = next.staged, let rollout = staged.bundle.rollout, time >= rollout.until {
+                next = Bundles(current: staged)
+            }
+            try write(next, over: saved, in: folder)
+            return .success(next)
         }
     }
 
-    private func promote(_ bundle: VerifiedPolicyBundle, in folder: PrivateFolder) throws(PrivateFolderError) -> Bundles
-    {
-        try folder.replace(File.current.rawValue, with: bundle.bundle.json)
-        try folder.remove(File.staged.rawValue)
-        return Bundles(current: bundle)
+    /// Returns the bundles on disk, or `nil` if they aren't valid: the next bundle replaces them. Throws if they can't be
+    /// read, because they may be later ones.
+    private func saved(
+        in folder: PrivateFolder, by trust: PolicyBundleTrust
+    ) throws(PrivateFolderError) -> Bundles? {
+        let result = try bundles(in: folder, by: trust)
+        return try? result.get()
+    }
+
+    private func write(_ next: Bundles, over saved: Bundles?, in folder: PrivateFolder) throws(PrivateFolderError) {
+        // In this order: without the staged bundle, the other one is still valid.
+        for (file, new, old) in [
+            (File.current, next.current, saved?.current), (File.staged, next.staged, saved?.staged),
+        ] {
+            guard let new else {
+                if saved == nil || old != nil { try folder.remove(file.rawValue) }
+                continue
+            }
+            if new.trust != old?.trust { try folder.replace(file.rawValue, with: new.bundle.json) }
+        }
     }
 
     // MARK: Files

@@ -196,6 +196,16 @@ private let attacks: [Attack] = [
     Attack(
         "a key that counts twice", { try rotated($0, set: $0.keySet([2, 2], number: 2)) }, malformed("a key twice")),
     Attack(
+        "a key that counts twice, as a compressed point",
+        { publisher in
+            let set = publisher.keySet([1, 2, 3], number: 2)
+                .replacingOccurrences(of: publisher.keys[3].base64, with: publisher.compressed(1))
+            return try rotated(publisher, set: set)
+        }, malformed("isn't Ed25519 or EC P-256")),
+    Attack(
+        "a number of a key set that only some readers of JSON read exactly",
+        { try rotated($0, set: $0.keySet([2, 3, 4], number: (1 << 53) + 1)) }, malformed("\"number\"")),
+    Attack(
         "33 key sets",
         { publisher in
             let set = try publisher.signedKeySet(publisher.keySet([0]), signers: [])
@@ -360,6 +370,87 @@ struct PolicyBundleTests {
         #expect(verified.policy.digest == file.policy.digest)
         #expect(verified.policy.rules[0].location?.description == "pins.jsonc:2:55")
         #expect(Set(read.files.keys) == ["pins.jsonc", "names.json", "root.pem"])
+    }
+
+    @Test("A key verifies nothing in another encoding than the usual one")
+    func encodings() throws {
+        for index in [0, 1] {
+            let der = publisher.keys[index].key.publicKey.derBytes
+            #expect(try SubjectPublicKeyInfo(derBytes: der).signsMessages)
+            // The number of unused bits, before the octets of the key.
+            let bits = try #require(der.lastRange(of: index == 0 ? [0x03, 0x21, 0x00] : [0x03, 0x42, 0x00]))
+            for unused in 1...7 {
+                var other = der
+                other[bits.upperBound - 1] = UInt8(unused)
+                #expect(try !SubjectPublicKeyInfo(derBytes: other).signsMessages)
+            }
+        }
+        let point = publisher.keys[1].key.publicKey.derBytes
+        var hybrid = point
+        hybrid[point.count - 65] = 6 + (point[point.count - 1] & 1)
+        #expect(try !SubjectPublicKeyInfo(derBytes: hybrid).signsMessages)
+    }
+
+    @Test("An Ed25519 key for which everybody can make signatures is refused")
+    func lowOrder() throws {
+        let middle = String(repeating: "ff", count: 30)
+        let encodings =
+            [0, 1].map { "0\($0)" + String(repeating: "00", count: 31) }
+            + ["ec", "ed", "ee"].map { $0 + middle + "7f" }
+            + [
+                "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+                "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+            ]
+        // A signature with R = A and S = 0 verifies if the hash of the message is right, one time in eight.
+        let messages = (0..<200).map { Array("message \($0)".utf8) }
+        for encoding in encodings {
+            for sign: UInt8 in [0, 0x80] {
+                var key = stride(from: 0, to: 64, by: 2).compactMap {
+                    UInt8(encoding.dropFirst($0).prefix(2), radix: 16)
+                }
+                key[31] |= sign
+                let info = try SubjectPublicKeyInfo(
+                    derBytes: [0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00] + key)
+                #expect(!info.signsMessages)
+                let identity: [UInt8] = [1] + [UInt8](repeating: 0, count: 31)
+                let forged = identity + [UInt8](repeating: 0, count: 32)
+                #expect(!messages.contains { info.verifies(forged, over: $0) })
+            }
+        }
+    }
+
+    @Test("A file with a private key isn't put into a bundle, which is public")
+    func privateKey() throws {
+        let folder = try TestFolder()
+        let root = try TestSite(isValidNow: true).root
+        _ = try folder.add(root.pemText + root.key.privateKeyPEM, name: "root.pem")
+        let path = try folder.add(
+            Publisher.policy().replacingOccurrences(
+                of: "\"host\"", with: "\"anchors\": {\"files\": [\"root.pem\"]}, \"host\""), name: "pins.json")
+        let set = try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2]).utf8))
+        #expect(try PolicyFile(contentsOfFile: path).policy.rules.count == 1)
+        let error = try #require(throws: PolicyBundleError.self) {
+            try PolicyBundle(policyAt: path, sequence: 1, issued: now, expires: now + 60, keySet: set)
+        }
+        #expect("\(error)".contains("root.pem: error: a bundle is public, but this file contains a private key"))
+    }
+
+    @Test("A bundle that programs would refuse because of its key sets isn't created")
+    func tooManyKeySets() throws {
+        let folder = try TestFolder()
+        let path = try folder.add(Publisher.policy(), name: "pins.json")
+        func set(_ number: Int) throws -> PolicyKeySet {
+            try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2], number: number).utf8))
+        }
+        var bundle = try PolicyBundle(policyAt: path, sequence: 1, issued: now, expires: now + 60, keySet: set(1))
+        for number in 2...33 {
+            bundle = try PolicyBundle(
+                policyAt: path, sequence: number, issued: now, expires: now + 60, keySet: set(number), after: bundle)
+        }
+        #expect(throws: PolicyBundleError.malformed("it has 33 key sets, more than 32")) {
+            try PolicyBundle(
+                policyAt: path, sequence: 34, issued: now, expires: now + 60, keySet: set(34), after: bundle)
+        }
     }
 
     @Test("Keys sign a new key set and the bundle one after the other, each what it has to")

@@ -56,6 +56,67 @@ struct PolicyFetchTests {
         }
     }
 
+    @Test(
+        "A field that isn't one entity tag is never sent back, so it can't stop later bundles (PU5)",
+        arguments: ["*", "\"1\", \"2\"", "W/*", "1", "\"" + String(repeating: "a", count: 300) + "\""])
+    func entityTags(field: String) async throws {
+        let current = Locked(1)
+        let publisher = publisher
+        let script = LoopbackServer.Script.answer { request in
+            guard request.values(of: "If-None-Match").isEmpty else { return .headOnly("304 Not Modified") }
+            return .init(
+                fields: ["ETag: \(field)"], body: (try? publisher.bundle(sequence: current.withLock { $0 })) ?? "")
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let program = try program(server)
+            let updater = try await program.start()
+            await updater.update()
+            current.withLock { $0 = 2 }
+            await updater.update()
+            #expect(program.outcomesSoFar() == ["adopted 1", "adopted 2"])
+        }
+    }
+
+    @Test("An expired bundle is fetched anew, although its entity tag is still that of the server (PU3)")
+    func expiredTag() async throws {
+        let publisher = publisher
+        let script = LoopbackServer.Script.answer { request in
+            guard request.values(of: "If-None-Match").isEmpty else { return .headOnly("304 Not Modified") }
+            return .init(fields: ["ETag: \"1\""], body: (try? publisher.bundle(sequence: 1)) ?? "")
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let program = try program(server)
+            let updater = try await program.start()
+            await updater.update()
+            await updater.update()
+            program.clock.withLock { $0 += 86_400 }
+            await updater.update()
+            #expect(program.outcomesSoFar() == ["adopted 1", "unchanged 1", "expired 1", "refused"])
+        }
+    }
+
+    @Test("A bundle expires although the server keeps the next update waiting (PU3)")
+    func slowServer() async throws {
+        let script = LoopbackServer.Script.answer { _ in
+            var response = LoopbackServer.Response(body: String(repeating: " ", count: 10_000))
+            response.pause = .milliseconds(50)
+            return response
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let program = try program(server)
+            let updater = try await program.start()
+            await updater.receive(try publisher.bundle(sequence: 3))
+            let task = Task { await updater.run(every: .seconds(3_600), checkingExpiryEvery: .milliseconds(20)) }
+            while server.records.allSatisfy(\.requests.isEmpty) { try await Task.sleep(for: .milliseconds(10)) }
+            program.clock.withLock { $0 += 86_400 }
+            let end = ContinuousClock.now + .seconds(20)
+            while updater.host != "localhost", .now < end { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(program.outcomesSoFar() == ["adopted 3", "expired 3"])
+            task.cancel()
+            await task.value
+        }
+    }
+
     @Test("A server without the built-in policy's key receives nothing (PU5)")
     func pinned() async throws {
         let other = try TestSite("localhost", authority: "Other", isValidNow: true)

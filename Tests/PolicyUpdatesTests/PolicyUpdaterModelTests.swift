@@ -20,6 +20,8 @@ struct PolicyUpdaterModelTests {
         let sequence: Int
         let keySet: Int
         let expires: Date
+        /// The end of the rollout stage, if there is one.
+        let until: Date?
         let text: String
     }
 
@@ -34,15 +36,20 @@ struct PolicyUpdaterModelTests {
         /// The keys of a set: three of five, of which the last is the attacker's.
         func members(of set: Int) -> [Int] { (0..<3).map { (set * 2 + $0) % 5 } }
 
-        mutating func publish() throws {
+        mutating func publish(canStage: Bool = true) throws {
             let sequence = (published.last?.sequence ?? 0) + Int.random(in: 1...3, using: &numbers)
             let expires = time + Double(Int.random(in: 1...10, using: &numbers)) * 86_400
+            var until: Date?
+            if canStage, Int.random(in: 0..<3, using: &numbers) == 0 {
+                until = time + Double(Int.random(in: 1...9, using: &numbers)) * expires.timeIntervalSince(time) / 10
+            }
             let contents = Publisher.Contents(
                 sequence: sequence, issued: time, expires: expires, keySet: keySet,
-                files: ["pins.json": Publisher.policy("host\(sequence).example")])
+                files: ["pins.json": Publisher.policy("host\(sequence).example")],
+                more: until.map { ", \"rollout\": {\"share\": 0, \"until\": \"\($0.ISO8601Format())\"}" } ?? "")
             published.append(
                 Published(
-                    sequence: sequence, keySet: keySet, expires: expires,
+                    sequence: sequence, keySet: keySet, expires: expires, until: until,
                     text: try publisher.bundle(
                         contents, signers: Array(members(of: keySet).prefix(2)), keySets: keySets)))
         }
@@ -94,7 +101,10 @@ struct PolicyUpdaterModelTests {
         let first = publisher.keySet(scene.members(of: 1))
         var program = try UpdatedProgram(publisher, keySet: first)
         var updater = try await program.start()
+        // Another process of the same program.
+        var other = try await program.start()
         var highest = 0
+        var latest = scene.time
         var counts: [String: Int] = [:]
         for step in 0..<Self.steps {
             let event = Int.random(in: 0..<100, using: &scene.numbers)
@@ -106,17 +116,22 @@ struct PolicyUpdaterModelTests {
             case 40..<60:
                 if let any = scene.published.randomElement(using: &scene.numbers) { await updater.receive(any.text) }
             case 60..<80: await updater.receive(try scene.forgery())
-            case 80..<90: updater = try await program.start()
+            case 80..<86: updater = try await program.start()
+            case 86..<88: other = try await program.start()
+            case 88..<90:
+                if let latest = scene.published.last { await other.receive(latest.text) }
             case 90..<98:
                 scene.time += Double(Int.random(in: -2...3, using: &scene.numbers)) * 86_400
                 program.clock.withLock { $0 = scene.time }
+                latest = max(latest, scene.time)
             case 98:
                 // A damaged file in place of the saved one is refused; without it, the program starts anew.
                 guard step % 10 == 0 else { continue }
                 program = try UpdatedProgram(publisher, keySet: first)
                 program.clock.withLock { $0 = scene.time }
                 updater = try await program.start()
-                highest = 0
+                other = try await program.start()
+                (highest, latest) = (0, scene.time)
             default:
                 let file = program.directory.path + "/state/policy-bundle"
                 guard let bytes = FileManager.default.contents(atPath: file) else { continue }
@@ -126,7 +141,7 @@ struct PolicyUpdaterModelTests {
                 try bad.write(to: URL(filePath: file))
                 updater = try await program.start()
                 let sequence = await updater.sequence
-                #expect(sequence == 0 || sequence == highest, "seed \(seed), step \(step)")
+                #expect(sequence == 0 || sequence >= highest, "seed \(seed), step \(step)")
                 try bytes.write(to: URL(filePath: file))
                 updater = try await program.start()
             }
@@ -137,13 +152,17 @@ struct PolicyUpdaterModelTests {
             let (seen, published) = (updater.host, scene.published.filter { $0.sequence == sequence })
             #expect(sequence >= highest, "seed \(seed), step \(step)")
             #expect(sequence == 0 || published.count == 1, "seed \(seed), step \(step)")
-            // The policy of that bundle, or the built-in one if it has expired.
+            // The policy of that bundle, or of one before while it is staged, or the built-in one if it has expired.
+            let inForce = scene.published.last { seen == "host\($0.sequence).example" }
+            let isStaged = published.first?.until != nil && inForce?.sequence ?? 0 < sequence
             #expect(
-                seen == "built-in.example" || seen == "host\(sequence).example", "seed \(seed), step \(step): \(seen)")
+                seen == "built-in.example" || inForce?.sequence == sequence || inForce != nil && isStaged,
+                "seed \(seed), step \(step): \(seen)")
+            #expect(inForce?.until.map { $0 <= latest } ?? true, "seed \(seed), step \(step): \(seen)")
             highest = sequence
         }
         // Everything expires in the end.
-        try scene.publish()
+        try scene.publish(canStage: false)
         await updater.receive(try #require(scene.published.last).text)
         program.clock.withLock { $0 += 11 * 86_400 }
         await updater.receive(try scene.forgery())
@@ -153,6 +172,7 @@ struct PolicyUpdaterModelTests {
         }
         // The events reach every outcome.
         #expect(
-            Set(counts.keys).isSuperset(of: ["adopted", "refused", "resumed", "expired", "unchanged"]), "\(counts)")
+            Set(counts.keys).isSuperset(of: ["adopted", "staged", "refused", "resumed", "expired", "unchanged"]),
+            "\(counts)")
     }
 }

@@ -240,6 +240,21 @@ struct PolicyUpdaterTests {
         #expect(other.host == "host4.example")
     }
 
+    @Test("A saved bundle that can't be read isn't replaced by an older one (PU2)")
+    func unreadable() async throws {
+        try await program.start().receive(try publisher.bundle(sequence: 7))
+        let file = program.directory.path + "/state/policy-bundle"
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        let updater = try await program.start()
+        await updater.receive(try publisher.bundle(sequence: 5))
+        #expect(updater.host == "built-in.example")
+        #expect(program.outcomesSoFar() == ["adopted 7", "saved refused", "unsaved"])
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        await updater.receive(try publisher.bundle(sequence: 5))
+        #expect(program.outcomesSoFar() == ["refused"])
+        #expect(try await program.start().host == "host7.example")
+    }
+
     @Test("Two processes never replace a later bundle with an earlier one (PU2)")
     func processes() async throws {
         let (first, second) = (try await program.start(), try await program.start())
@@ -296,6 +311,52 @@ struct PolicyUpdaterTests {
         updater = try await program.start()
         #expect(updater.host == "host4.example")
         #expect(program.outcomesSoFar() == ["resumed 4"])
+    }
+
+    @Test("A staged bundle that follows another one has its own stage, in every process (PU7)")
+    func secondStage() async throws {
+        let (first, second) = (try await program.start(), try await program.start())
+        await first.receive(try publisher.bundle(sequence: 3))
+        await first.receive(try staged(4, days: 0.25))
+        await second.receive(try staged(5, days: 0.75))
+        #expect(program.outcomesSoFar() == ["adopted 3", "staged 4", "staged 5", "resumed 3"])
+        await first.receive(try staged(5, days: 0.75))
+        #expect(await first.sequence == 5)
+        #expect(program.outcomesSoFar() == ["staged 5"])
+        program.clock.withLock { $0 += 43_200 }
+        for updater in [first, second, try await program.start()] {
+            await updater.receive(try publisher.bundle(sequence: 2))
+            #expect(updater.host == "host3.example")
+        }
+        program.clock.withLock { $0 += 43_000 }
+        for updater in [first, second, try await program.start()] {
+            await updater.receive(try publisher.bundle(sequence: 2))
+            #expect(updater.host == "host5.example")
+        }
+    }
+
+    @Test("A stage that another process has replaced ends with that one's (PU7)")
+    func replacedStage() async throws {
+        let (first, second) = (try await program.start(), try await program.start())
+        await first.receive(try staged(4, days: 0.25))
+        await second.receive(try staged(5, days: 0.75))
+        program.clock.withLock { $0 += 43_200 }
+        await first.receive(try publisher.bundle(sequence: 2))
+        #expect(first.host == "built-in.example")
+        #expect(await first.sequence == 5)
+    }
+
+    @Test("The end of a stage puts the bundle in force and saves it although its files were deleted (PU4)")
+    func deletedStage() async throws {
+        let updater = try await program.start()
+        await updater.receive(try publisher.bundle(sequence: 3))
+        await updater.receive(try staged(4))
+        try FileManager.default.removeItem(atPath: program.directory.path + "/state")
+        program.clock.withLock { $0 += 43_200 }
+        await updater.receive(try publisher.bundle(sequence: 3))
+        #expect(updater.host == "host4.example")
+        #expect(program.outcomesSoFar() == ["adopted 3", "staged 4", "adopted 4", "refused"])
+        #expect(try await program.start().host == "host4.example")
     }
 
     @Test("A later bundle without a stage ends the stage of the one before (PU7)")

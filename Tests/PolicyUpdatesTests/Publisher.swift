@@ -31,6 +31,14 @@ struct Publisher {
 
     init() throws { keys = try Self.keys.get() }
 
+    /// The P-256 key at a position with a compressed point, in Base64.
+    func compressed(_ index: Int) -> String {
+        let der = keys[index].key.publicKey.derBytes
+        let point = [2 + (der[der.count - 1] & 1)] + der.suffix(64).prefix(32)
+        let algorithm = Array(der[2..<23])
+        return Data([0x30, 0x39] + algorithm + [0x03, 0x22, 0x00] + point).base64EncodedString()
+    }
+
     // MARK: Documents
 
     /// A key set with the keys at these positions.

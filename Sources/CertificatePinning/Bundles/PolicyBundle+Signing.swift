@@ -57,6 +57,15 @@ extension PolicyBundle {
         } catch {
             throw .policy(error)
         }
+        // A file of roots may also have a server's key, and everybody can read a bundle.
+        for (path, bytes) in files where bytes.firstRange(of: Array("PRIVATE KEY-----".utf8)) != nil {
+            throw .policy(
+                PolicyFileError(problems: [
+                    PolicyProblem(
+                        location: PolicyLocation(path: path),
+                        message: "a bundle is public, but this file contains a private key: name a file without it")
+                ]))
+        }
         return (files, name)
     }
 

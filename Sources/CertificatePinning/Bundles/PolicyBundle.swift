@@ -32,6 +32,9 @@ public struct PolicyBundle: Sendable {
     public static let maximumSize = 1 << 20
     /// The maximum number of key sets that a bundle carries.
     static let maximumKeySets = 32
+    /// The maximum sequence number, and number of a key set: the largest integer that all readers of JSON read exactly
+    /// (RFC 8259, section 6).
+    static let maximumNumber = 1 << 53 - 1
     /// The maximum number of files in a bundle.
     static let maximumFiles = 200
     /// The longest time from `issued` to `expires`: 400 days. An attacker who withholds bundles gains no more.
@@ -45,10 +48,10 @@ public struct PolicyBundle: Sendable {
     private static let payloadShape = PolicyShape.object([
         PolicyKey("version", .number(1...1), isRequired: true),
         PolicyKey("audience", .string, isRequired: true),
-        PolicyKey("sequence", .number(1...Int.max), isRequired: true),
+        PolicyKey("sequence", .number(1...maximumNumber), isRequired: true),
         PolicyKey("issued", .string, isRequired: true),
         PolicyKey("expires", .string, isRequired: true),
-        PolicyKey("keySet", .number(1...Int.max), isRequired: true),
+        PolicyKey("keySet", .number(1...maximumNumber), isRequired: true),
         PolicyKey("rollout", PolicyRollout.shape),
         PolicyKey("policy", .string, isRequired: true),
         PolicyKey("files", .map(to: .string), isRequired: true),
@@ -57,18 +60,17 @@ public struct PolicyBundle: Sendable {
     /// Reads a bundle of at most ``maximumSize`` bytes. Its signatures and its policy aren't checked.
     public init(json: [UInt8]) throws(PolicyBundleError) {
         let root = try bundleJSON(json, Self.shape, "the bundle")
-        let sets = root["keySets"]?.elements ?? []
-        guard sets.count <= Self.maximumKeySets else {
-            throw .malformed("it has \(sets.count) key sets, more than \(Self.maximumKeySets)")
-        }
         try self.init(
             SignedDocument(root, type: Self.type),
-            keySets: sets.map { value throws(PolicyBundleError) in
+            keySets: (root["keySets"]?.elements ?? []).map { value throws(PolicyBundleError) in
                 try SignedDocument(value, type: PolicyKeySet.type)
             })
     }
 
     init(_ document: SignedDocument, keySets: [SignedDocument]) throws(PolicyBundleError) {
+        guard keySets.count <= Self.maximumKeySets else {
+            throw .malformed("it has \(keySets.count) key sets, more than \(Self.maximumKeySets)")
+        }
         let payload = try bundleJSON(document.payload, Self.payloadShape, "the payload")
         guard let audience = payload["audience"]?.string, let sequence = payload["sequence"]?.integer,
             let keySet = payload["keySet"]?.integer, let policy = payload["policy"]?.string
@@ -117,6 +119,12 @@ public struct PolicyBundle: Sendable {
 
     /// The keys that the signatures of the last key set name, which may be wrong.
     package var claimedKeySetSigners: [SPKIFingerprint] { keySets.last?.signatures.map(\.key) ?? [] }
+
+    /// Whether the bundle contains key sets, beyond the one that the program was built with.
+    package var hasKeySets: Bool { !keySets.isEmpty }
+
+    /// The last key set in the bundle, which may not be signed. `nil` if there is none, or it is malformed.
+    package var claimedKeySet: PolicyKeySet? { keySets.last.flatMap { try? PolicyKeySet(json: $0.payload) } }
 
     /// Reads the policy in the bundle, with the files in it. No other file is read, except for the system's trust store
     /// if a rule names it. In messages, the files are located in `directory`, if it is given.

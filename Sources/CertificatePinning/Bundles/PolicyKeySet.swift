@@ -22,7 +22,7 @@ public struct PolicyKeySet: Sendable, Hashable {
     static let shape = PolicyShape.object([
         PolicyKey("version", .number(1...1), isRequired: true),
         PolicyKey("audience", .string, isRequired: true),
-        PolicyKey("number", .number(1...Int.max), isRequired: true),
+        PolicyKey("number", .number(1...PolicyBundle.maximumNumber), isRequired: true),
         PolicyKey("threshold", .number(1...maximumKeys), isRequired: true),
         PolicyKey("keys", .array(of: .string, minimum: 1), isRequired: true),
     ])
@@ -43,8 +43,8 @@ public struct PolicyKeySet: Sendable, Hashable {
                 let key = try? SubjectPublicKeyInfo(derBytes: bytes), key.signsMessages
             else {
                 throw .malformed(
-                    "a key of the key set isn't Ed25519 or EC P-256: write what openssl pkey -pubout -outform DER "
-                        + "prints, in Base64")
+                    "a key of the key set isn't Ed25519 or EC P-256 (uncompressed): write what openssl pkey -pubout "
+                        + "-outform DER prints, in Base64")
             }
             guard !keys.contains(key) else { throw .malformed("the key set has a key twice: remove one of them") }
             keys.append(key)

@@ -27,7 +27,8 @@ package struct KeyRenewal: Sendable {
         names: [String], _ effect: Effect, at location: PolicyLocation, program: String, setting: String, remedy: String
     ) {
         hosts = names.map { name in
-            let name = name.lowercased()
+            // A dot at the end makes a name absolute and leaves it the same.
+            let name = (name.hasSuffix(".") ? name.dropLast() : name[...]).lowercased()
             return name.hasPrefix("*.")
                 ? HostPattern(String(name.dropFirst(2)), .oneLabelBelow) : HostPattern(name, .exact)
         }

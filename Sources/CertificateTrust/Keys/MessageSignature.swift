@@ -4,15 +4,41 @@ import PinctlBasics
 extension SubjectPublicKeyInfo {
     /// Whether signatures over messages can be made with the private half of this key: Ed25519 (RFC 8032), or ECDSA on
     /// P-256 with SHA-256 and a DER signature (FIPS 186-5). No other kind of key verifies anything.
+    ///
+    /// Only one encoding of a key does, with all bits used and an uncompressed point. Otherwise one person could be two
+    /// of the signers that are required.
     package var signsMessages: Bool { hashing != nil }
 
     private var hashing: MessageHashing? {
+        guard let fields = try? Fields(derBytes.span), derBytes[fields.key].first == 0 else { return nil }
+        let octets = Array(derBytes[fields.key].dropFirst())
         switch keyKind {
-        case .ed25519: .bySignatureScheme
-        case .ellipticCurve("P-256"): .sha256
-        default: nil
+        case .ed25519 where octets.count == 32 && !Self.isOfLowOrder(octets): return .bySignatureScheme
+        case .ellipticCurve("P-256") where octets.count == 65 && octets[0] == 4: return .sha256
+        default: return nil
         }
     }
+
+    /// Whether an Ed25519 key is a point of order 1, 2, 4 or 8, for which everybody can make signatures (RFC 8032,
+    /// section 5.1). Its y is 0, 1, -1 or one of two more, and OpenSSL also reads those of p and p + 1.
+    private static func isOfLowOrder(_ key: [UInt8]) -> Bool {
+        let y = key.dropLast() + [key[31] & 0x7F]
+        let small = y.dropFirst().allSatisfy { $0 == 0 } && y[0] <= 1
+        let nearPrime = y[31] == 0x7F && y[1..<31].allSatisfy { $0 == 0xFF } && (0xEC...0xEE).contains(y[0])
+        return small || nearPrime || yOfOrderEight.contains(Array(y))
+    }
+
+    /// The y of the points of order 8, little-endian.
+    private static let yOfOrderEight: [[UInt8]] = [
+        [
+            0x26, 0xE8, 0x95, 0x8F, 0xC2, 0xB2, 0x27, 0xB0, 0x45, 0xC3, 0xF4, 0x89, 0xF2, 0xEF, 0x98, 0xF0,
+            0xD5, 0xDF, 0xAC, 0x05, 0xD3, 0xC6, 0x33, 0x39, 0xB1, 0x38, 0x02, 0x88, 0x6D, 0x53, 0xFC, 0x05,
+        ],
+        [
+            0xC7, 0x17, 0x6A, 0x70, 0x3D, 0x4D, 0xD8, 0x4F, 0xBA, 0x3C, 0x0B, 0x76, 0x0D, 0x10, 0x67, 0x0F,
+            0x2A, 0x20, 0x53, 0xFA, 0x2C, 0x39, 0xCC, 0xC6, 0x4E, 0xC7, 0xFD, 0x77, 0x92, 0xAC, 0x03, 0x7A,
+        ],
+    ]
 
     /// Returns whether `signature` over `message` was made with the private half of this key.
     package func verifies(_ signature: [UInt8], over message: [UInt8]) -> Bool {

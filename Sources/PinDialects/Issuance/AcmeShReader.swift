@@ -11,9 +11,11 @@ struct AcmeShReader {
     func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {
         var values: [String: (text: String, line: Int)] = [:]
         for line in IssuanceText.lines(bytes) {
-            // As for acme.sh, the last line with a name counts.
-            for key in ["Le_Domain", "Le_Alt", "Le_ForceNewDomainKey"] where line.text.hasPrefix(key + "=") {
-                values[key] = (try value(line.text.dropFirst(key.count + 1), line.number), line.number)
+            // As for acme.sh, which runs the file, the last line with a name counts.
+            var text = line.text.trimmed[...]
+            if text.hasPrefix("export ") { text = text.dropFirst("export ".count).trimmed[...] }
+            for key in ["Le_Domain", "Le_Alt", "Le_ForceNewDomainKey"] where text.hasPrefix(key + "=") {
+                values[key] = (try value(text.dropFirst(key.count + 1), line.number), line.number)
             }
         }
         let domains = ["Le_Domain", "Le_Alt"].compactMap { values[$0] }

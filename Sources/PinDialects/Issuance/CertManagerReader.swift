@@ -22,20 +22,31 @@ struct CertManagerReader {
 
         mutating func note(_ line: Substring) {
             let bytes = line.utf8
-            hasKind = hasKind || bytes.contains(bytesOf: "kind:") || bytes.contains(bytesOf: "\"kind\"")
+            hasKind = hasKind || Self.hasKey(bytes)
             hasGroup = hasGroup || bytes.contains(bytesOf: group)
+        }
+
+        /// Whether a line has the key `kind`, with quotes or without. Blanks may be before the colon.
+        private static func hasKey(_ line: Substring.UTF8View) -> Bool {
+            guard line.contains(bytesOf: "kind") else { return false }
+            return line.filter { !$0.isBlank && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") }
+                .contains(bytesOf: "kind:")
         }
     }
 
     func read(_ bytes: [UInt8]) throws(PolicyFileError) -> [KeyRenewal] {
         var renewals: [KeyRenewal] = []
-        for document in try YAMLReader.readAll(bytes, path: path) {
-            let items = document["kind"]?.text == "List" ? document["items"]?.elements ?? [] : [document]
-            for item in items {
-                if let renewal = try renewal(of: item) { renewals.append(renewal) }
-            }
-        }
+        for document in try YAMLReader.readAll(bytes, path: path) { try add(document, to: &renewals) }
         return renewals
+    }
+
+    /// Adds the renewals of an object, or of those in a list such as `List` or `CertificateList`.
+    private func add(_ object: YAMLNode, to renewals: inout [KeyRenewal]) throws(PolicyFileError) {
+        if object["kind"]?.text?.hasSuffix("List") == true {
+            for item in object["items"]?.elements ?? [] { try add(item, to: &renewals) }
+        } else if let renewal = try renewal(of: object) {
+            renewals.append(renewal)
+        }
     }
 
     private func renewal(of object: YAMLNode) throws(PolicyFileError) -> KeyRenewal? {

@@ -36,8 +36,8 @@ struct CertbotReader {
         for line in IssuanceText.lines(bytes) {
             let text = line.text.trimmed
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }
-            if text.hasPrefix("[") {
-                section = text.prefix { $0 != "#" }.trimmed
+            if let name = Self.section(line.text) {
+                section = name
                 if section == "[renewalparams]" { header = line.number }
                 continue
             }
@@ -78,6 +78,12 @@ struct CertbotReader {
                     "run certbot renew --cert-name \(lineage) --reuse-key --force-renewal with the pinned key in place, "
                     + "which sets reuse_key = True")
         ]
+    }
+
+    /// Returns the header of a section without blanks, quotes and comments, or `nil` for other lines.
+    static func section(_ line: Substring) -> String? {
+        guard line.first(where: { $0 != " " && $0 != "\t" }) == "[" else { return nil }
+        return line.prefix { $0 != "#" }.filter { !" \t'\"".contains($0) }
     }
 
     private func entry(_ text: String, _ line: Int) throws(PolicyFileError) -> (key: String, entry: Entry) {

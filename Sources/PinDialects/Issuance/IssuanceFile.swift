@@ -32,7 +32,7 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
         var (isAcmeSh, isLego) = (false, false)
         for line in lines {
             let text = line.text
-            if text.utf8.contains(bytesOf: "[renewalparams]"), text.trimmed.hasPrefix("[renewalparams]") {
+            if text.utf8.contains(bytesOf: "renewalparams"), CertbotReader.section(text) == "[renewalparams]" {
                 self = .certbot
                 return
             }

@@ -68,7 +68,7 @@ struct LegoCommandReader {
         var renewals: [KeyRenewal] = []
         for command in commands where command.verb == verb && !command.words.contains(where: { $0.hasPrefix("--csr") })
         {
-            let isReused = command.words.contains("--reuse-key") || command.words.contains("--reuse-key=true")
+            let isReused = Self.reusesKey(command.words)
             let place = PolicyLocation(path: path, line: command.line, column: 1)
             renewals.append(
                 KeyRenewal(
@@ -79,17 +79,30 @@ struct LegoCommandReader {
         return renewals
     }
 
+    /// Returns the flag of a word without its dashes, one or two, and its value after an equals sign.
+    private static func flag(_ word: String) -> (name: Substring, value: Substring?)? {
+        guard word.hasPrefix("-") else { return nil }
+        let parts = word.dropFirst(word.hasPrefix("--") ? 2 : 1)
+            .split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.first.map { ($0, parts.count > 1 ? parts[1] : nil) }
+    }
+
+    /// Whether the last flag about it reuses the key.
+    private static func reusesKey(_ words: [String]) -> Bool {
+        let last = words.compactMap(flag).last { $0.name == "reuse-key" }
+        return last.map { $0.value == nil || $0.value == "true" } ?? false
+    }
+
     private static func domains(
         _ words: [String], at location: PolicyLocation
     ) throws(PolicyFileError) -> [String] {
         var texts: [Substring] = []
         for (index, word) in words.enumerated() {
-            for flag in ["-d", "--domains"] {
-                if word == flag, index + 1 < words.count {
-                    texts.append(words[index + 1][...])
-                } else if word.hasPrefix(flag + "=") {
-                    texts.append(word.dropFirst(flag.count + 1))
-                }
+            guard let flag = flag(word), flag.name == "d" || flag.name == "domains" else { continue }
+            if let value = flag.value {
+                texts.append(value)
+            } else if index + 1 < words.count {
+                texts.append(words[index + 1][...])
             }
         }
         return try IssuanceText.names(texts.joined(separator: ","), at: location)
@@ -121,7 +134,7 @@ struct LegoCommandReader {
             var words = words(of: whole)[...]
             while commands.count <= IssuanceText.limit, let index = words.firstIndex(where: Self.isProgram) {
                 let rest = words[words.index(after: index)...]
-                let end = rest.firstIndex { [";", "&&", "||", "|", "&"].contains($0) } ?? rest.endIndex
+                let end = rest.firstIndex(of: ";") ?? rest.endIndex
                 commands.append(Command(words: Array(words[index..<end]), line: start))
                 words = words[end...]
             }
@@ -134,17 +147,20 @@ struct LegoCommandReader {
         word.split(whereSeparator: { $0 == "/" || $0 == "=" }).last == "lego"
     }
 
-    /// Splits a line into words as a shell does, without expanding anything. A comment ends the line.
+    /// Splits a line into words as a shell does, without expanding anything. Whatever ends a command is the word `;`. A
+    /// comment ends the line.
     private static func words(of line: String) -> [String] {
         var words: [String] = []
         var word = ""
         var isWord = false
         var quote: Character?
+        var before: Character?
         func close() {
             if isWord { words.append(word) }
             (word, isWord) = ("", false)
         }
         for character in line {
+            defer { before = character }
             if let open = quote {
                 if character == open { quote = nil } else { word.append(character) }
             } else if character == "'" || character == "\"" {
@@ -153,7 +169,9 @@ struct LegoCommandReader {
                 close()
             } else if character == "#", !isWord {
                 break
-            } else if character == ";" {
+            } else if "<>()`".contains(character) || character == "&" && before == ">" {
+                close()
+            } else if ";&|".contains(character) {
                 close()
                 words.append(";")
             } else {

@@ -46,7 +46,13 @@ extension PolicyBundle {
             }
             text = output
         } catch {
-            throw .invalidValue(.signer, reason: "\(quoted(command)): \(error)")
+            let reason =
+                switch error {
+                case .tookTooLong: "took more than \(signerPatience): check whether it waits for input"
+                case .tooMuch: "printed more than a signature: print only that, in Base64"
+                case .failed, .ended: error.description
+                }
+            throw .invalidValue(.signer, reason: "\(quoted(command)): \(reason)")
         }
         guard !text.isEmpty else {
             throw .invalidValue(.signer, reason: "\(quoted(command)) printed no signature: check the command")

@@ -38,8 +38,8 @@ extension PinningPolicy {
     /// Returns the changes from another policy, in order of the hosts.
     func changes(from old: PinningPolicy) -> [PolicyChange] {
         var changes: [PolicyChange] = []
-        func add(_ host: String, _ direction: PolicyChange.Direction, _ message: String, locksOut: Bool = false) {
-            changes.append(PolicyChange(host: host, direction: direction, message: message, locksOut: locksOut))
+        func add(_ host: String, _ direction: PolicyChange.Direction, _ message: String) {
+            changes.append(PolicyChange(host: host, direction: direction, message: message))
         }
         if unlisted != old.unlisted {
             add("hosts without a rule", unlisted == .refuse ? .stricter : .weaker, "\(unlisted.rawValue)")
@@ -60,33 +60,59 @@ extension PinningPolicy {
             case (nil, nil): break
             }
         }
-        return changes
+        return changes + lockouts(from: old)
+    }
+
+    /// Returns the rules for whose hosts no server that the old policy accepts is accepted now, in order. The rule that
+    /// decides counts, whatever its host and ports are.
+    private func lockouts(from old: PinningPolicy) -> [PolicyChange] {
+        let denied = Set(deny.map(\.fingerprint))
+        var reasons: [String: String] = [:]
+        for rule in rules + old.rules {
+            let host = rule.host.description
+            let names = [host] + (rule.includesSubdomains ? ["any." + host] : [])
+            for name in names.compactMap({ try? ServerName($0) }) {
+                for port in rule.ports ?? [443] {
+                    guard let before = old.rule(for: name, port: port), before.mode == .enforce else { continue }
+                    guard let now = self.rule(for: name, port: port) else {
+                        if unlisted == .refuse {
+                            reasons[rule.scope] = "isn't pinned any more, and hosts without a rule are refused"
+                        }
+                        continue
+                    }
+                    let left = Set(now.pins.map(\.fingerprint)).subtracting(denied)
+                    guard now.mode == .enforce, left.isDisjoint(with: before.pins.map(\.fingerprint)) else { continue }
+                    reasons[rule.scope] = "none of the pins before is left"
+                }
+            }
+        }
+        return reasons.sorted { $0.key < $1.key }.map {
+            PolicyChange(host: $0.key, direction: .stricter, message: $0.value, locksOut: true)
+        }
     }
 
     /// Returns rules by the hosts and ports that they cover.
     private static func byScope(_ rules: [PinningRule]) -> [String: PinningRule] {
-        Dictionary(
-            rules.map { rule in
-                let ports = rule.ports.map { ":" + $0.sorted().map(String.init).joined(separator: ",") } ?? ""
-                return ((rule.includesSubdomains ? "*." : "") + rule.host.description + ports, rule)
-            }
-        ) { first, _ in first }
+        Dictionary(rules.map { ($0.scope, $0) }) { first, _ in first }
     }
 }
 
 extension PinningRule {
+    /// The hosts and ports that the rule covers, as text.
+    fileprivate var scope: String {
+        let list = ports.map { ":" + $0.sorted().map(String.init).joined(separator: ",") } ?? ""
+        return (includesSubdomains ? "*." : "") + host.description + list
+    }
+
     fileprivate func changes(from old: PinningRule, _ scope: String) -> [PolicyChange] {
         var changes: [PolicyChange] = []
-        func add(_ direction: PolicyChange.Direction, _ message: String, locksOut: Bool = false) {
-            changes.append(PolicyChange(host: scope, direction: direction, message: message, locksOut: locksOut))
+        func add(_ direction: PolicyChange.Direction, _ message: String) {
+            changes.append(PolicyChange(host: scope, direction: direction, message: message))
         }
         let (new, before) = (Set(pins.map(\.fingerprint)), Set(old.pins.map(\.fingerprint)))
         for pin in pins.map(\.fingerprint) where !before.contains(pin) { add(.weaker, "\(pin) is accepted") }
         for pin in old.pins.map(\.fingerprint) where !new.contains(pin) {
             add(.stricter, "\(pin) isn't accepted any more")
-        }
-        if mode == .enforce, new.isDisjoint(with: before) {
-            add(.stricter, "none of the pins before is left", locksOut: true)
         }
         if mode != old.mode { add(mode == .enforce ? .stricter : .weaker, "its mode is \(mode.rawValue)") }
         if requirement != old.requirement { add(.changed, "it requires other roles") }

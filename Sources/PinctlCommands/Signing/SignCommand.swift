@@ -15,6 +15,7 @@ extension CommandDefinition {
             "A bundle contains the policy and every file that it names. Programs accept it from a",
             "PolicyUpdater if enough keys of their key set have signed it. If the operand is a bundle,",
             "signatures are added to it, so that keys on several machines can sign one after the other.",
+            "A key set in it has to be one of --keys, because its owners would sign from then on.",
             "",
             "A key set is JSON. Each key is the Base64 of what openssl pkey -in KEY -pubout -outform DER",
             "prints:",
@@ -35,7 +36,10 @@ extension CommandDefinition {
                 "Sign the next bundle, and add a signature on another machine",
                 "pinctl sign pins.jsonc --keys keys.json --key one.pem --after bundle.json -o half.json"
             ),
-            ("Add the second signature", "pinctl sign half.json --key two.pem -o next.json"),
+            (
+                "Add the second signature, after a look at what changes",
+                "pinctl sign half.json --keys keys.json --key two.pem --after bundle.json -o next.json"
+            ),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let time = try arguments.time(in: environment)
@@ -44,12 +48,13 @@ extension CommandDefinition {
             var bundle: PolicyBundle
             let bytes = try DialectInput.contents(path)
             if PolicyBundle.isRecognized(in: bytes) {
-                for flag in [Flag.previousBundle, .sequence, .validFor, .rollout, .servers] where arguments.has(flag) {
+                for flag in [Flag.sequence, .validFor, .rollout, .servers] where arguments.has(flag) {
                     throw .unusable([
                         "\(path) is a bundle, to which only signatures can be added: remove \(flag.dashed)"
                     ])
                 }
                 bundle = try Arguments.bundle(bytes, path)
+                try arguments.review(bundle, path, keySets, &console)
             } else {
                 guard let keySet = keySets.last else { throw .missingFlag(.keySets) }
                 bundle = try arguments.newBundle(path, keySet, time, &console)
@@ -110,19 +115,59 @@ extension Arguments {
         }
     }
 
+    /// Returns the bundle of `--after`, if it is for this application.
+    private func previousBundle(for audience: String) throws(UsageError) -> PolicyBundle? {
+        guard let file = self[.previousBundle] else { return nil }
+        let previous = try Self.bundle(try DialectInput.contents(file), file)
+        guard previous.audience == audience else {
+            throw .invalidValue(
+                .previousBundle,
+                reason: "the bundle is for \(quoted(previous.audience)), not for \(quoted(audience)): "
+                    + "name the bundle before this one")
+        }
+        return previous
+    }
+
+    /// Reports what a bundle changes that somebody else has created, and refuses a key set that this signer doesn't
+    /// know: its owners would take over.
+    fileprivate func review(
+        _ bundle: PolicyBundle, _ path: String, _ keySets: [PolicyKeySet], _ console: inout Console
+    ) throws(UsageError) {
+        if bundle.hasKeySets {
+            guard !keySets.isEmpty else { throw .missingFlag(.keySets) }
+            guard let last = bundle.claimedKeySet, keySets.contains(last) else {
+                throw .unusable([
+                    "\(path) contains a key set that isn't one of \(Flag.keySets.dashed): "
+                        + "name its file too, if you know each of its keys"
+                ])
+            }
+        }
+        guard let previous = try previousBundle(for: bundle.audience) else {
+            guard bundle.sequence > 1 else { return }
+            return console.note(
+                "note: to see what changes before you sign, give \(Flag.previousBundle.dashed) with the bundle before")
+        }
+        guard bundle.sequence > previous.sequence else {
+            throw .invalidValue(
+                .previousBundle,
+                reason: "sequence number \(previous.sequence) isn't before \(bundle.sequence): "
+                    + "name the bundle before this one")
+        }
+        let changes: [PolicyChange]
+        do throws(PolicyBundleError) {
+            changes = try bundle.changes(from: previous)
+        } catch {
+            throw .unusable(["\(error)"])
+        }
+        try report(changes, &console)
+    }
+
     /// Creates an unsigned bundle, and reports what it changes.
     fileprivate func newBundle(
         _ path: String, _ keySet: PolicyKeySet, _ time: Date, _ console: inout Console
     ) throws(UsageError) -> PolicyBundle {
         guard path != "-" else { throw .invalidOperand(path, reason: "standard input has no directory: name a file") }
-        var previous: PolicyBundle?
-        if let file = self[.previousBundle] { previous = try Self.bundle(try DialectInput.contents(file), file) }
-        if let previous, previous.audience != keySet.audience {
-            throw .invalidValue(
-                .previousBundle,
-                reason: "the bundle is for \(quoted(previous.audience)), not for \(quoted(keySet.audience)): "
-                    + "name the bundle before this one")
-        }
+        let previous = try previousBundle(for: keySet.audience)
         let sequence = try sequence(after: previous)
         let period = try period(.validFor) ?? 30 * 86_400
         guard period > 0, period <= PolicyBundle.maximumLifetime else {

@@ -62,6 +62,13 @@ struct IssuanceTests {
             "certbot with a comment instead of the setting", path: "api.test.conf", certbot + "# reuse_key = True\n",
             "api.test changes 7"),
         Row(
+            "certbot with blanks and quotes in the header of the section", path: "api.test.conf",
+            "[ \"renewalparams\" ]\nreuse_key = False\n", "api.test changes 2"),
+        Row(
+            "acme.sh with lines that a shell reads too",
+            "Le_Domain='api.test'\n  Le_Alt='www.test'\nexport Le_ForceNewDomainKey='1'\n",
+            "api.test,www.test changes 3"),
+        Row(
             "acme.sh without the setting", "Le_Domain='api.test'\nLe_Alt='no'\nLe_Webroot='/var/www'\n",
             "api.test keeps 1"),
         Row(
@@ -112,6 +119,24 @@ struct IssuanceTests {
               commonName: b.test
             ---
             """, "a.test changes 12", "b.test changes 17"),
+        Row(
+            "A Certificate with blanks before the colon, and a name with a dot at the end",
+            "apiVersion : cert-manager.io/v1\n'kind' : Certificate\nspec: {dnsNames: [api.test.]}\n",
+            "api.test changes 3"),
+        Row(
+            "A CertificateList, and a list in a list",
+            """
+            kind: CertificateList
+            items:
+            - apiVersion: cert-manager.io/v1
+              kind: Certificate
+              spec: {dnsNames: [a.test]}
+            - kind: List
+              items:
+              - apiVersion: cert-manager.io/v1
+                kind: Certificate
+                spec: {dnsNames: [b.test]}
+            """, "a.test changes 5", "b.test changes 10"),
         Row(
             "A list in JSON",
             """
@@ -176,6 +201,18 @@ struct IssuanceTests {
             "api.test changes 1"),
         Row(
             "lego 5 in a unit", "[Service]\nExecStart=/usr/bin/lego run --http -d 'api.test'\n", "api.test changes 2"),
+        Row(
+            "lego with one dash, two, and an equals sign",
+            "lego -domains a.test renew -reuse-key\nlego --d=b.test renew --reuse-key=true\nlego -d=c.test renew\n",
+            "a.test keeps 1", "b.test keeps 2", "c.test changes 3"),
+        Row(
+            "lego with a flag that a later one revokes", "lego -d a.test renew --reuse-key --reuse-key=false\n",
+            "a.test changes 1"),
+        Row(
+            "lego beside signs of the shell without blanks",
+            "(lego -d a.test renew)&&x --reuse-key\nlego -d b.test renew>/dev/null 2>&1\n"
+                + "y=$(lego -d c.test renew|x --reuse-key)\nlego -d d.test --email $(m) renew 2>&1 --reuse-key\n",
+            "a.test changes 1", "b.test changes 2", "c.test changes 3", "d.test keeps 4"),
         Row("lego for a variable", "lego -d \"$DOMAIN\" renew --reuse-key\n", " keeps 1"),
         Row(
             "lego after a comment and with a flag of another command",

@@ -84,7 +84,7 @@ final class ChildProcess {
         close(errors)
         if process > 0 {
             kill(process, SIGKILL)
-            _ = wait()
+            _ = ended(0)
         }
     }
 
@@ -135,7 +135,13 @@ final class ChildProcess {
             guard buffered.count - start <= limit else { throw .tooMuch }
         }
         while try drainErrors() { try poll(for: POLLIN, on: errors) }
-        return (Array(buffered[start...]), wait())
+        // It may have closed its output and still run.
+        while process > 0 {
+            if let status = ended(WNOHANG) { return (Array(buffered[start...]), status) }
+            guard .now < deadline else { throw .tookTooLong }
+            usleep(1_000)
+        }
+        return (Array(buffered[start...]), -1)
     }
 
     /// Waits for output and reads what is available. Returns false at the end.
@@ -193,12 +199,14 @@ final class ChildProcess {
         return unsafe PinctlLibC.poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0
     }
 
-    private func wait() -> Int32 {
+    /// Returns the exit status of the process, or -1 if it isn't known. With WNOHANG, returns `nil` while it runs.
+    private func ended(_ options: Int32) -> Int32? {
         var status: Int32 = 0
-        while unsafe waitpid(process, &status, 0) < 0 {
-            guard errno == EINTR else { return -1 }
-        }
+        var result: pid_t
+        repeat { result = unsafe waitpid(process, &status, options) } while result < 0 && errno == EINTR
+        guard result != 0 else { return nil }
         process = 0
+        guard result > 0 else { return -1 }
         return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
     }
 
