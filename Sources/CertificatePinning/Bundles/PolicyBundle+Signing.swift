@@ -75,6 +75,31 @@ extension PolicyBundle {
         documents(for: key).map { self[keyPath: $0].signedBytes }
     }
 
+    /// Returns the keys among `keys` that have signed the bundle, in their order.
+    package func signers(among keys: [SubjectPublicKeyInfo]) -> [SPKIFingerprint] {
+        Self.signers(of: document, among: keys)
+    }
+
+    /// Returns the keys among `keys` that have signed the last key set in the bundle, in their order.
+    package func keySetSigners(among keys: [SubjectPublicKeyInfo]) -> [SPKIFingerprint] {
+        keySets.last.map { Self.signers(of: $0, among: keys) } ?? []
+    }
+
+    private static func signers(of document: SignedDocument, among keys: [SubjectPublicKeyInfo]) -> [SPKIFingerprint] {
+        var signers = document.signers(among: keys)
+        return keys.map(\.fingerprint).filter { signers.remove($0) != nil }
+    }
+
+    /// Returns the key of a signature of the bundle, or of the last key set in it, that isn't valid or isn't of one of
+    /// these keys.
+    package func invalidSigner(among keys: [SubjectPublicKeyInfo]) -> SPKIFingerprint? {
+        for signed in keySets.suffix(1) + [document] {
+            let signers = signed.signers(among: keys)
+            if let bad = signed.signatures.first(where: { !signers.contains($0.key) }) { return bad.key }
+        }
+        return nil
+    }
+
     /// Adds the signatures of a key.
     package mutating func sign(with key: MessageSigningKey) throws(ClientIdentityError) {
         for document in documents(for: key.publicKey) {

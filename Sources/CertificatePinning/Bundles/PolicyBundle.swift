@@ -1,4 +1,3 @@
-package import CertificateTrust
 import PinctlBasics
 public import PinctlFoundation
 
@@ -114,14 +113,8 @@ public struct PolicyBundle: Sendable {
             && bytes.firstRange(of: Array(type.utf8)) != nil
     }
 
-    /// The keys that the signatures name, which may be wrong.
-    package var claimedSigners: [SPKIFingerprint] { document.signatures.map(\.key) }
-
-    /// The keys that the signatures of the last key set name, which may be wrong.
-    package var claimedKeySetSigners: [SPKIFingerprint] { keySets.last?.signatures.map(\.key) ?? [] }
-
-    /// Whether the bundle contains key sets, beyond the one that the program was built with.
-    package var hasKeySets: Bool { !keySets.isEmpty }
+    /// The number of the first key set in the bundle, or `nil` if it contains none.
+    package var firstKeySetNumber: Int? { keySets.first.flatMap { try? PolicyKeySet(json: $0.payload).number } }
 
     /// The last key set in the bundle, which may not be signed. `nil` if there is none, or it is malformed.
     package var claimedKeySet: PolicyKeySet? { keySets.last.flatMap { try? PolicyKeySet(json: $0.payload) } }

@@ -37,8 +37,7 @@ extension PolicyBundleError: CustomStringConvertible {
         case .otherAudience(let audience, let expected):
             "the bundle is for \(quoted(audience)), not for \(quoted(expected)): publish each application's own"
         case .tooFewSignatures(let name, let found, let threshold, let keySet):
-            "\(name) has valid signatures of \(found) keys of key set \(keySet), which requires \(threshold): "
-                + "sign it with more keys"
+            "\(name) has \(found) of \(threshold) valid signatures that key set \(keySet) requires: sign it with more keys"
         case .retiredKeySet(let number, let current):
             "the bundle is signed by key set \(number), which key set \(current) has replaced: sign it with the keys in use"
         case .missingKeySet(let number):

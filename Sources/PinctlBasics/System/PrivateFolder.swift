@@ -222,8 +222,8 @@ extension PrivateFolderError: CustomStringConvertible {
             "\(path): a symbolic link or unexpected file: move it away"
         case .foreign: "\(path): belongs to another user: move it away, or use another directory"
         case .open(let isFolder):
-            "\(path): accessible by other users, who may have read it: change any passwords in it, then run "
-                + "chmod \(isFolder ? "700" : "600")"
+            "\(path): accessible by other users: run chmod \(isFolder ? "700" : "600"), and change passwords in it, which "
+                + "they may have read"
         case .foreignParent:
             "\(path): belongs to another user, who can replace what is below it: use a directory whose parents belong to "
                 + "root or to this user"

@@ -118,7 +118,12 @@ extension PinningRule {
         if requirement != old.requirement { add(.changed, "it requires other roles") }
         if expiry != old.expiry { add(.changed, "it expires at another time, or in another way") }
         if anchors?.digest != old.anchors?.digest { add(.changed, "it trusts other roots") }
-        if certificateTransparency != old.certificateTransparency { add(.changed, "it requires other transparency") }
+        if certificateTransparency != old.certificateTransparency {
+            let direction: PolicyChange.Direction =
+                certificateTransparency == .require
+                ? .stricter : old.certificateTransparency == .require ? .weaker : .changed
+            add(direction, "its Certificate Transparency is \(certificateTransparency?.rawValue ?? "up to the client")")
+        }
         if pinsApplyOnlyUnder?.digest != old.pinsApplyOnlyUnder?.digest {
             add(pinsApplyOnlyUnder == nil ? .stricter : .weaker, "local roots bypass the pins or don't")
         }

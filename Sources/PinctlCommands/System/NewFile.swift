@@ -2,12 +2,28 @@ import CertificateTrust
 import PinctlBasics
 import PinctlLibC
 
-/// Writes a new file completely or not at all. It never overwrites an existing file.
+/// Writes a new file completely or not at all. It never overwrites an existing file. A pipe or device is written to
+/// directly.
 func writeNewFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
+    if isDevice(path) { return try overwriteFile(path, bytes) }
     try withTemporaryFile(beside: path, mode: 0o644, bytes) { temporary throws(NewFileError) in
         // Unlike rename(2), link(2) doesn't replace an existing file, not even a symbolic link.
         guard unsafe link(temporary, path) == 0 else { throw NewFileError(errno: errno) }
     }
+}
+
+/// Throws the error that `writeNewFile` would throw, to detect it before a long run.
+func checkNew(_ path: String) throws(NewFileError) {
+    var status = stat()
+    guard !isDevice(path), unsafe lstat(path, &status) == 0 else { return try checkOverwritable(path) }
+    throw NewFileError(errno: EEXIST)
+}
+
+/// Whether something exists that isn't a regular file or a directory, at the end of symbolic links.
+private func isDevice(_ path: String) -> Bool {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return false }
+    return status.st_mode & S_IFMT != S_IFREG && status.st_mode & S_IFMT != S_IFDIR
 }
 
 /// Replaces the contents of an existing file completely or not at all, and keeps its permissions.

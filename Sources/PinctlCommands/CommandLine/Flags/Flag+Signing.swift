@@ -3,8 +3,11 @@ extension Flag {
     static let keySets = Flag(
         "keys", value: .file("FILE"), repeatable: true,
         "the key set of the bundle, JSON (see pinctl help sign)",
-        details: "If FILE is the key set after the one of --after, it is signed too. Give the set before it as well if "
-            + "one of its keys signs with --signer.")
+        details: "Give each set, from that of the oldest program that has to accept the bundle. sign also signs the "
+            + "last one if it is newer than the bundle before.")
+    static let allowLockout = Flag(
+        "allow", value: .choice("CHANGE", [PolicyChange.lockout]), repeatable: true,
+        "sign although no server that was accepted before is accepted now")
     static let signingKey = Flag(
         "key", value: .file("FILE"), repeatable: true,
         "sign with the private key in FILE: PEM, Ed25519 or EC P-256",

@@ -1,0 +1,231 @@
+import CertificatePinning
+import CertificateTrust
+import PinctlBasics
+import PinctlFoundation
+
+extension Arguments {
+    /// Returns the key sets of `--keys` in order of their numbers.
+    func keySets() throws(UsageError) -> [PolicyKeySet] {
+        var sets: [PolicyKeySet] = []
+        for path in all(.keySets) {
+            let bytes = try DialectInput.contents(path)
+            do throws(PolicyBundleError) {
+                sets.append(try PolicyKeySet(json: bytes))
+            } catch {
+                throw .invalidValue(.keySets, reason: "\(path): \(error)")
+            }
+        }
+        return sets.sorted { $0.number < $1.number }
+    }
+
+    static func bundle(_ bytes: [UInt8], _ path: String) throws(UsageError) -> PolicyBundle {
+        do throws(PolicyBundleError) {
+            return try PolicyBundle(json: bytes)
+        } catch {
+            throw .unusable(["\(DialectInput.title(path)): \(error)"])
+        }
+    }
+
+    /// Throws if `--output` can't be written. A signature may cost somebody the touch of a token.
+    func checkOutput() throws(UsageError) {
+        guard let path = self[.output] else { return }
+        do throws(NewFileError) {
+            try checkNew(path)
+        } catch {
+            throw .invalidValue(.output, reason: "\(path): \(error)")
+        }
+    }
+
+    /// Returns the bundle of `--after`, which programs with the first of these key sets must accept.
+    private func previousBundle(_ keySets: [PolicyKeySet]) throws(UsageError) -> PolicyBundle? {
+        guard let file = self[.previousBundle] else { return nil }
+        let previous = try Self.bundle(try DialectInput.contents(file), file)
+        try Self.requireOldest(keySets, for: previous, file)
+        do throws(PolicyBundleError) {
+            _ = try previous.verifiedAtAnyTime(by: PolicyBundleTrust(keySet: keySets[0]))
+        } catch {
+            throw .invalidValue(.previousBundle, reason: "\(file): \(error)")
+        }
+        return previous
+    }
+
+    /// Throws unless a key set is known whose keys have to sign the first one in a bundle.
+    private static func requireOldest(
+        _ keySets: [PolicyKeySet], for bundle: PolicyBundle, _ path: String
+    ) throws(UsageError) {
+        guard let first = bundle.firstKeySetNumber, keySets[0].number >= first else { return }
+        throw .invalidValue(
+            .keySets,
+            reason: "\(path) contains key set \(first), which the keys of the set before have to sign: "
+                + "give the file of key set \(first - 1) too")
+    }
+
+    /// Reports what a bundle changes that somebody else has created, and refuses a key set that this signer doesn't
+    /// know: its owners would take over.
+    func review(
+        _ bundle: PolicyBundle, _ path: String, _ keySets: [PolicyKeySet], _ console: inout Console
+    ) throws(UsageError) {
+        try Self.requireOldest(keySets, for: bundle, path)
+        if let last = bundle.claimedKeySet, !keySets.contains(last) {
+            throw .unusable([
+                "\(path) contains a key set that isn't one of \(Flag.keySets.dashed): "
+                    + "name its file too, if you know each of its keys"
+            ])
+        }
+        if let key = bundle.invalidSigner(among: keySets.flatMap(\.keys)) {
+            throw .unusable(["\(path): the signature of \(key) isn't valid: sign the policy again"])
+        }
+        console.note(
+            "note: policy \(bundle.sequence) for \(bundle.audience), valid until \(bundle.expires.rfc3339)"
+                + (bundle.rollout.map { ", for \($0.share)% until \($0.until.rfc3339)" } ?? ""))
+        guard let previous = try previousBundle(keySets) else {
+            guard bundle.sequence > 1 else { return }
+            return console.note(
+                "note: to see what changes before you sign, give \(Flag.previousBundle.dashed) with the bundle before")
+        }
+        guard bundle.sequence > previous.sequence else {
+            throw .invalidValue(
+                .previousBundle,
+                reason: "sequence number \(previous.sequence) isn't before \(bundle.sequence): "
+                    + "name the bundle before this one")
+        }
+        let changes: [PolicyChange]
+        do throws(PolicyBundleError) {
+            changes = try bundle.changes(from: previous)
+        } catch {
+            throw .unusable(Self.problems(of: error, in: path))
+        }
+        try report(changes, &console)
+    }
+
+    /// Creates an unsigned bundle, and reports what it changes.
+    func newBundle(
+        _ path: String, _ bytes: [UInt8], _ keySets: [PolicyKeySet], _ time: Date, _ console: inout Console
+    ) throws(UsageError) -> PolicyBundle {
+        guard path != "-" else { throw .invalidOperand(path, reason: "standard input has no directory: name a file") }
+        try lint(path, bytes, time, &console)
+        let previous = try previousBundle(keySets)
+        let keySet = keySets[keySets.count - 1]
+        guard previous != nil || keySet.number == 1 else { throw .missingFlag(.previousBundle) }
+        let sequence = try sequence(after: previous)
+        let period = try period(.validFor) ?? 30 * 86_400
+        guard period > 0, period <= PolicyBundle.maximumLifetime else {
+            throw .invalidValue(.validFor, reason: "a bundle is valid for up to 400 days: give another period")
+        }
+        // To the second, as the bundle has it.
+        let issued = Date(timeIntervalSince1970: time.timeIntervalSince1970.rounded(.down))
+        let rollout = try rollout(from: issued, until: issued + period)
+        let bundle: PolicyBundle
+        let changes: [PolicyChange]
+        do throws(PolicyBundleError) {
+            bundle = try PolicyBundle(
+                policyAt: path, sequence: sequence, issued: issued, expires: issued + period, rollout: rollout,
+                keySet: keySet, after: previous)
+            changes = try bundle.changes(from: previous)
+        } catch {
+            throw .unusable(Self.problems(of: error, in: path))
+        }
+        try report(changes, &console)
+        return bundle
+    }
+
+    /// Throws if lint finds an error in a policy, and prints its warnings.
+    private func lint(
+        _ path: String, _ bytes: [UInt8], _ time: Date, _ console: inout Console
+    ) throws(UsageError) {
+        let findings: [LintFinding]
+        do throws(PolicyFileError) {
+            let file = try PolicyFile.reading(bytes, path: path)
+            findings = file.lint(
+                at: time, settings: LintSettings(), calendar: try RootCalendar(of: file), besides: [])
+        } catch {
+            throw .unusable(error.problems.map(\.description))
+        }
+        for finding in findings where finding.severity == .warning { console.note("note: \(finding)") }
+        let errors = findings.filter { $0.severity == .error }
+        guard errors.isEmpty else { throw .unusable(errors.map(\.description)) }
+    }
+
+    /// Returns the lines for an error of a bundle at this path.
+    static func problems(of error: PolicyBundleError, in path: String) -> [String] {
+        if case .policy(let error) = error { return error.problems.map { "\(path)/\($0)" } }
+        return ["\(path): \(error)"]
+    }
+
+    /// Returns the stage of `--rollout`, such as `10%,3d`, in a bundle that is valid until `end`.
+    private func rollout(from time: Date, until end: Date) throws(UsageError) -> PolicyRollout? {
+        guard let text = self[.rollout] else { return nil }
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].last == "%", let share = Int(parts[0].dropLast()), (0...99).contains(share),
+            let period = Self.period(String(parts[1])), period > 0
+        else {
+            throw .invalidValue(
+                .rollout, reason: "\(quoted(text)) isn't a share of at most 99% and a period: write 10%,3d")
+        }
+        guard time + period < end else {
+            throw .invalidValue(
+                .rollout,
+                reason: "\(quoted(text)) ends after the bundle: give a shorter period, or a longer \(Flag.validFor.dashed)")
+        }
+        return PolicyRollout(share: share, until: time + period)
+    }
+
+    private func sequence(after previous: PolicyBundle?) throws(UsageError) -> Int {
+        let next = (previous?.sequence ?? 0) + 1
+        guard let text = self[.sequence] else { return next }
+        guard let number = Int(text), number >= next else {
+            throw .invalidValue(
+                .sequence, reason: "\(quoted(text)) must be a number of at least \(next), because programs refuse older bundles")
+        }
+        return number
+    }
+
+    /// Reports changes, and refuses those that lock a server out.
+    private func report(_ changes: [PolicyChange], _ console: inout Console) throws(UsageError) {
+        for change in changes { console.note("note: \(change)") }
+        let isAllowed = all(.allowLockout).contains(PolicyChange.lockout)
+        for value in all(.allowLockout) where value != PolicyChange.lockout {
+            throw .unknownChoice(.allowLockout, value, known: [PolicyChange.lockout])
+        }
+        guard !isAllowed else { return }
+        for host in changes.filter(\.locksOut).map(\.host) {
+            console.problem(
+                "\(host): no pin of the bundle before is left, so its server must change its key in the same moment: "
+                    + "keep one of the pins until the server serves a new one, or give --allow \(PolicyChange.lockout)",
+                .finding)
+        }
+    }
+
+    /// Adds the signatures of the keys and commands that the flags name.
+    func sign(
+        _ bundle: inout PolicyBundle, _ keySets: [PolicyKeySet], _ environment: CommandEnvironment
+    ) throws(UsageError) {
+        let password = try password()
+        for path in all(.signingKey) {
+            let key: MessageSigningKey
+            do throws(ClientIdentityError) {
+                key = try MessageSigningKey(contentsOfFile: path, password: password.bytes)
+            } catch .passwordRequired {
+                throw .invalidValue(
+                    .signingKey,
+                    reason: "\(path): the private key is encrypted: give \(Flag.passwordFile.dashed) or "
+                        + Flag.passwordDescriptor.dashed)
+            } catch {
+                throw .invalidValue(.signingKey, reason: "\(path): \(error)")
+            }
+            guard keySets.contains(where: { $0.keys.contains(key.publicKey) }),
+                !bundle.unsigned(by: key.publicKey).isEmpty
+            else {
+                throw .invalidValue(
+                    .signingKey,
+                    reason: "\(path): has nothing to sign: its key has signed, or isn't in the key set")
+            }
+            do throws(ClientIdentityError) {
+                try bundle.sign(with: key)
+            } catch {
+                throw .invalidValue(.signingKey, reason: "\(path): \(error)")
+            }
+        }
+        for command in all(.signer) { try bundle.sign(with: command, keys: keySets.flatMap(\.keys), in: environment) }
+    }
+}
