@@ -113,6 +113,9 @@ public struct PolicyBundle: Sendable {
             && bytes.firstRange(of: Array(type.utf8)) != nil
     }
 
+    /// Whether the bundle contains key sets, beyond the one that the program was built with.
+    package var hasKeySets: Bool { !keySets.isEmpty }
+
     /// The number of the first key set in the bundle, or `nil` if it contains none.
     package var firstKeySetNumber: Int? { keySets.first.flatMap { try? PolicyKeySet(json: $0.payload).number } }
 

@@ -66,7 +66,7 @@ extension Arguments {
         _ bundle: PolicyBundle, _ path: String, _ keySets: [PolicyKeySet], _ console: inout Console
     ) throws(UsageError) {
         try Self.requireOldest(keySets, for: bundle, path)
-        if let last = bundle.claimedKeySet, !keySets.contains(last) {
+        guard !bundle.hasKeySets || bundle.claimedKeySet.map(keySets.contains) == true else {
             throw .unusable([
                 "\(path) contains a key set that isn't one of \(Flag.keySets.dashed): "
                     + "name its file too, if you know each of its keys"
