@@ -73,7 +73,10 @@ extension Arguments {
             ])
         }
         if let key = bundle.invalidSigner(among: keySets.flatMap(\.keys)) {
-            throw .unusable(["\(path): the signature of \(key) isn't valid: sign the policy again"])
+            throw .unusable([
+                "\(path): the signature of \(key) isn't valid, or its key isn't in \(Flag.keySets.dashed): "
+                    + "sign the policy again"
+            ])
         }
         console.note(
             "note: policy \(bundle.sequence) for \(bundle.audience), valid until \(bundle.expires.rfc3339)"
@@ -103,7 +106,7 @@ extension Arguments {
         _ path: String, _ bytes: [UInt8], _ keySets: [PolicyKeySet], _ time: Date, _ console: inout Console
     ) throws(UsageError) -> PolicyBundle {
         guard path != "-" else { throw .invalidOperand(path, reason: "standard input has no directory: name a file") }
-        try lint(path, bytes, time, &console)
+        try lint(path, bytes, time)
         let previous = try previousBundle(keySets)
         let keySet = keySets[keySets.count - 1]
         guard previous != nil || keySet.number == 1 else { throw .missingFlag(.previousBundle) }
@@ -129,10 +132,8 @@ extension Arguments {
         return bundle
     }
 
-    /// Throws if lint finds an error in a policy, and prints its warnings.
-    private func lint(
-        _ path: String, _ bytes: [UInt8], _ time: Date, _ console: inout Console
-    ) throws(UsageError) {
+    /// Throws if lint finds an error in a policy.
+    private func lint(_ path: String, _ bytes: [UInt8], _ time: Date) throws(UsageError) {
         let findings: [LintFinding]
         do throws(PolicyFileError) {
             let file = try PolicyFile.reading(bytes, path: path)
@@ -141,7 +142,6 @@ extension Arguments {
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
-        for finding in findings where finding.severity == .warning { console.note("note: \(finding)") }
         let errors = findings.filter { $0.severity == .error }
         guard errors.isEmpty else { throw .unusable(errors.map(\.description)) }
     }
@@ -165,7 +165,8 @@ extension Arguments {
         guard time + period < end else {
             throw .invalidValue(
                 .rollout,
-                reason: "\(quoted(text)) ends after the bundle: give a shorter period, or a longer \(Flag.validFor.dashed)")
+                reason: "\(quoted(text)) ends after the bundle: give a shorter period, or a longer "
+                    + Flag.validFor.dashed)
         }
         return PolicyRollout(share: share, until: time + period)
     }
@@ -175,7 +176,8 @@ extension Arguments {
         guard let text = self[.sequence] else { return next }
         guard let number = Int(text), number >= next else {
             throw .invalidValue(
-                .sequence, reason: "\(quoted(text)) must be a number of at least \(next), because programs refuse older bundles")
+                .sequence,
+                reason: "\(quoted(text)) must be a number of at least \(next), because programs refuse older bundles")
         }
         return number
     }

@@ -45,7 +45,8 @@ extension PolicyBundle {
         var members = first
         members += [
             ("program_key_set", .integer(keySet.number)), ("audience", .string(audience)),
-            ("sequence", .integer(sequence)), ("issued", .string(issued.rfc3339)), ("expires", .string(expires.rfc3339)),
+            ("sequence", .integer(sequence)), ("issued", .string(issued.rfc3339)),
+            ("expires", .string(expires.rfc3339)),
         ]
         if let rollout {
             members.append(
