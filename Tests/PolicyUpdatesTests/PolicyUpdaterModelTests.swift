@@ -97,8 +97,8 @@ struct PolicyUpdaterModelTests {
         var counts: [String: Int] = [:]
         var left = Self.steps
         while left > 0 {
-            try await events(min(left, 1_000), &counts)
-            left -= 1_000
+            try await events(min(left, 500), &counts)
+            left -= 500
         }
         // They reach every outcome.
         #expect(
