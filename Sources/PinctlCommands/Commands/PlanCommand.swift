@@ -69,6 +69,14 @@ extension CommandDefinition {
                         + "give --host HOST, or check that these are the right files"
                 ])
             }
+            // A misspelled host would survive every change.
+            let isStrange = named.allSatisfy { host in !releases.contains { $0.decides(host) } }
+            guard named.isEmpty || !isStrange || releases.allSatisfy(\.pinsNothing) else {
+                throw .unusable([
+                    "no release has a rule for \(named.map(\.title).joined(separator: ", ")): "
+                        + "correct \(Flag.plannedHost.dashed), or check that these are the right files"
+                ])
+            }
             let stores = try arguments.trustStores(in: environment)
             let policy = try arguments.trustPolicy()
             let calendar = try arguments.plannedCalendar(in: environment)

@@ -40,6 +40,12 @@ struct Release: Sendable {
         ReleaseRule(release: pins, rules: pins.rules(for: host.description, port: port))
     }
 
+    /// Whether a file of the release has a rule for a host, or rejects hosts without one.
+    func decides(_ host: PlannedHost) -> Bool {
+        let rule = rule(for: host.name, port: host.port)
+        return !rule.rules.isEmpty || rule.isPinned || exports.contains { $0.decides(host) }
+    }
+
     private var rules: [CanonicalRule] { pins.policy.rules }
 
     /// The hosts that the rules name, each with a port that the rule covers.

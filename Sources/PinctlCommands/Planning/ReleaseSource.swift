@@ -182,6 +182,11 @@ struct ReleaseReader {
         }
     }
 
+    /// Whether a text in JSON is a policy with rules, or a signed bundle of one.
+    private static func hasRules(_ bytes: [UInt8]) -> Bool {
+        PolicyBundle.isRecognized(in: bytes) || bytes.firstRange(of: Array("\"domains\"".utf8)) != nil
+    }
+
     private mutating func readFolder(_ folder: String, _ console: inout Console) throws(UsageError) {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
             throw .unusable(["\(folder): can't be listed: check its permissions"])
@@ -194,9 +199,15 @@ struct ReleaseReader {
                 continue
             }
             let bytes = try DialectInput.contents(path)
-            guard let dialect = PinDialect.recognized(in: bytes), dialect != .swift,
-                dialect != .policy || String(decoding: bytes, as: UTF8.self).contains("\"domains\"")
-            else {
+            let dialect = PinDialect.recognized(in: bytes)
+            guard let dialect, dialect != .swift, dialect != .policy || Self.hasRules(bytes) else {
+                // A policy that was written by half has no rules either.
+                if dialect == .policy || name.hasSuffix(".json") || name.hasSuffix(".jsonc"),
+                    let problem = JSONCReader.read(bytes, dialect: .jsonc).problems.first
+                {
+                    complain("\(path): isn't a policy: \(problem.message)", folder, &console)
+                    continue
+                }
                 console.note("note: \(path) is skipped, because no dialect is recognized")
                 continue
             }

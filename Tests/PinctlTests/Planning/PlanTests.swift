@@ -268,6 +268,36 @@ struct PlanTests {
         #expect(moved.status == 1)
     }
 
+    @Test("A directory hides no signed bundle and no policy that was written by half (GA1)")
+    func hiddenReleases() async throws {
+        let policy = policyText([("api.test", ["\"\(strangePin)\""])])
+        let folder = site.folder.path + "/hidden"
+        _ = try TestCommand.run(["mkdir", folder])
+        _ = try release("hidden/good.jsonc", [("api.test", [pin(site.leaf)])])
+        let good = await plan("--new", site.chainFile, "--against", folder)
+        #expect(good.status == 0, "\(good)")
+        for (name, text) in [
+            ("cut.jsonc", String(policy.prefix(12))), ("cut", "{"), ("empty.json", ""), ("empty.jsonc", "\n"),
+        ] {
+            let file = try site.folder.add(text, name: "hidden/" + name)
+            let run = await plan("--new", site.chainFile, "--against", folder)
+            #expect(run.status == 2 && run.errors.contains("\(name): isn't a policy: "), "\(name): \(run)")
+            _ = try TestCommand.run(["rm", file])
+        }
+        let payload = """
+            {"version": 1, "audience": "a", "sequence": 1, "issued": "2026-11-01T00:00:00Z",
+             "expires": "2026-12-01T00:00:00Z", "keySet": 1, "policy": "p.jsonc",
+             "files": {"p.jsonc": "\(Data(policy.utf8).base64EncodedString())"}}
+            """
+        _ = try site.folder.add(
+            """
+            {"payloadType": "application/vnd.pinctl.policy-bundle.v1+json",
+             "payload": "\(Data(payload.utf8).base64EncodedString())", "signatures": []}
+            """, name: "hidden/bundle.json")
+        let bundle = await plan("--new", site.chainFile, "--against", folder)
+        #expect(bundle.status == 1 && bundle.output.contains("bundle.json  api.test  no pin matches"), "\(bundle)")
+    }
+
     @Test("Shares of breaking releases are added up, and a share for an unknown release is rejected")
     func shares() async throws {
         let file = try release("a", [("api.test", ["\"\(strangePin)\""])])
