@@ -199,12 +199,9 @@ ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) {
     return -1;
 }
 
-// The letter of an open is 'n' if it can create a file, 's' in /proc, and 'o' otherwise. No failure has the letter 's':
-// once a second, libdispatch looks at its threads there, and it traps if it can't.
-static char kind_of_open(const char *path, int flags) {
-    if (strncmp(path, "/proc/", 6) == 0) return 's';
-    return flags & O_CREAT ? 'n' : 'o';
-}
+// The letter of an open is 'n' if it can create a file, and 'o' otherwise. Those in /proc don't count: once a second,
+// libdispatch looks at its threads there, and it traps if it can't.
+#define FAILS_OPEN(path, flags) (strncmp(path, "/proc/", 6) != 0 && FAILS(open, flags & O_CREAT ? 'n' : 'o'))
 static mode_t mode_of(int flags, va_list more) {
     return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, mode_t) : 0;
 }
@@ -214,7 +211,7 @@ static mode_t mode_of(int flags, va_list more) {
         va_start(more, flags); \
         mode_t rights = mode_of(flags, more); \
         va_end(more); \
-        return FAILS(open, kind_of_open(path, flags)) ? -1 : REAL(name)(path, flags, rights); \
+        return FAILS_OPEN(path, flags) ? -1 : REAL(name)(path, flags, rights); \
     }
 OPEN(open)
 OPEN(open64)
@@ -224,7 +221,7 @@ OPEN(open64)
         va_start(more, flags); \
         mode_t rights = mode_of(flags, more); \
         va_end(more); \
-        return FAILS(open, kind_of_open(path, flags)) ? -1 : REAL(name)(folder, path, flags, rights); \
+        return FAILS_OPEN(path, flags) ? -1 : REAL(name)(folder, path, flags, rights); \
     }
 OPENAT(openat)
 OPENAT(openat64)
