@@ -71,6 +71,8 @@ extension CommandDefinition {
             }
             let stores = try arguments.trustStores(in: environment)
             let policy = try arguments.trustPolicy()
+            let obstacles = Plan.obstacles(to: named, for: candidates, in: releases)
+            guard obstacles.isEmpty else { throw .unusable(obstacles) }
             let calendar = try arguments.plannedCalendar(in: environment)
             if let note = calendar.note(at: now) { console.note("note: \(note)") }
             var plan = Plan(
