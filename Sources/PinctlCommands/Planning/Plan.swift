@@ -10,6 +10,8 @@ struct Plan {
     let hosts: [PlannedHost]
     let stores: [(name: String?, store: TrustStore)]
     let policy: TrustPolicy
+    /// The recognized logs of Certificate Transparency, if a list was given.
+    let logs: TransparencyLogList?
     /// The changes of trust stores that are known.
     let calendar: RootCalendar
     let now: Date
@@ -21,6 +23,7 @@ struct Plan {
         let candidate: Int
         let host: ServerName
         let roots: [UInt8]
+        let requiresTransparency: Bool
     }
 
     private enum FoundPaths {
@@ -33,14 +36,15 @@ struct Plan {
 
     init(
         _ candidates: [NewChain], against releases: [Release], hosts: [PlannedHost],
-        stores: [(name: String?, store: TrustStore)], policy: TrustPolicy, calendar: RootCalendar = RootCalendar(),
-        now: Date
+        stores: [(name: String?, store: TrustStore)], policy: TrustPolicy, logs: TransparencyLogList? = nil,
+        calendar: RootCalendar = RootCalendar(), now: Date
     ) {
         self.candidates = candidates
         self.releases = releases
         self.hosts = hosts
         self.stores = stores
         self.policy = policy
+        self.logs = logs
         self.calendar = calendar
         self.now = now
         learn(candidates)
@@ -131,7 +135,7 @@ struct Plan {
                 let roots = rule.anchors.map { [(name: String?.some("its own roots"), store: $0)] } ?? stores
                 for (name, store) in roots {
                     let direct = rule.judgeUntrusted(chain, at: time)
-                    switch paths(of: chain, index, host.name, store, at: begin) {
+                    switch paths(of: chain, index, host.name, store, by: rule, at: begin) {
                     case .untrusted(let reason):
                         judged.append(
                             StoreJudgement(
@@ -157,11 +161,16 @@ struct Plan {
     }
 
     private mutating func paths(
-        of chain: PresentedChain, _ candidate: Int, _ host: ServerName, _ store: TrustStore, at time: Date
+        of chain: PresentedChain, _ candidate: Int, _ host: ServerName, _ store: TrustStore, by rule: ReleaseRule,
+        at time: Date
     ) -> FoundPaths {
-        let key = FoundKey(candidate: candidate, host: host, roots: store.digest)
+        let key = FoundKey(
+            candidate: candidate, host: host, roots: store.digest, requiresTransparency: rule.requiresTransparency)
         if let known = found[key] { return known }
-        let trust = ServerTrust(presented: chain, name: host, store: store, policy: policy)
+        var policy = policy
+        if rule.requiresTransparency { policy.certificateTransparency = .require }
+        let trust = ServerTrust(
+            presented: chain, name: host, store: store, policy: policy, transparency: TransparencyEvidence(logs: logs))
         let result: FoundPaths
         do throws(TrustFinding) {
             result = .paths(try trust.allPaths(at: time, limit: Self.pathLimit))

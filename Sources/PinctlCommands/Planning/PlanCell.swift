@@ -166,8 +166,10 @@ extension PlanCell {
             let with = store.candidate.title
             place = [store.store.map { "under \($0)" }, "with \(with)"].compactMap(\.self).joined(separator: " ")
             if let reason = store.untrusted, store.direct == nil {
-                standing = rule.isPinned ? .notTrusted : .unpinned
-                finding = rule.isPinned ? "not trusted: \(reason)" : "no pins for this host"
+                // Transparency is required whatever the mode of the pins is.
+                let isJudged = rule.isPinned || rule.requiresTransparency
+                standing = isJudged ? .notTrusted : .unpinned
+                finding = isJudged ? "not trusted: \(reason)" : "no pins for this host"
                 return
             }
             let judgements = store.judgements

@@ -132,6 +132,9 @@ struct ReleaseRule: Sendable {
         let isStrange = isPinned && anchors == nil && !sources.isEmpty && !sources.contains("system")
         let roots =
             "it trusts only \(sources.joined(separator: ", ")), which isn't read: give these roots with --ca-file"
+    /// Whether clients reject a leaf without enough timestamps of Certificate Transparency logs.
+    var requiresTransparency: Bool { rules.contains { $0.certificateTransparency == .require } }
+
         return [bypass, isStrange ? roots : nil].compactMap(\.self)
     }
 
