@@ -79,7 +79,7 @@ extension PlanCell {
 }
 
 extension CanonicalPin {
-    fileprivate func isSameKey(as other: CanonicalPin) -> Bool {
+    func isSameKey(as other: CanonicalPin) -> Bool {
         content == other.content && digest == other.digest && value == other.value
     }
 }

@@ -145,14 +145,15 @@ struct PlanRemedy {
         return lines
     }
 
-    /// Returns the keys that every broken combination accepts and no surviving one rejects for the leaf.
+    /// Returns the keys that every broken combination accepts and no other one rejects for the leaf.
     private func keys(for broken: [PlanCell]) -> [CanonicalPin] {
         guard let first = broken.first else { return [] }
         let common = broken.dropFirst().reduce(into: first.rescues) { common, cell in
             common.removeAll { pin in !cell.rescues.contains { $0.value == pin.value } }
         }
         return common.filter { pin in
-            cells.filter(\.standing.isSurvival).allSatisfy { cell in
+            guard !cells.contains(where: { releases[$0.release].denies(pin, at: [0]) }) else { return false }
+            return cells.filter(\.standing.isSurvival).allSatisfy { cell in
                 cell.standsWithoutLeaf
                     || cell.pins.contains { $0.value == pin.value && $0.role.covers(index: 0, of: 3) }
             }

@@ -54,6 +54,20 @@ struct Release: Sendable {
     /// The hosts of rules whose pins apply, and whether the rules cover names below them.
     var pinnedHosts: [(host: PlannedHost, reachesBelow: Bool)] {
         exports.flatMap(\.pinnedHosts) + rules.filter { $0.mode != .off }.flatMap(\.namedHosts)
+    /// Returns whether a file denies the key of a pin at these positions of a chain, so that no client connects with it.
+    ///
+    /// The positions of a leaf, an intermediate and a root are 0, 1 and 2.
+    func denies(_ pin: CanonicalPin, at positions: [Int]) -> Bool {
+        let denied = pins.policy.denied.filter { $0.isSameKey(as: pin) }
+        return positions.allSatisfy { index in denied.contains { $0.role.covers(index: index, of: 3) } }
+            || exports.contains { $0.denies(pin, at: positions) }
+    }
+
+    /// Returns whether a file denies the key of a pin wherever the pin can match.
+    func denies(_ pin: CanonicalPin) -> Bool {
+        denies(pin, at: (0...2).filter { pin.role.covers(index: $0, of: 3) })
+    }
+
     }
 }
 
