@@ -36,6 +36,12 @@ struct IssuanceTests {
 
         """
 
+    /// The hosts of the certificate in the file above. No other one can be read.
+    private static func names(_ file: String) throws(UnreadableCertificate) -> [String] {
+        guard file == "/etc/letsencrypt/live/api.test/cert.pem" else { throw UnreadableCertificate("there is none") }
+        return ["api.test"]
+    }
+
     private static func caddy(_ site: String, options: String = "") -> String { options + site }
 
     static let rows: [Row] = [
@@ -54,10 +60,12 @@ struct IssuanceTests {
             "api.test changes 12"),
         Row(
             "certbot with reuse_key in another section", path: "renewal/api.test.conf",
-            certbot + "[[webroot_map]]\nwww.test = /srv\nreuse_key = True\n", "www.test,reuse_key,api.test changes 7"),
+            certbot.replacing("cert.pem", with: "gone.pem") + "[[webroot_map]]\nwww.test = /srv\nreuse_key = True\n",
+            "www.test,reuse_key,api.test changes 7"),
         Row(
             "certbot with a section that is indented and has a comment", path: "api.test.conf",
-            "  [renewalparams] # kept\n  reuse_key = True\n", "api.test keeps 2"),
+            "cert = /etc/letsencrypt/live/api.test/cert.pem\n  [renewalparams] # kept\n  reuse_key = True\n",
+            "api.test keeps 3"),
         Row(
             "certbot with a comment instead of the setting", path: "api.test.conf", certbot + "# reuse_key = True\n",
             "api.test changes 7"),
@@ -260,7 +268,7 @@ struct IssuanceTests {
     func cliOptions(text: String, plain: String, kept: String) throws {
         for (file, expected) in [(Self.certbot, plain), (Self.certbot + "reuse_key = True\n", kept)] {
             let found = try IssuanceProgram.certbot.read(
-                Array(file.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)))
+                Array(file.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)), names: Self.names)
             let effect = if case .keepsKey = found[0].effect { "keeps" } else { "changes" }
             #expect("\(effect) \(found[0].location.path) \(found[0].location.line)" == expected)
         }
@@ -279,7 +287,8 @@ struct IssuanceTests {
         for text in ["reuse-key = maybe\n", "new-key = \u{0}\n"] {
             #expect(throws: PolicyFileError.self) {
                 try IssuanceProgram.certbot.read(
-                    Array(Self.certbot.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)))
+                    Array(Self.certbot.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)),
+                    names: Self.names)
             }
         }
     }
@@ -288,7 +297,7 @@ struct IssuanceTests {
     func renewals(row: Row) throws {
         let bytes = Array(row.text.utf8)
         let program = try #require(IssuanceProgram(recognizing: bytes, path: row.path))
-        let found = try program.read(bytes, path: row.path).map { renewal in
+        let found = try program.read(bytes, path: row.path, names: Self.names).map { renewal in
             let names = renewal.hosts.map { ($0.scope == .oneLabelBelow ? "*." : "") + $0.host }
             let effect =
                 switch renewal.effect {
@@ -320,6 +329,14 @@ struct IssuanceTests {
         ("a.conf", certbot + "reuse_key\n", "a.conf:12:1: error: expected a key and a value"),
         ("a.conf", "Le_Domain='a.test'\nLe_ForceNewDomainKey=$X\n", "a.conf:2:1: error: unsupported value"),
         (
+        (
+            "renewal/a.conf", "version = 2.1.0\ncert = /gone.pem\n[renewalparams]\n",
+            "renewal/a.conf:2:1: error: the hosts of this certificate aren't known, because there is none: run"
+        ),
+        (
+            "renewal/a.conf", "[renewalparams]\n",
+            "renewal/a.conf:1:1: error: the hosts of this certificate aren't known, because the file names no certificate"
+        ),
             "a.yaml",
             "apiVersion: cert-manager.io/v1\nkind: Certificate\nspec: {privateKey: {rotationPolicy: never}}\n",
             "a.yaml:3:37: error: rotationPolicy is \"never\", which cert-manager refuses"
@@ -366,14 +383,14 @@ struct IssuanceTests {
         // The last row isn't UTF-8.
         let bytes = text.unicodeScalars.contains("\u{FF}") ? Array("a.test ".utf8) + [0xFF] : Array(text.utf8)
         let program = try #require(IssuanceProgram(recognizing: bytes, path: path))
-        let error = #expect(throws: PolicyFileError.self) { try program.read(bytes, path: path) }
+        let error = #expect(throws: PolicyFileError.self) { try program.read(bytes, path: path, names: Self.names) }
         #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
     }
 
     @Test("XI7: A command line that is longer than any shell accepts is refused")
     func longLines() throws {
         func read(_ text: String) throws -> [KeyRenewal] {
-            try IssuanceProgram.lego.read(Array(text.utf8), path: "f")
+            try IssuanceProgram.lego.read(Array(text.utf8), path: "f", names: Self.names)
         }
         let word = "lego renew -d a.test "
         #expect(try read(word + String(repeating: "x", count: (1 << 16) - word.count)).count == 1)
@@ -390,7 +407,7 @@ struct IssuanceTests {
     func words() throws {
         func read(_ count: Int) throws -> [KeyRenewal] {
             let text = "a.test {\n\t" + String(repeating: "x ", count: count - 3) + "\n}\n"
-            return try IssuanceProgram.caddy.read(Array(text.utf8), path: "Caddyfile")
+            return try IssuanceProgram.caddy.read(Array(text.utf8), path: "Caddyfile", names: Self.names)
         }
         #expect(try read(1 << 16).count == 1)
         #expect(throws: PolicyFileError.self) { try read((1 << 16) + 1) }

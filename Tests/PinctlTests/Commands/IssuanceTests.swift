@@ -129,6 +129,24 @@ struct IssuanceTests {
 
     @Test("Files in other dialects are judged too")
     func dialects() async throws {
+    @Test("A certbot file whose certificate can't be read is an error that names both, unless it lists its hosts")
+    func unreadableCertificate() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        let missing = site.folder.path + "/live/api.test/cert.pem"
+        let broken = try site.folder.add("none\n", name: "none.pem")
+        for certificate in [missing, broken] {
+            let file = try site.folder.add("cert = \(certificate)\n[renewalparams]\nreuse_key = False\n")
+            let run = await pinctl("lint", "--issuance", file, policy, now: now)
+            #expect(run.status == 2 && run.output == "", "\(run)")
+            #expect(run.errors.contains("\(file):1:1: error: the hosts of this certificate aren't known, because "))
+            #expect(run.errors.contains(certificate) && run.errors.contains("run pinctl as a user who can read it"))
+        }
+        let listed = try site.folder.add(
+            "cert = \(missing)\n[renewalparams]\n[[webroot_map]]\napi.test = /srv\n", name: "listed.conf")
+        let run = await pinctl("lint", "--issuance", listed, policy, now: now)
+        #expect(run.status == 1 && run.output.contains("error[P035] api.test pins leaf"), "\(run)")
+    }
+
         let file = try site.folder.add("api.test {\n}\n", name: "Caddyfile")
         let plist = try site.folder.add(
             """
