@@ -191,6 +191,12 @@ struct IssuanceTests {
         Row(
             "A site", path: "Caddyfile", "api.test {\n\treverse_proxy :9000\n}\n", "api.test changes 1"),
         Row(
+            "A site with U-labels and capitals", path: "Caddyfile", "Bücher.example, *.例え.test:8443 {\n}\n",
+            "xn--bcher-kva.example,*.xn--r8jz45g.test changes 1"),
+        Row(
+            "A site with a trailing dot and an address", path: "Caddyfile", "a.test., [2001:DB8:0::1]:8443 {\n}\n",
+            "a.test,2001:db8::1 changes 1"),
+        Row(
             "A site without braces", path: "Caddyfile", "api.test\n\ntls {\n\treuse_private_keys\n}\n",
             "api.test keeps 4"),
         Row(

@@ -52,6 +52,8 @@ struct IssuanceTests {
         Row(files: [("api.test", true)], findings: ["error[P035]"]),
         Row(files: [("api.test", false)], findings: []),
         Row(files: [("API.test", true)], findings: ["error[P035]"]),
+        Row(host: "xn--bcher-kva.example", files: [("Bücher.example", true)], findings: ["error[P035]"]),
+        Row(host: "2001:db8::1", files: [("2001:db8:0::1", true)], findings: ["error[P035]"]),
         Row(files: [("*.test", true)], findings: ["error[P035]"]),
         Row(files: [("*.api.test", true)], findings: ["error[P011]", "warning[P035]"]),
         Row(host: "test.example", files: [("www.test.example", true)], findings: ["error[P011]", "warning[P035]"]),
@@ -127,8 +129,6 @@ struct IssuanceTests {
         }
     }
 
-    @Test("Files in other dialects are judged too")
-    func dialects() async throws {
     @Test("A certbot file whose certificate can't be read is an error that names both, unless it lists its hosts")
     func unreadableCertificate() async throws {
         let policy = try policy(#""leaf", "backup""#)
@@ -147,6 +147,8 @@ struct IssuanceTests {
         #expect(run.status == 1 && run.output.contains("error[P035] api.test pins leaf"), "\(run)")
     }
 
+    @Test("Files in other dialects are judged too")
+    func dialects() async throws {
         let file = try site.folder.add("api.test {\n}\n", name: "Caddyfile")
         let plist = try site.folder.add(
             """
