@@ -17,13 +17,13 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     /// The files that are recognized, for messages.
     package static let files =
         "certbot's renewal/NAME.conf, a cert-manager manifest, acme.sh's NAME.conf, lego's .lego.yml or command line, "
-        + "a Caddyfile, and Caddy's JSON"
+        + "a file named Caddyfile, *.caddyfile or *.caddy, or Caddy's JSON"
 
     /// Returns the program that a file is for, judging by its contents, or `nil`. A Caddyfile is recognized by its name.
     package init?(recognizing bytes: [UInt8], path: String) {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let lines = IssuanceText.lines(bytes)
-        if name.hasPrefix("Caddyfile") || name.lowercased().hasSuffix(".caddyfile") {
+        if name.hasPrefix("Caddyfile") || [".caddyfile", ".caddy"].contains(where: name.lowercased().hasSuffix) {
             self = .caddy
             return
         }

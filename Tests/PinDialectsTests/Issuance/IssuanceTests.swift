@@ -200,6 +200,9 @@ struct IssuanceTests {
             "A site without braces", path: "Caddyfile", "api.test\n\ntls {\n\treuse_private_keys\n}\n",
             "api.test keeps 4"),
         Row(
+            "A site in a file that another one imports", path: "sites/api.caddy", "api.test {\n}\n",
+            "api.test changes 1"),
+        Row(
             "A site with an email address", path: "conf/web.caddyfile",
             "https://api.test:8443/x, *.w.test {\n tls a@b.test {\n  reuse_private_keys\n }\n}\n",
             "api.test,*.w.test keeps 3"),
@@ -326,6 +329,14 @@ struct IssuanceTests {
     }
 
     static let refused: [(path: String, text: String, message: String)] = [
+        (
+            "renewal/a.conf", "version = 2.1.0\ncert = /gone.pem\n[renewalparams]\n",
+            "renewal/a.conf:2:1: error: the hosts of this certificate aren't known, because there is none: run"
+        ),
+        (
+            "renewal/a.conf", "[renewalparams]\n",
+            "renewal/a.conf:1:1: error: the hosts of this certificate aren't known, because the file names no certificate"
+        ),
         ("a.conf", certbot + "reuse_key = yes\n", "a.conf:12:1: error: reuse_key is \"yes\", which certbot refuses"),
         (
             "a.conf", certbot + "reuse_key = True\nreuse_key = False\n",
@@ -335,14 +346,6 @@ struct IssuanceTests {
         ("a.conf", certbot + "reuse_key\n", "a.conf:12:1: error: expected a key and a value"),
         ("a.conf", "Le_Domain='a.test'\nLe_ForceNewDomainKey=$X\n", "a.conf:2:1: error: unsupported value"),
         (
-        (
-            "renewal/a.conf", "version = 2.1.0\ncert = /gone.pem\n[renewalparams]\n",
-            "renewal/a.conf:2:1: error: the hosts of this certificate aren't known, because there is none: run"
-        ),
-        (
-            "renewal/a.conf", "[renewalparams]\n",
-            "renewal/a.conf:1:1: error: the hosts of this certificate aren't known, because the file names no certificate"
-        ),
             "a.yaml",
             "apiVersion: cert-manager.io/v1\nkind: Certificate\nspec: {privateKey: {rotationPolicy: never}}\n",
             "a.yaml:3:37: error: rotationPolicy is \"never\", which cert-manager refuses"
@@ -375,6 +378,13 @@ struct IssuanceTests {
             "{\"apps\": {\"tls\": {\"certificates\": {\"automate\": ["
                 + (0...1000).map { "\"a\($0).test\"" }.joined(separator: ",") + "]}}}}",
             "a.json: error: more than 1000 names"
+        ),
+        ("Caddyfile", "straße.test {\n}\n", "Caddyfile:1:1: error: the hostname \"straße.test\" can't be compared"),
+        ("Caddyfile", "bu\u{308}cher.test {\n}\n", "Caddyfile:1:1: error: the hostname "),
+        ("Caddyfile", "a。test {\n}\n", "Caddyfile:1:1: error: the hostname "),
+        (
+            "Caddyfile", "a.test {\n\ttls {\n\t\treuse_private_keys off\n\t}\n}\n",
+            "Caddyfile:3:22: error: reuse_private_keys is followed by \"off\", and Caddy refuses the file"
         ),
         ("Caddyfile", "a.test {\n", "Caddyfile:2:1: error: unexpected end of the text"),
         ("Caddyfile", "a.test {\n}\nb.test\n", "Caddyfile:3:1: error: unexpected \"b.test\""),
