@@ -76,6 +76,9 @@ struct Plan {
                 let beside = self.cell(of: export, release, at: host, shown, isCovered: !covering.isEmpty, limit)
                 cell = cell.joined(with: beside, of: export.name)
             }
+            if cell.standing < .notTrusted {
+                cell.end = [cell.end, endOfBundle(releases[release], before: limit)].compactMap(\.self).min()
+            }
             cells.append(cell)
         }
         return cells

@@ -15,6 +15,8 @@ struct Release: Sendable {
     let isCurrent: Bool
     /// The percentage of users that have it, or `nil` if not given.
     var share: Double?
+    /// The period in which it is valid if it is a signed bundle.
+    var bundle: BundleTerm?
     /// The exported files in other systems' formats, which are judged too.
     var exports: [Release] = []
 
@@ -32,6 +34,7 @@ struct Release: Sendable {
         pins = other.pins
         original = place
         isCurrent = false
+        bundle = other.bundle
         exports = other.exports
     }
 
@@ -51,9 +54,6 @@ struct Release: Sendable {
             && pins.policy.unlisted == .trust && pins.policy.denied.isEmpty
     }
 
-    /// The hosts of rules whose pins apply, and whether the rules cover names below them.
-    var pinnedHosts: [(host: PlannedHost, reachesBelow: Bool)] {
-        exports.flatMap(\.pinnedHosts) + rules.filter { $0.mode != .off }.flatMap(\.namedHosts)
     /// Returns whether a file denies the key of a pin at these positions of a chain, so that no client connects with it.
     ///
     /// The positions of a leaf, an intermediate and a root are 0, 1 and 2.
@@ -68,6 +68,9 @@ struct Release: Sendable {
         denies(pin, at: (0...2).filter { pin.role.covers(index: $0, of: 3) })
     }
 
+    /// The hosts of rules whose pins apply, and whether the rules cover names below them.
+    var pinnedHosts: [(host: PlannedHost, reachesBelow: Bool)] {
+        exports.flatMap(\.pinnedHosts) + rules.filter { $0.mode != .off }.flatMap(\.namedHosts)
     }
 }
 
@@ -129,6 +132,9 @@ struct ReleaseRule: Sendable {
         rules.isEmpty ? release.policy.unlisted == .refuse : rules.contains { $0.mode != .off }
     }
 
+    /// Whether clients reject a leaf without enough timestamps of Certificate Transparency logs.
+    var requiresTransparency: Bool { rules.contains { $0.certificateTransparency == .require } }
+
     /// A description of the chains for which clients require no pin, if a setting exempts any.
     var bypass: String? {
         let rules = rules.filter { $0.mode != .off }
@@ -146,9 +152,6 @@ struct ReleaseRule: Sendable {
         let isStrange = isPinned && anchors == nil && !sources.isEmpty && !sources.contains("system")
         let roots =
             "it trusts only \(sources.joined(separator: ", ")), which isn't read: give these roots with --ca-file"
-    /// Whether clients reject a leaf without enough timestamps of Certificate Transparency logs.
-    var requiresTransparency: Bool { rules.contains { $0.certificateTransparency == .require } }
-
         return [bypass, isStrange ? roots : nil].compactMap(\.self)
     }
 

@@ -50,9 +50,10 @@ struct ReleaseReader {
     }
 
     /// Adds the policy of the working tree.
-    mutating func append(current file: PolicyFile, _ console: inout Console) {
+    mutating func append(current file: PolicyFile, _ bundle: BundleTerm?, _ console: inout Console) {
         var release = Release(
             name: untaken(file.path), pins: ShippedPolicy(CanonicalPolicy(file), of: .policy), isCurrent: true)
+        release.bundle = bundle
         release.exports = exports(of: file, readFile, nil, &console).releases
         releases.append(release)
     }
@@ -270,6 +271,7 @@ struct ReleaseReader {
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
+            release.bundle = BundleTerm(of: bytes)
     }
 
     private static func isFolder(_ path: String) -> Bool {
