@@ -207,7 +207,9 @@ struct Plan {
         where date > now && date <= limit {
             let later = judge(shown, host, by: rule, at: date, leafMayEnd: why.hasPrefix("the leaf"))
             let then = PlanCell(release: cell.release, host: cell.host, rule: rule, later, names: names)
-            guard !then.standing.isSurvival else { continue }
+            // The pins of a rule that only reports decide nothing that their expiry could end.
+            let onlyReports = !rule.rules.contains { $0.mode == .enforce }
+            guard !then.standing.isSurvival, then.standing != .off || !onlyReports else { continue }
             let effect = then.standing == .off ? ", and its pins are off then" : ""
             return PlanEnd(date: date, why: why + effect)
         }
