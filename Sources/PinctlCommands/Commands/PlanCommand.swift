@@ -299,6 +299,6 @@ extension Arguments {
 
     private func plannedPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {
         if case .policy(let file) = try pinSource() { return file }
-        return try Self.usualPolicy(in: environment)
+        return try Self.usualPolicy(in: environment, orElse: "give --policy FILE, or releases with --against SOURCE")
     }
 }

@@ -52,7 +52,10 @@ struct PlanText {
         if let end = cell.end { return end.word }
         switch cell.standing {
         case .survives: return "survives"
-        case .survivesOnly where cell.essential.count == 1: return "only \(short(names.title(cell.essential[0])))"
+        case .survivesOnly where cell.essential.count == 1:
+            // A pin without a name is below the matrix, in full, since nobody could use a part of it.
+            let (pin, title) = (cell.essential[0], names.title(cell.essential[0]))
+            return title == pin.description ? "only one pin" : "only \(short(title))"
         case .survivesOnly: return "survives only"
         case .breaks: return "BREAKS"
         case .depends: return "depends"

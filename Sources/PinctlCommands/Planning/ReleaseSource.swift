@@ -115,6 +115,12 @@ struct ReleaseReader {
         guard parts.count == 3, !parts[1].isEmpty, !parts[2].isEmpty else {
             throw .unusable(["\(source): invalid source: write git:TAGGLOB:PATH, such as git:v5.*:pins/pins.jsonc"])
         }
+        guard !parts[2].hasPrefix("/") else {
+            let path = parts[2].drop { $0 == "/" }
+            throw .unusable([
+                "\(source): a path in git begins at the top of the repository: write \(path), without a leading slash"
+            ])
+        }
         guard let path = PolicyFolder.resolvingDots(in: parts[2]) else {
             throw .unusable(["\(source): \(parts[2]) is outside the repository: give the path from its top directory"])
         }
@@ -265,13 +271,13 @@ struct ReleaseReader {
                 }
             let exports = exports(of: file, read, tag, &console)
             var release = Release(name: name, pins: ShippedPolicy(CanonicalPolicy(file), of: .policy))
+            release.bundle = BundleTerm(of: bytes)
             release.exports = exports.releases
             releases.append(release)
             return exports.bytes
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
-            release.bundle = BundleTerm(of: bytes)
     }
 
     private static func isFolder(_ path: String) -> Bool {
