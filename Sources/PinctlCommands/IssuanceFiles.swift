@@ -44,9 +44,8 @@ extension Arguments {
             options = (file, try DialectInput.contents(file))
         }
         do throws(PolicyFileError) {
-            return try program.read(bytes, path: path, options: options) { certificate in
-                // A copy of the file on another machine comes without the certificate.
-                (try? CertificateFile.read(certificate))?.first?.dnsNames ?? []
+            return try program.read(bytes, path: path, options: options) { file throws(UnreadableCertificate) in
+                try names(inFile: file)
             }
         } catch {
             throw .unusable(error.problems.map(\.description))
@@ -54,11 +53,21 @@ extension Arguments {
     }
 }
 
-extension X509Certificate {
-    /// The DNS names in the certificate, with wildcards.
-    fileprivate var dnsNames: [String] {
-        subjectAlternativeNames.compactMap { name in
-            if case .dns(let bytes) = name { String(decoding: bytes, as: UTF8.self) } else { nil }
+/// Returns the hosts of the first certificate in a file, with wildcards.
+private func names(inFile file: String) throws(UnreadableCertificate) -> [String] {
+    let certificates: [X509Certificate]
+    do throws(CertificateFileError) {
+        certificates = try CertificateFile.read(file)
+    } catch {
+        throw UnreadableCertificate("\(error)")
+    }
+    let entries = certificates.first?.subjectAlternativeNames ?? []
+    let names = entries.compactMap { entry in
+        switch entry {
+        case .dns, .ipAddress: entry.description
+        default: nil
         }
     }
+    guard !names.isEmpty else { throw UnreadableCertificate("\(file) has no certificate with a hostname") }
+    return names
 }

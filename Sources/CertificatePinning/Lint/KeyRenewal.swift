@@ -1,3 +1,6 @@
+import CertificateTrust
+import PinctlBasics
+
 /// A certificate that a program renews, and whether the key changes then, as the program's configuration says.
 package struct KeyRenewal: Sendable {
     /// The effect of a renewal on the key.
@@ -22,15 +25,15 @@ package struct KeyRenewal: Sendable {
     /// The change that keeps the key, as an imperative.
     package let remedy: String
 
-    /// Creates a renewal. Names may be in capitals, and a leading `*.` is a wildcard.
+    /// Creates a renewal. Names may be in capitals and have U-labels, addresses may be in any form, and a leading `*.` is a
+    /// wildcard.
     package init(
         names: [String], _ effect: Effect, at location: PolicyLocation, program: String, setting: String, remedy: String
     ) {
         hosts = names.map { name in
-            // A dot at the end makes a name absolute and leaves it the same.
-            let name = (name.hasSuffix(".") ? name.dropLast() : name[...]).lowercased()
-            return name.hasPrefix("*.")
-                ? HostPattern(String(name.dropFirst(2)), .oneLabelBelow) : HostPattern(name, .exact)
+            name.hasPrefix("*.")
+                ? HostPattern(Self.canonical(String(name.dropFirst(2))), .oneLabelBelow)
+                : HostPattern(Self.canonical(name), .exact)
         }
         self.effect = effect
         self.location = location
@@ -39,10 +42,19 @@ package struct KeyRenewal: Sendable {
         self.remedy = remedy
     }
 
+    /// Returns a host in the form that policies have. A name whose A-labels aren't certain stays as it is.
+    private static func canonical(_ host: String) -> String {
+        // A dot at the end makes a name absolute and leaves it the same.
+        let host = host.hasSuffix(".") ? String(host.dropLast()) : host
+        let ascii = Punycode.aLabels(ofHost: host) ?? host
+        return (try? ServerName(ascii))?.description ?? ascii
+    }
+
     /// Returns whether the certificate is for a host of the rule.
     func concerns(_ rule: CanonicalRule) -> Bool {
         rule.patterns.contains { pattern in
-            hosts.contains { $0 == pattern || $0.covers(pattern) || pattern.covers($0) }
+            let pattern = HostPattern(Self.canonical(pattern.host), pattern.scope)
+            return hosts.contains { $0 == pattern || $0.covers(pattern) || pattern.covers($0) }
         }
     }
 

@@ -106,7 +106,8 @@ extension ServerNameError: CustomStringConvertible {
         switch self {
         case .empty: "empty hostname: use a DNS name or an IP address"
         case .notASCII(let text):
-            "hostname \"\(visibleText(text))\" is not ASCII: use its A-label, which starts with xn--"
+            "hostname \"\(visibleText(text))\" is not ASCII: use its A-label, "
+                + (Punycode.aLabels(ofHost: text).map { visibleText($0) } ?? "which starts with xn--")
         case .tooLong(let text): "hostname of \(text.utf8.count) bytes is too long: use at most 253"
         case .malformed(let text):
             "\"\(visibleText(text))\" is not a hostname: remove any scheme, port, wildcard, path and spaces"

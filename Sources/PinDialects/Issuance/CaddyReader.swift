@@ -24,10 +24,16 @@ struct CaddyReader {
             let automation = first.body.first { $0.name == "auto_https" }?.arguments.map(\.text) ?? []
             if automation.contains("off") || automation.contains("disable_certs") { return [] }
         }
-        return blocks.compactMap { renewal(of: $0, snippets) }
+        var renewals: [KeyRenewal] = []
+        for block in blocks {
+            if let renewal = try renewal(of: block, snippets) { renewals.append(renewal) }
+        }
+        return renewals
     }
 
-    private func renewal(of block: CaddyBlock, _ snippets: [String: [CaddyDirective]]) -> KeyRenewal? {
+    private func renewal(
+        of block: CaddyBlock, _ snippets: [String: [CaddyDirective]]
+    ) throws(PolicyFileError) -> KeyRenewal? {
         guard let first = block.words.first, !first.text.hasPrefix("("), !first.text.hasPrefix("&(") else { return nil }
         let names = block.words.flatMap { $0.text.split(separator: ",") }.compactMap(Self.host)
         guard !names.isEmpty else { return nil }
@@ -46,6 +52,12 @@ struct CaddyReader {
                 remedy: remedy)
         }
         if let setting = options.directives.first(where: { $0.name == "reuse_private_keys" }) {
+            if let argument = setting.arguments.first {
+                throw IssuanceText.problem(
+                    "reuse_private_keys is followed by \(quoted(argument.text)), and Caddy refuses the file: remove the "
+                        + "whole line if keys shall change, or else only what follows",
+                    at: PolicyLocation(path: path, argument.position))
+            }
             return renewal(.keepsKey, setting.position, "reuse_private_keys", "")
         }
         if let manager = options.directives.first(where: { $0.name == "get_certificate" }) {

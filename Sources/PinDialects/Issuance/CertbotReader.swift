@@ -6,7 +6,8 @@ import PinctlBasics
 /// The files are in ConfigObj's format. certbot writes `reuse_key = True` into `[renewalparams]` when a certificate is
 /// requested or renewed with `--reuse-key`, and otherwise creates a key for each certificate (certbot's user guide,
 /// "Modifying the Renewal Configuration of Existing Certificates" and the options `--reuse-key` and `--new-key`). The
-/// hosts are those of the certificate in `cert`. The file itself has only those of the webroot plugin.
+/// hosts are those of the certificate in `cert`. The file itself has only those of the webroot plugin. A file whose hosts
+/// aren't known is refused, because the rules for them would look like rules that no file is about.
 struct CertbotReader {
     let path: String
     /// The options of the `cli.ini` that certbot reads too, if there is one.
@@ -27,7 +28,9 @@ struct CertbotReader {
         let line: Int
     }
 
-    func read(_ bytes: [UInt8], names: (_ file: String) -> [String]) throws(PolicyFileError) -> [KeyRenewal] {
+    func read(
+        _ bytes: [UInt8], names: (_ file: String) throws(UnreadableCertificate) -> [String]
+    ) throws(PolicyFileError) -> [KeyRenewal] {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let lineage = name.hasSuffix(".conf") ? String(name.dropLast(5)) : name
         var (section, header) = ("", 1)
@@ -56,9 +59,20 @@ struct CertbotReader {
                 }
             }
         }
-        let certificate = entries["cert"] ?? entries["fullchain"]
-        let inCertificate = certificate.map { names($0.value) } ?? []
-        hosts = inCertificate.isEmpty ? hosts + [lineage] : inCertificate
+        do throws(UnreadableCertificate) {
+            guard let certificate = entries["cert"] ?? entries["fullchain"] else {
+                throw UnreadableCertificate("the file names no certificate")
+            }
+            hosts = try names(certificate.value)
+        } catch {
+            guard !hosts.isEmpty else {
+                throw IssuanceText.problem(
+                    "the hosts of this certificate aren't known, because \(error.reason): run pinctl as a user who can "
+                        + "read it, and where it is",
+                    at: PolicyLocation(path: path, line: entries["cert"]?.line ?? 1, column: 1))
+            }
+            hosts.append(lineage)
+        }
         if let option = options?.deciding {
             return [
                 KeyRenewal(

@@ -17,13 +17,13 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     /// The files that are recognized, for messages.
     package static let files =
         "certbot's renewal/NAME.conf, a cert-manager manifest, acme.sh's NAME.conf, lego's .lego.yml or command line, "
-        + "a Caddyfile, and Caddy's JSON"
+        + "a file named Caddyfile, *.caddyfile or *.caddy, or Caddy's JSON"
 
     /// Returns the program that a file is for, judging by its contents, or `nil`. A Caddyfile is recognized by its name.
     package init?(recognizing bytes: [UInt8], path: String) {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let lines = IssuanceText.lines(bytes)
-        if name.hasPrefix("Caddyfile") || name.lowercased().hasSuffix(".caddyfile") {
+        if name.hasPrefix("Caddyfile") || [".caddyfile", ".caddy"].contains(where: name.lowercased().hasSuffix) {
             self = .caddy
             return
         }
@@ -57,11 +57,27 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
 
     /// Reads the renewals that a file of the program configures.
     ///
-    /// certbot's files name the certificate instead of its hosts: `names` returns the hosts of the certificate in a
-    /// file, or nothing if it can't be read. `options` is the file of ``optionsPath(of:)``, if it exists.
+    /// certbot's files name the certificate instead of its hosts: `names` returns the hosts of the certificate in a file.
+    /// `options` is the file of ``optionsPath(of:)``, if it exists.
     package func read(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
-        names: (_ file: String) -> [String] = { _ in [] }
+        names: (_ file: String) throws(UnreadableCertificate) -> [String]
+    ) throws(PolicyFileError) -> [KeyRenewal] {
+        let renewals = try unchecked(bytes, path: path, options: options, names: names)
+        for renewal in renewals {
+            guard let host = renewal.hosts.map(\.host).first(where: { !$0.utf8.allSatisfy { $0 < 0x80 } }) else {
+                continue
+            }
+            throw IssuanceText.problem(
+                "the hostname \(quoted(host)) can't be compared: write its A-label, which starts with xn--",
+                at: renewal.location)
+        }
+        return renewals
+    }
+
+    private func unchecked(
+        _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])?,
+        names: (_ file: String) throws(UnreadableCertificate) -> [String]
     ) throws(PolicyFileError) -> [KeyRenewal] {
         // Also refuses what isn't UTF-8, and what is too large.
         _ = try TextCursor(checking: bytes, path: path)
@@ -90,6 +106,13 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     package func optionsPath(of path: String) -> String? {
         self == .certbot ? CertbotReader.optionsPath(of: path) : nil
     }
+}
+
+/// The reason why a certificate that a configuration names can't be read.
+package struct UnreadableCertificate: Error {
+    package let reason: String
+
+    package init(_ reason: String) { self.reason = reason }
 }
 
 /// The lines of a text, and errors at them.

@@ -32,6 +32,28 @@ package enum Punycode {
         return "xn--" + String(output)
     }
 
+    /// Returns a hostname with its U-labels as A-labels, or `nil` if it isn't certain how clients convert it.
+    ///
+    /// They first map a name to a normal form (UTS #46). Only names are converted that are in this form except for
+    /// capitals, and whose characters are letters and digits of one scalar each.
+    package static func aLabels(ofHost host: String) -> String? {
+        let lowered = host.lowercased()
+        // A sign such as that of kelvin has an ASCII letter as its small form.
+        guard lowered.count(where: \.isASCII) == host.count(where: \.isASCII) else { return nil }
+        for character in lowered where !character.isASCII {
+            guard character.unicodeScalars.count == 1, let properties = character.unicodeScalars.first?.properties,
+                !properties.changesWhenNFKCCaseFolded,
+                properties.isAlphabetic || properties.generalCategory == .decimalNumber
+            else { return nil }
+        }
+        var labels: [String] = []
+        for label in lowered.split(separator: ".", omittingEmptySubsequences: false) {
+            guard let label = aLabel(label) else { return nil }
+            labels.append(label)
+        }
+        return labels.joined(separator: ".")
+    }
+
     private static func appendVariableLength(_ value: UInt32, _ bias: UInt32, to output: inout [Character]) {
         var rest = value
         var k: UInt32 = 36

@@ -47,11 +47,17 @@ extension ChainJudge {
         ]
     }
 
-    /// Returns a warning if the verdict is good and its rule expires within the period.
+    /// Returns warnings if the verdict is good, and its rule or the bundle that the policy is in expires within the period.
     func ending(_ verdict: Verdict) -> [CheckWarning] {
-        guard verdict.isGood, let rule = verdict.rule, rule.mode != .off, let expiry = rule.expiry,
-            !expiry.isPast(at: time), let warningPeriod,
-            expiry.end.timeIntervalSince(time) < warningPeriod.secondsBeforeRule
+        guard verdict.isGood, let warningPeriod else { return [] }
+        let ending = bundle?.warning(at: time, within: warningPeriod)
+        return endingRule(verdict, within: warningPeriod)
+            + [ending].compactMap { $0.map { CheckWarning(kind: .ruleEndsSoon, text: $0) } }
+    }
+
+    private func endingRule(_ verdict: Verdict, within period: WarningPeriod) -> [CheckWarning] {
+        guard let rule = verdict.rule, rule.mode != .off, let expiry = rule.expiry,
+            !expiry.isPast(at: time), expiry.end.timeIntervalSince(time) < period.secondsBeforeRule
         else { return [] }
         let then = expiry.action == .fail ? "clients then reject every server" : "clients then stop pinning"
         return [

@@ -38,7 +38,10 @@ struct Check: Sendable {
         judge.warningPeriod = period
         var source = try arguments.pinSource()
         if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
-        if case .policy(let file) = source { judge.exports = try Self.exports(of: file) }
+        if case .policy(let file) = source {
+            judge.exports = try Self.exports(of: file)
+            judge.bundle = arguments.bundleTerm(in: environment)
+        }
         let named =
             try arguments.has(.files) ? Self.files(arguments) : Self.servers(targets, source, hasLists: !lists.isEmpty)
         guard !named.isEmpty || !lists.isEmpty else { throw .missingOperand(arguments.command) }

@@ -18,7 +18,7 @@ struct CheckWarning: Sendable, Hashable {
             case .backupOnly: "only backup pins match"
             case .somePaths: "pins match, but not on every path or with every trust store"
             case .expiresSoon: "a certificate on the path expires soon"
-            case .ruleEndsSoon: "the rule expires soon"
+            case .ruleEndsSoon: "the rule, or the bundle that it is in, expires soon"
             case .transparency: "the leaf doesn't have enough timestamps of Certificate Transparency logs"
             }
         }

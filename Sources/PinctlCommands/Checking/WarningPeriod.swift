@@ -17,8 +17,13 @@ enum WarningPeriod: Sendable {
 
     /// Returns whether a time is so close to a certificate's expiry that it needs a warning.
     func contains(_ time: Date, before certificate: X509Certificate, isLeaf: Bool) -> Bool {
-        let left = certificate.notAfter.timeIntervalSince(time)
-        let lifetime = certificate.notAfter.timeIntervalSince(certificate.notBefore)
+        contains(time, from: certificate.notBefore, until: certificate.notAfter, isLeaf: isLeaf)
+    }
+
+    /// Returns whether a time is so close to the end of a lifetime that it needs a warning.
+    func contains(_ time: Date, from start: Date, until end: Date, isLeaf: Bool = true) -> Bool {
+        let left = end.timeIntervalSince(time)
+        let lifetime = end.timeIntervalSince(start)
         // Whole seconds are compared without a division, so the boundary is exact.
         return switch self {
         case .usual: left < Self.limit && left * 3 < lifetime

@@ -197,13 +197,15 @@ extension Arguments {
         return path.isEmpty ? "pins/pins.jsonc" : path
     }
 
-    static func usualPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {
+    /// Reads the policy that is used if none is given. `way` says how to give the pins.
+    static func usualPolicy(
+        in environment: CommandEnvironment, orElse way: String = "give --policy FILE, or --pin"
+    ) throws(UsageError) -> PolicyFile {
         let path = usualPolicyPath(in: environment)
         do throws(UsageError) {
             return try policyFile(path)
         } catch .unusable(let messages) {
-            throw .unusable(
-                Self.messages(messages, onUnnamedPolicy: path, "give --policy FILE, or --pin"))
+            throw .unusable(Self.messages(messages, onUnnamedPolicy: path, way))
         }
     }
 

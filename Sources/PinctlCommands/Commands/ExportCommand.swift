@@ -15,8 +15,9 @@ extension CommandDefinition {
             "",
             "If the target format cannot express a setting, pinctl reports whether the result is stricter",
             "or weaker, and writes nothing without --allow or --lossy. --into replaces the pins in a file",
-            "(android, apple, trustkit, okhttp, envoy) and leaves every other byte unchanged. In Kotlin or",
-            "Java, these are the strings in the calls of add on one CertificatePinner.Builder().",
+            "(android, apple, trustkit, okhttp, envoy) and leaves every other byte unchanged. If the file",
+            "pins a host that has no rule in the policy, this is such a change, hosts-lost. In Kotlin or",
+            "Java, the pins are the strings in the calls of add on one CertificatePinner.Builder().",
             "",
             "--check writes nothing. It compares the policy with the file of --into, or without --into",
             "with every file that the policy lists in \"exports\", and exits with 1 if they differ. An",
@@ -45,7 +46,8 @@ extension CommandDefinition {
                 return try job.check(file, accepting: arguments.acceptedFlags(), &console)
             }
             let accepted = try input.acceptedChanges(in: target, file: arguments[.into] ?? arguments[.output])
-            guard try console.tell(job.notes, arguments, accepting: accepted) else { return }
+            let removals = try arguments[.into].map { file throws(UsageError) in try job.removals(from: file) } ?? []
+            guard try console.tell(job.notes + removals, arguments, accepting: accepted) else { return }
             guard let file = arguments[.into] else {
                 let text = try arguments.text(of: job.policy, in: target, for: arguments[.output] ?? "")
                 return try arguments.deliver(text, arguments.members([input], job.notes), to: &console)
@@ -102,6 +104,43 @@ struct ExportJob {
     /// Returns the changes that aren't accepted. These are all of them if no accepted changes were given.
     func losses(besides accepted: Set<ConversionChange>?) -> [ConversionNote] {
         notes.filter { $0.isLoss && !(accepted?.contains($0.change) ?? false) }
+    }
+
+    /// Returns a note on each rule of a file whose hosts have no rule in the policy, because they are no longer pinned
+    /// after a replacement.
+    func removals(from file: String) throws(UsageError) -> [ConversionNote] {
+        let bytes = try DialectInput.contents(file)
+        let there: DialectInput
+        do throws(UsageError) {
+            there = try DialectInput(file, bytes, target)
+        } catch {
+            // A file without pins has nothing to lose. What is in one with problems isn't known.
+            guard PinDialect.allRecognized(in: bytes).contains(target) else { return [] }
+            if refusal == nil { _ = try replaced(bytes, path: file) }
+            return error.messages.map { message in
+                ConversionNote(
+                    .splitLost, .either, "the pins in \(file) can't be read, and are replaced: \(message)", at: nil)
+            }
+        }
+        let next = ShippedPolicy(policy, of: target)
+        var notes: [ConversionNote] = []
+        for rule in there.reading.policy.rules where rule.mode != .off && !rule.pins.isEmpty {
+            for pattern in rule.patterns {
+                let names = pattern.samples
+                let lost = names.filter { next.rules(for: $0).isEmpty }
+                guard !lost.isEmpty else { continue }
+                notes.append(
+                    lost.count == names.count
+                        ? ConversionNote(
+                            .splitLost, .weaker,
+                            "\(pattern.title()) is pinned in \(file), but has no rule in the policy", at: rule.location)
+                        : ConversionNote(
+                            .scopeNarrowed, .weaker,
+                            "names below \(pattern.host) are pinned in \(file), but have no rule in the policy",
+                            at: rule.location))
+            }
+        }
+        return notes
     }
 
     /// Returns the differences between a file's meaning and the policy.
@@ -167,9 +206,11 @@ struct ExportJob {
             .object(members), .finding)
     }
 
-    /// Returns the command that writes a file again.
+    /// Returns the command that writes a file again. It accepts every change that this makes.
     func remedy(for file: String, accepting accepted: Set<ConversionChange>?) -> String {
-        let flags = Set(losses(besides: accepted).map(\.change.rawValue)).sorted().map { " \(Flag.allow.dashed) \($0)" }
+        let removals = target.isPartOfFiles ? (try? removals(from: file)) ?? [] : []
+        let changes = losses(besides: accepted).map(\.change) + removals.map(\.change)
+        let flags = Set(changes.map(\.rawValue)).sorted().map { " \(Flag.allow.dashed) \($0)" }
         let command = "pinctl export --to \(target.rawValue)\(flags.joined())"
         return target.isPartOfFiles
             ? "write it again with \(command) --into \(file) \(source)"
@@ -187,27 +228,81 @@ struct ExportJob {
     func replace(in file: String, _ console: inout Console) throws(UsageError) {
         let bytes = try DialectInput.contents(file)
         let json: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
-        // Report what changes, since pins that are only in the file are lost.
+        var differences: [CanonicalDifference] = []
         if let there = try? DialectInput(file, bytes, target) {
-            let differences = differences(in: there)
+            differences = self.differences(in: there)
             guard !differences.isEmpty else {
                 return console.result(
                     ["\(file) already matches the policy"], .object(json + [("changed", .bool(false))]))
             }
-            for difference in differences { console.note("note: \(file) differed from the policy: \(difference)") }
         }
-        let replaced: [UInt8]
-        do throws(DialectWriteError) {
-            replaced = try target.replacing(bytes, path: file, with: policy)
-        } catch {
-            throw .unusable([error.location == nil ? "\(file): \(error)" : "\(error)"])
-        }
+        let replaced = try replaced(bytes, path: file)
         do throws(NewFileError) {
             try replaceFile(file, replaced)
         } catch {
             throw .unusable(["\(file): \(error)"])
         }
+        // Report what changed, since pins that were only in the file are lost.
+        for difference in differences { console.note("note: \(file) differed from the policy: \(difference)") }
+        for comment in target.comments(in: bytes).without(target.comments(in: replaced)) {
+            console.note("note: \(file) has lost the comment \(quoted(comment))")
+        }
         console.result(["wrote \(file)"], .object(json + [("changed", .bool(true))]))
+    }
+
+    /// Returns a file's contents with the pins of the policy.
+    private func replaced(_ bytes: [UInt8], path: String) throws(UsageError) -> [UInt8] {
+        do throws(DialectWriteError) {
+            return try target.replacing(bytes, path: path, with: policy)
+        } catch {
+            throw .unusable([error.location == nil ? "\(path): \(error)" : "\(error)"])
+        }
+    }
+}
+
+extension HostPattern {
+    /// Names that the pattern covers: the host and one below it, as far as they belong to the pattern. Empty if it
+    /// covers every host.
+    fileprivate var samples: [String] {
+        switch scope {
+        case .exact: [host]
+        case .oneLabelBelow: ["any." + host]
+        case .exactAndOneLabelBelow, .exactAndBelow: [host, "any." + host]
+        case .every: []
+        }
+    }
+}
+
+extension PinDialect {
+    /// Returns the comments of a file that pins can be replaced in. OkHttp's are never lost.
+    fileprivate func comments(in bytes: [UInt8]) -> [String] {
+        let marks: (start: String, end: String)
+        switch self {
+        case .android, .apple, .trustkit: marks = ("<!--", "-->")
+        case .envoy: marks = ("#", "\n")
+        default: return []
+        }
+        var rest = String(decoding: bytes, as: UTF8.self)[...]
+        var comments: [String] = []
+        while let start = rest.firstRange(of: marks.start) {
+            rest = rest[start.upperBound...]
+            let end = rest.firstRange(of: marks.end)?.lowerBound ?? rest.endIndex
+            comments.append(String(rest[..<end].drop(while: \.isWhitespace)))
+            rest = rest[end...]
+        }
+        return comments
+    }
+}
+
+extension [String] {
+    /// Returns the texts that aren't in another list as often as here.
+    fileprivate func without(_ others: [String]) -> [String] {
+        var others = others
+        return filter { text in
+            guard let index = others.firstIndex(of: text) else { return true }
+            others.remove(at: index)
+            return false
+        }
     }
 }
 

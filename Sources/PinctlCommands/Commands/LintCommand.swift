@@ -178,12 +178,15 @@ private struct LintJob {
         let calendar: RootCalendar
         if let given = self.calendar { calendar = given } else { calendar = try RootCalendar(of: file) }
         if self.calendar == nil, let note = calendar.note(at: time) { console.note("note: \(note)") }
-        guard !file.exports.isEmpty else {
-            return file.lint(at: time, settings: settings, calendar: calendar, renewals: renewals, besides: [])
+        let ending = BundleTerm(of: bytes)?.warning(at: time, within: .usual)
+        var others = [ending].compactMap(\.self).map {
+            LintFinding(.expiry, .warning, at: PolicyLocation(path: title, line: 1, column: 1), $0)
         }
-        let policy = Result { () throws(UsageError) in try DialectInput(title, bytes, .policy) }
-        let drifts = file.exports.compactMap { drift(of: $0, policy) }
-        return file.lint(at: time, settings: settings, calendar: calendar, renewals: renewals, besides: drifts)
+        if !file.exports.isEmpty {
+            let policy = Result { () throws(UsageError) in try DialectInput(title, bytes, .policy) }
+            others += file.exports.compactMap { drift(of: $0, policy) }
+        }
+        return file.lint(at: time, settings: settings, calendar: calendar, renewals: renewals, besides: others)
     }
 
     /// Returns a finding if an exported file differs from the policy.

@@ -11,7 +11,8 @@ extension CommandDefinition {
         operandCount: 0...0,
         flags: [
             .newInput, .passwordFile, .passwordDescriptor, .against, .from, .repository, .policy, .plannedHost, .caFile,
-            .store, .calendar, .profile, .at, .failWithin, .currentInput, .timeline, .share, .verbose, .report,
+            .store, .calendar, .profile, .transparencyLogs, .at, .failWithin, .currentInput, .timeline, .share,
+            .verbose, .report,
             .annotations,
         ],
         notes: [
@@ -24,7 +25,8 @@ extension CommandDefinition {
             "itself.",
             "",
             "The exit code is 1 if something breaks, now or within --fail-within, and 4 if the chain is",
-            "not trusted.",
+            "not trusted. If a release requires Certificate Transparency, the timestamps in the chain are",
+            "verified with the list of --ct-logs, and the chain isn't trusted without it.",
         ],
         examples: [
             (
@@ -69,24 +71,20 @@ extension CommandDefinition {
                         + "give --host HOST, or check that these are the right files"
                 ])
             }
-            // A misspelled host would survive every change.
-            let isStrange = named.allSatisfy { host in !releases.contains { $0.decides(host) } }
-            guard named.isEmpty || !isStrange || releases.allSatisfy(\.pinsNothing) else {
-                throw .unusable([
-                    "no release has a rule for \(named.map(\.title).joined(separator: ", ")): "
-                        + "correct \(Flag.plannedHost.dashed), or check that these are the right files"
-                ])
-            }
+            let obstacles = Plan.obstacles(to: named, for: candidates, in: releases)
+            guard obstacles.isEmpty else { throw .unusable(obstacles) }
             let stores = try arguments.trustStores(in: environment)
             let policy = try arguments.trustPolicy()
+            let logs = try arguments.transparency().logs
             let calendar = try arguments.plannedCalendar(in: environment)
             if let note = calendar.note(at: now) { console.note("note: \(note)") }
             var plan = Plan(
-                candidates, against: releases, hosts: hosts, stores: stores, policy: policy, calendar: calendar,
-                now: now)
+                candidates, against: releases, hosts: hosts, stores: stores, policy: policy, logs: logs,
+                calendar: calendar, now: now)
             var today: [PlanCell] = []
             if !current.isEmpty {
-                var served = Plan(current, against: releases, hosts: hosts, stores: stores, policy: policy, now: now)
+                var served = Plan(
+                    current, against: releases, hosts: hosts, stores: stores, policy: policy, logs: logs, now: now)
                 for host in hosts.indices { today += served.cells(at: host) }
                 plan.learn(from: served)
             }
@@ -273,7 +271,7 @@ extension Arguments {
                         + "name released files with --against"
                 )
             }
-            reader.append(current: file, &console)
+            reader.append(current: file, bundleTerm(in: environment), &console)
         } else {
             guard self[.policy] == nil else {
                 throw .unusable(["--policy and --against cannot be used together: name the policy with --against too"])
@@ -301,6 +299,6 @@ extension Arguments {
 
     private func plannedPolicy(in environment: CommandEnvironment) throws(UsageError) -> PolicyFile {
         if case .policy(let file) = try pinSource() { return file }
-        return try Self.usualPolicy(in: environment)
+        return try Self.usualPolicy(in: environment, orElse: "give --policy FILE, or releases with --against SOURCE")
     }
 }

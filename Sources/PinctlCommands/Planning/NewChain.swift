@@ -76,7 +76,11 @@ extension NewChain {
         }
         guard problems.isEmpty else { throw .unusable(problems) }
         if let leaf = certificates.first {
-            guard certificates.count > 1 || !leaf.isCertificateAuthority else {
+            // A server may use a CA certificate of its own, if nothing else in the file could be the leaf.
+            let isMisplaced =
+                leaf.subjectAlternativeNames.isEmpty || certificates.count == 1
+                || certificates.contains { !$0.isCertificateAuthority }
+            guard !leaf.isCertificateAuthority || !isMisplaced else {
                 throw .unusable([
                     "\(title): its first certificate is a CA certificate: give the chain that servers will send, leaf first"
                 ])

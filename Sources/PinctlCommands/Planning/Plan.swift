@@ -10,6 +10,8 @@ struct Plan {
     let hosts: [PlannedHost]
     let stores: [(name: String?, store: TrustStore)]
     let policy: TrustPolicy
+    /// The recognized logs of Certificate Transparency, if a list was given.
+    let logs: TransparencyLogList?
     /// The changes of trust stores that are known.
     let calendar: RootCalendar
     let now: Date
@@ -21,6 +23,7 @@ struct Plan {
         let candidate: Int
         let host: ServerName
         let roots: [UInt8]
+        let requiresTransparency: Bool
     }
 
     private enum FoundPaths {
@@ -33,14 +36,15 @@ struct Plan {
 
     init(
         _ candidates: [NewChain], against releases: [Release], hosts: [PlannedHost],
-        stores: [(name: String?, store: TrustStore)], policy: TrustPolicy, calendar: RootCalendar = RootCalendar(),
-        now: Date
+        stores: [(name: String?, store: TrustStore)], policy: TrustPolicy, logs: TransparencyLogList? = nil,
+        calendar: RootCalendar = RootCalendar(), now: Date
     ) {
         self.candidates = candidates
         self.releases = releases
         self.hosts = hosts
         self.stores = stores
         self.policy = policy
+        self.logs = logs
         self.calendar = calendar
         self.now = now
         learn(candidates)
@@ -71,6 +75,9 @@ struct Plan {
             for export in releases[release].exports {
                 let beside = self.cell(of: export, release, at: host, shown, isCovered: !covering.isEmpty, limit)
                 cell = cell.joined(with: beside, of: export.name)
+            }
+            if cell.standing < .notTrusted {
+                cell.end = [cell.end, endOfBundle(releases[release], before: limit)].compactMap(\.self).min()
             }
             cells.append(cell)
         }
@@ -131,7 +138,7 @@ struct Plan {
                 let roots = rule.anchors.map { [(name: String?.some("its own roots"), store: $0)] } ?? stores
                 for (name, store) in roots {
                     let direct = rule.judgeUntrusted(chain, at: time)
-                    switch paths(of: chain, index, host.name, store, at: begin) {
+                    switch paths(of: chain, index, host.name, store, by: rule, at: begin) {
                     case .untrusted(let reason):
                         judged.append(
                             StoreJudgement(
@@ -157,11 +164,16 @@ struct Plan {
     }
 
     private mutating func paths(
-        of chain: PresentedChain, _ candidate: Int, _ host: ServerName, _ store: TrustStore, at time: Date
+        of chain: PresentedChain, _ candidate: Int, _ host: ServerName, _ store: TrustStore, by rule: ReleaseRule,
+        at time: Date
     ) -> FoundPaths {
-        let key = FoundKey(candidate: candidate, host: host, roots: store.digest)
+        let key = FoundKey(
+            candidate: candidate, host: host, roots: store.digest, requiresTransparency: rule.requiresTransparency)
         if let known = found[key] { return known }
-        let trust = ServerTrust(presented: chain, name: host, store: store, policy: policy)
+        var policy = policy
+        if rule.requiresTransparency { policy.certificateTransparency = .require }
+        let trust = ServerTrust(
+            presented: chain, name: host, store: store, policy: policy, transparency: TransparencyEvidence(logs: logs))
         let result: FoundPaths
         do throws(TrustFinding) {
             result = .paths(try trust.allPaths(at: time, limit: Self.pathLimit))
@@ -195,92 +207,12 @@ struct Plan {
         where date > now && date <= limit {
             let later = judge(shown, host, by: rule, at: date, leafMayEnd: why.hasPrefix("the leaf"))
             let then = PlanCell(release: cell.release, host: cell.host, rule: rule, later, names: names)
-            guard !then.standing.isSurvival else { continue }
+            // The pins of a rule that only reports decide nothing that their expiry could end.
+            let onlyReports = !rule.rules.contains { $0.mode == .enforce }
+            guard !then.standing.isSurvival, then.standing != .off || !onlyReports else { continue }
             let effect = then.standing == .off ? ", and its pins are off then" : ""
             return PlanEnd(date: date, why: why + effect)
         }
         return nil
-    }
-}
-
-extension Plan {
-    /// Returns the hosts to judge: those that the new names and the rules of any release have in common, and those that
-    /// are lost.
-    ///
-    /// If no release pins anything, these are the new names. The result is empty if there is nothing in common and the
-    /// current chain wasn't given.
-    static func hosts(
-        for candidates: [NewChain], replacing current: [NewChain], in releases: [Release]
-    ) -> [PlannedHost] {
-        let hosts = hosts(of: candidates, in: releases)
-        guard !hosts.isEmpty || !releases.allSatisfy(\.pinsNothing) else {
-            var seen: Set<PlannedHost> = []
-            return candidates.flatMap(\.names).compactMap { ServerName.named($0) }
-                .map { PlannedHost(name: $0, port: 443, pattern: $1) }
-                .filter { seen.insert($0).inserted }
-        }
-        guard !hosts.isEmpty || !current.isEmpty else { return [] }
-        let before =
-            current.isEmpty ? pinnedHosts(besides: candidates, in: releases) : Self.hosts(of: current, in: releases)
-        let lost = before.filter { host in !candidates.contains { $0.covers(host.name) } }
-        return (hosts + lost).sorted { ($0.title, $0.pattern ?? "") < ($1.title, $1.pattern ?? "") }
-    }
-
-    /// Returns the hosts that rules pin.
-    ///
-    /// A host with a rule for the names below it is left out if a certificate has such a name. The result is empty for
-    /// requests and keys, which name the hosts of a single server.
-    private static func pinnedHosts(besides candidates: [NewChain], in releases: [Release]) -> [PlannedHost] {
-        var entries: [SubjectAlternativeName] = []
-        for candidate in candidates {
-            guard case .chain = candidate.content else { return [] }
-            entries += candidate.names
-        }
-        let names = entries.compactMap { ServerName.named($0)?.0 }
-        var seen: Set<PlannedHost> = []
-        return releases.flatMap(\.pinnedHosts).filter { host, reachesBelow in
-            seen.insert(host).inserted && !(reachesBelow && names.contains { $0.isSubdomain(of: host.name) })
-        }.map(\.host)
-    }
-
-    /// Returns the hosts of some chains: names that a rule reaches, and hosts of rules that the chains cover.
-    private static func hosts(of candidates: [NewChain], in releases: [Release]) -> [PlannedHost] {
-        var seen: Set<PlannedHost> = []
-        var named: [PlannedHost] = []
-        for host in releases.flatMap(\.namedHosts) where seen.insert(host).inserted { named.append(host) }
-        let ports = [443] + Set(named.map(\.port)).subtracting([443]).sorted()
-        var hosts = named.filter { host in candidates.contains { $0.covers(host.name) } }
-        for entry in candidates.flatMap(\.names) {
-            guard let (name, pattern) = ServerName.named(entry) else { continue }
-            // If the same rules decide, a rule's host represents the names of a wildcard, and one port represents the
-            // others.
-            var judged = Set(
-                hosts.filter { pattern == nil ? $0.name == name : $0.name.matches(entry) }
-                    .map { rules(of: releases, for: $0.name, $0.port) })
-            for port in ports {
-                let rules = rules(of: releases, for: name, port)
-                guard rules.contains(where: { !$0.isEmpty }), judged.insert(rules).inserted else { continue }
-                hosts.append(PlannedHost(name: name, port: port, pattern: pattern))
-            }
-        }
-        return hosts
-    }
-
-    /// Returns the positions of the rules that decide for a host, in each release.
-    private static func rules(of releases: [Release], for name: ServerName, _ port: Int) -> [[PolicyLocation?]] {
-        releases.map { $0.rule(for: name, port: port).rules.map(\.location) }
-    }
-}
-
-extension ServerName {
-    /// Returns the name of an entry. For a wildcard, this is one of its names together with the pattern.
-    fileprivate static func named(_ entry: SubjectAlternativeName) -> (ServerName, pattern: String?)? {
-        let text = entry.description
-        switch entry {
-        case .dns where text.hasPrefix("*."):
-            return (try? ServerName("any" + text.dropFirst())).map { ($0, text) }
-        case .dns, .ipAddress: return (try? ServerName(text)).map { ($0, nil) }
-        default: return nil
-        }
     }
 }

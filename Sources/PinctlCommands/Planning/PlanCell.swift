@@ -79,7 +79,7 @@ extension PlanCell {
 }
 
 extension CanonicalPin {
-    fileprivate func isSameKey(as other: CanonicalPin) -> Bool {
+    func isSameKey(as other: CanonicalPin) -> Bool {
         content == other.content && digest == other.digest && value == other.value
     }
 }
@@ -166,8 +166,10 @@ extension PlanCell {
             let with = store.candidate.title
             place = [store.store.map { "under \($0)" }, "with \(with)"].compactMap(\.self).joined(separator: " ")
             if let reason = store.untrusted, store.direct == nil {
-                standing = rule.isPinned ? .notTrusted : .unpinned
-                finding = rule.isPinned ? "not trusted: \(reason)" : "no pins for this host"
+                // Transparency is required whatever the mode of the pins is.
+                let isJudged = rule.isPinned || rule.requiresTransparency
+                standing = isJudged ? .notTrusted : .unpinned
+                finding = isJudged ? "not trusted: \(reason)" : "no pins for this host"
                 return
             }
             let judgements = store.judgements

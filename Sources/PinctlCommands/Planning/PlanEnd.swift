@@ -24,6 +24,14 @@ struct PlanEnd: Sendable, Comparable {
 }
 
 extension Plan {
+    /// Returns the end of a release that is a signed bundle, if the bundle expires before `limit`, or before the candidates
+    /// are valid. What happens then is up to the policy that its programs were built with, which is another release.
+    func endOfBundle(_ release: Release, before limit: Date?) -> PlanEnd? {
+        let times = candidates.map { $0.time(from: now) } + [limit ?? now]
+        guard let expires = release.bundle?.expires, let last = times.max(), expires <= last else { return nil }
+        return PlanEnd(date: expires, why: "the bundle expires, and \(BundleTerm.effect)")
+    }
+
     /// Returns the first change of a public trust store after which the release doesn't survive. Changes count if they
     /// come before `limit` or while the leaf is valid, or if their day isn't known.
     ///

@@ -52,7 +52,10 @@ struct PlanText {
         if let end = cell.end { return end.word }
         switch cell.standing {
         case .survives: return "survives"
-        case .survivesOnly where cell.essential.count == 1: return "only \(short(names.title(cell.essential[0])))"
+        case .survivesOnly where cell.essential.count == 1:
+            // A pin without a name is below the matrix, in full, since nobody could use a part of it.
+            let (pin, title) = (cell.essential[0], names.title(cell.essential[0]))
+            return title == pin.description ? "only one pin" : "only \(short(title))"
         case .survivesOnly: return "survives only"
         case .breaks: return "BREAKS"
         case .depends: return "depends"
@@ -145,14 +148,15 @@ struct PlanRemedy {
         return lines
     }
 
-    /// Returns the keys that every broken combination accepts and no surviving one rejects for the leaf.
+    /// Returns the keys that every broken combination accepts and no other one rejects for the leaf.
     private func keys(for broken: [PlanCell]) -> [CanonicalPin] {
         guard let first = broken.first else { return [] }
         let common = broken.dropFirst().reduce(into: first.rescues) { common, cell in
             common.removeAll { pin in !cell.rescues.contains { $0.value == pin.value } }
         }
         return common.filter { pin in
-            cells.filter(\.standing.isSurvival).allSatisfy { cell in
+            guard !cells.contains(where: { releases[$0.release].denies(pin, at: [0]) }) else { return false }
+            return cells.filter(\.standing.isSurvival).allSatisfy { cell in
                 cell.standsWithoutLeaf
                     || cell.pins.contains { $0.value == pin.value && $0.role.covers(index: 0, of: 3) }
             }

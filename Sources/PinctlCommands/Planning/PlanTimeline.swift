@@ -67,15 +67,18 @@ struct PlanTimeline {
                     entries.append(Entry(pin: pin, title: names.title(pin)))
                 }
                 let isEssential = essential.contains(key)
+                // A key that the release denies is of no use to it, whatever its rules pin.
+                let isDenied = releases[cell.release].denies(pin)
                 if matched.contains(key) {
                     entries[place].isMatched = true
                     if !isEssential { entries[place].isShared = true }
                 }
                 // Pins of expired rules are never checked.
-                let counts = cell.countsPins
+                let counts = cell.countsPins && !isDenied
                 if releases[cell.release].isCurrent {
                     // The needs of a host that the new certificate lacks are known only once it is covered.
-                    let isNeeded = isEssential || cell.standing == .depends || cell.isUncovered
+                    let isNeeded =
+                        !isDenied && (isEssential || cell.standing == .depends || cell.isUncovered)
                     let now = isNeeded ? Place.needed : counts && pin.isBackup ? .backup : .unneeded
                     entries[place].place = max(entries[place].place ?? now, now)
                     guard now != .unneeded || cell.standing == .breaks else { continue }

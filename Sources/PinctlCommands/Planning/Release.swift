@@ -15,6 +15,8 @@ struct Release: Sendable {
     let isCurrent: Bool
     /// The percentage of users that have it, or `nil` if not given.
     var share: Double?
+    /// The period in which it is valid if it is a signed bundle.
+    var bundle: BundleTerm?
     /// The exported files in other systems' formats, which are judged too.
     var exports: [Release] = []
 
@@ -32,6 +34,7 @@ struct Release: Sendable {
         pins = other.pins
         original = place
         isCurrent = false
+        bundle = other.bundle
         exports = other.exports
     }
 
@@ -55,6 +58,20 @@ struct Release: Sendable {
     var pinsNothing: Bool {
         rules.allSatisfy { $0.mode == .off } && exports.allSatisfy(\.pinsNothing)
             && pins.policy.unlisted == .trust && pins.policy.denied.isEmpty
+    }
+
+    /// Returns whether a file denies the key of a pin at these positions of a chain, so that no client connects with it.
+    ///
+    /// The positions of a leaf, an intermediate and a root are 0, 1 and 2.
+    func denies(_ pin: CanonicalPin, at positions: [Int]) -> Bool {
+        let denied = pins.policy.denied.filter { $0.isSameKey(as: pin) }
+        return positions.allSatisfy { index in denied.contains { $0.role.covers(index: index, of: 3) } }
+            || exports.contains { $0.denies(pin, at: positions) }
+    }
+
+    /// Returns whether a file denies the key of a pin wherever the pin can match.
+    func denies(_ pin: CanonicalPin) -> Bool {
+        denies(pin, at: (0...2).filter { pin.role.covers(index: $0, of: 3) })
     }
 
     /// The hosts of rules whose pins apply, and whether the rules cover names below them.
@@ -120,6 +137,9 @@ struct ReleaseRule: Sendable {
     var isPinned: Bool {
         rules.isEmpty ? release.policy.unlisted == .refuse : rules.contains { $0.mode != .off }
     }
+
+    /// Whether clients reject a leaf without enough timestamps of Certificate Transparency logs.
+    var requiresTransparency: Bool { rules.contains { $0.certificateTransparency == .require } }
 
     /// A description of the chains for which clients require no pin, if a setting exempts any.
     var bypass: String? {

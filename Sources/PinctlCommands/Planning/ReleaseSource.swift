@@ -50,9 +50,10 @@ struct ReleaseReader {
     }
 
     /// Adds the policy of the working tree.
-    mutating func append(current file: PolicyFile, _ console: inout Console) {
+    mutating func append(current file: PolicyFile, _ bundle: BundleTerm?, _ console: inout Console) {
         var release = Release(
             name: untaken(file.path), pins: ShippedPolicy(CanonicalPolicy(file), of: .policy), isCurrent: true)
+        release.bundle = bundle
         release.exports = exports(of: file, readFile, nil, &console).releases
         releases.append(release)
     }
@@ -113,6 +114,12 @@ struct ReleaseReader {
         let parts = source.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, !parts[1].isEmpty, !parts[2].isEmpty else {
             throw .unusable(["\(source): invalid source: write git:TAGGLOB:PATH, such as git:v5.*:pins/pins.jsonc"])
+        }
+        guard !parts[2].hasPrefix("/") else {
+            let path = parts[2].drop { $0 == "/" }
+            throw .unusable([
+                "\(source): a path in git begins at the top of the repository: write \(path), without a leading slash"
+            ])
         }
         guard let path = PolicyFolder.resolvingDots(in: parts[2]) else {
             throw .unusable(["\(source): \(parts[2]) is outside the repository: give the path from its top directory"])
@@ -275,6 +282,7 @@ struct ReleaseReader {
                 }
             let exports = exports(of: file, read, tag, &console)
             var release = Release(name: name, pins: ShippedPolicy(CanonicalPolicy(file), of: .policy))
+            release.bundle = BundleTerm(of: bytes)
             release.exports = exports.releases
             releases.append(release)
             return exports.bytes

@@ -42,10 +42,17 @@ struct ServerNameTests {
     }
 
     @Test(
-        "HM5: the error for a name beyond ASCII asks for its A-label",
-        arguments: ["bücher.example", "ba\u{212A}.test", "ｅxample.com"])
-    func notASCII(_ text: String) {
+        "HM5: the error for a name beyond ASCII asks for its A-label, and has it if clients agree on it",
+        arguments: [
+            ("bücher.example", "xn--bcher-kva.example"), ("BÜCHER.Example", "xn--bcher-kva.example"),
+            ("例え.テスト", "xn--r8jz45g.xn--zckzah"), ("ba\u{212A}.test", nil), ("ｅxample.com", nil),
+            ("straße.test", nil), ("bu\u{308}cher.example", nil), ("a。test", nil), ("a\u{200D}b.test", nil),
+        ])
+    func notASCII(_ text: String, label: String?) {
         #expect(throws: ServerNameError.notASCII(text)) { try ServerName(text) }
+        #expect(
+            ServerNameError.notASCII(text).description.hasSuffix(
+                "is not ASCII: use its A-label, \(label ?? "which starts with xn--")"))
     }
 
     @Test(

@@ -36,6 +36,12 @@ struct IssuanceTests {
 
         """
 
+    /// The hosts of the certificate in the file above. No other one can be read.
+    private static func names(_ file: String) throws(UnreadableCertificate) -> [String] {
+        guard file == "/etc/letsencrypt/live/api.test/cert.pem" else { throw UnreadableCertificate("there is none") }
+        return ["api.test"]
+    }
+
     private static func caddy(_ site: String, options: String = "") -> String { options + site }
 
     static let rows: [Row] = [
@@ -54,10 +60,12 @@ struct IssuanceTests {
             "api.test changes 12"),
         Row(
             "certbot with reuse_key in another section", path: "renewal/api.test.conf",
-            certbot + "[[webroot_map]]\nwww.test = /srv\nreuse_key = True\n", "www.test,reuse_key,api.test changes 7"),
+            certbot.replacing("cert.pem", with: "gone.pem") + "[[webroot_map]]\nwww.test = /srv\nreuse_key = True\n",
+            "www.test,reuse_key,api.test changes 7"),
         Row(
             "certbot with a section that is indented and has a comment", path: "api.test.conf",
-            "  [renewalparams] # kept\n  reuse_key = True\n", "api.test keeps 2"),
+            "cert = /etc/letsencrypt/live/api.test/cert.pem\n  [renewalparams] # kept\n  reuse_key = True\n",
+            "api.test keeps 3"),
         Row(
             "certbot with a comment instead of the setting", path: "api.test.conf", certbot + "# reuse_key = True\n",
             "api.test changes 7"),
@@ -220,8 +228,17 @@ struct IssuanceTests {
         Row(
             "A site", path: "Caddyfile", "api.test {\n\treverse_proxy :9000\n}\n", "api.test changes 1"),
         Row(
+            "A site with U-labels and capitals", path: "Caddyfile", "Bücher.example, *.例え.test:8443 {\n}\n",
+            "xn--bcher-kva.example,*.xn--r8jz45g.test changes 1"),
+        Row(
+            "A site with a trailing dot and an address", path: "Caddyfile", "a.test., [2001:DB8:0::1]:8443 {\n}\n",
+            "a.test,2001:db8::1 changes 1"),
+        Row(
             "A site without braces", path: "Caddyfile", "api.test\n\ntls {\n\treuse_private_keys\n}\n",
             "api.test keeps 4"),
+        Row(
+            "A site in a file that another one imports", path: "sites/api.caddy", "api.test {\n}\n",
+            "api.test changes 1"),
         Row(
             "A site with an email address", path: "conf/web.caddyfile",
             "https://api.test:8443/x, *.w.test {\n tls a@b.test {\n  reuse_private_keys\n }\n}\n",
@@ -297,7 +314,7 @@ struct IssuanceTests {
     func cliOptions(text: String, plain: String, kept: String) throws {
         for (file, expected) in [(Self.certbot, plain), (Self.certbot + "reuse_key = True\n", kept)] {
             let found = try IssuanceProgram.certbot.read(
-                Array(file.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)))
+                Array(file.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)), names: Self.names)
             let effect = if case .keepsKey = found[0].effect { "keeps" } else { "changes" }
             #expect("\(effect) \(found[0].location.path) \(found[0].location.line)" == expected)
         }
@@ -316,7 +333,8 @@ struct IssuanceTests {
         for text in ["reuse-key = maybe\n", "new-key = \u{0}\n"] {
             #expect(throws: PolicyFileError.self) {
                 try IssuanceProgram.certbot.read(
-                    Array(Self.certbot.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)))
+                    Array(Self.certbot.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)),
+                    names: Self.names)
             }
         }
     }
@@ -325,7 +343,7 @@ struct IssuanceTests {
     func renewals(row: Row) throws {
         let bytes = Array(row.text.utf8)
         let program = try #require(IssuanceProgram(recognizing: bytes, path: row.path))
-        let found = try program.read(bytes, path: row.path).map { renewal in
+        let found = try program.read(bytes, path: row.path, names: Self.names).map { renewal in
             let names = renewal.hosts.map { ($0.scope == .oneLabelBelow ? "*." : "") + $0.host }
             let effect =
                 switch renewal.effect {
@@ -348,6 +366,14 @@ struct IssuanceTests {
     }
 
     static let refused: [(path: String, text: String, message: String)] = [
+        (
+            "renewal/a.conf", "version = 2.1.0\ncert = /gone.pem\n[renewalparams]\n",
+            "renewal/a.conf:2:1: error: the hosts of this certificate aren't known, because there is none: run"
+        ),
+        (
+            "renewal/a.conf", "[renewalparams]\n",
+            "renewal/a.conf:1:1: error: the hosts of this certificate aren't known, because the file names no certificate"
+        ),
         ("a.conf", certbot + "reuse_key = yes\n", "a.conf:12:1: error: reuse_key is \"yes\", which certbot refuses"),
         (
             "a.conf", certbot + "reuse_key = True\nreuse_key = False\n",
@@ -390,6 +416,13 @@ struct IssuanceTests {
                 + (0...1000).map { "\"a\($0).test\"" }.joined(separator: ",") + "]}}}}",
             "a.json: error: more than 1000 names"
         ),
+        ("Caddyfile", "straße.test {\n}\n", "Caddyfile:1:1: error: the hostname \"straße.test\" can't be compared"),
+        ("Caddyfile", "bu\u{308}cher.test {\n}\n", "Caddyfile:1:1: error: the hostname "),
+        ("Caddyfile", "a。test {\n}\n", "Caddyfile:1:1: error: the hostname "),
+        (
+            "Caddyfile", "a.test {\n\ttls {\n\t\treuse_private_keys off\n\t}\n}\n",
+            "Caddyfile:3:22: error: reuse_private_keys is followed by \"off\", and Caddy refuses the file"
+        ),
         ("Caddyfile", "a.test {\n", "Caddyfile:2:1: error: unexpected end of the text"),
         ("Caddyfile", "a.test {\n}\nb.test\n", "Caddyfile:3:1: error: unexpected \"b.test\""),
         ("Caddyfile", "a.test {\n\trespond \"x\n}\n", "Caddyfile:2:10: error: the quote isn't closed"),
@@ -403,14 +436,14 @@ struct IssuanceTests {
         // The last row isn't UTF-8.
         let bytes = text.unicodeScalars.contains("\u{FF}") ? Array("a.test ".utf8) + [0xFF] : Array(text.utf8)
         let program = try #require(IssuanceProgram(recognizing: bytes, path: path))
-        let error = #expect(throws: PolicyFileError.self) { try program.read(bytes, path: path) }
+        let error = #expect(throws: PolicyFileError.self) { try program.read(bytes, path: path, names: Self.names) }
         #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
     }
 
     @Test("XI7: A command line that is longer than any shell accepts is refused")
     func longLines() throws {
         func read(_ text: String) throws -> [KeyRenewal] {
-            try IssuanceProgram.lego.read(Array(text.utf8), path: "f")
+            try IssuanceProgram.lego.read(Array(text.utf8), path: "f", names: Self.names)
         }
         let word = "lego renew -d a.test "
         #expect(try read(word + String(repeating: "x", count: (1 << 16) - word.count)).count == 1)
@@ -427,7 +460,7 @@ struct IssuanceTests {
     func words() throws {
         func read(_ count: Int) throws -> [KeyRenewal] {
             let text = "a.test {\n\t" + String(repeating: "x ", count: count - 3) + "\n}\n"
-            return try IssuanceProgram.caddy.read(Array(text.utf8), path: "Caddyfile")
+            return try IssuanceProgram.caddy.read(Array(text.utf8), path: "Caddyfile", names: Self.names)
         }
         #expect(try read(1 << 16).count == 1)
         #expect(throws: PolicyFileError.self) { try read((1 << 16) + 1) }

@@ -158,6 +158,39 @@ struct TransparencyCommandTests {
         #expect(typo.status == 2 && typo.errors.contains("\"ignore\", \"report\" or \"require\""), "\(typo)")
     }
 
+    @Test("plan doesn't report that a release survives if it requires timestamps that the new chain lacks")
+    func plan() async throws {
+        let good = try site.folder.add(logged.pemText + site.intermediate.pemText, name: "logged.pem")
+        func plan(_ chain: String, _ release: String, _ flags: String...) async -> Run {
+            await pinctl(["plan", "--ca-file", site.rootFile, "--new", chain, "--against", release] + flags)
+        }
+        let pin = "\"\(try site.root.key.pin)\""
+        let android = try site.folder.add(
+            androidText([site.root.key.pin, strangePin])
+                .replacing("<pin-set", with: #"<certificateTransparency enabled="true" /><pin-set"#), name: "nsc.xml")
+        let setting = #" "certificateTransparency": "require","#
+        for release in [
+            try site.policy(pin, rule: setting), android, try site.policy(pin, rule: setting + #" "mode": "off","#),
+        ] {
+            let bare = await plan(site.chainFile, release, "--ct-logs", list)
+            #expect(bare.status == 4 && bare.output.contains("not enough Certificate Transparency"), "\(bare)")
+            #expect(!bare.output.contains("survives"))
+            let blind = await plan(good, release)
+            #expect(blind.status == 4 && blind.output.contains("1 not trusted"), "\(blind)")
+            #expect(await plan(good, release, "--ct-logs", list).status == 0)
+        }
+        for mode in ["report", "ignore"] {
+            let release = try site.policy(pin, rule: #" "certificateTransparency": "\#(mode)","#)
+            #expect(await plan(site.chainFile, release, "--ct-logs", list).status == 0)
+        }
+        // Releases share what was found about a chain, but not what they require of it.
+        let both = await plan(
+            site.chainFile, try site.policy(pin), "--against", android, "--ct-logs", list, "--json")
+        #expect(
+            try both.decoded(as: PlanDocument.self).results.map(\.verdict) == ["survives_only", "not_trusted"])
+        #expect(both.status == 4)
+    }
+
     @Test("A rule that trusts only a private CA gets no warning, unless it asks for one")
     func privateCA() async throws {
         func check(_ settings: String) async throws -> String {

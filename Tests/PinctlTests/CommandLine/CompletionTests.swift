@@ -27,6 +27,7 @@ struct CompletionRow: CustomTestStringConvertible {
         CompletionRow("pinctl check --color=n", ["never"]),
         CompletionRow("pinctl check --report ju", ["junit="]),
         CompletionRow("pinctl plan --report ", ["junit=", "sarif=", "markdown=", "html=", "prometheus=", "json="]),
+        CompletionRow("pinctl plan --new chain.pem --ct", ["--ct-logs"]),
         CompletionRow("pinctl lint --rule P035", ["P035="]),
         CompletionRow("pinctl export --allow role-", ["role-lost"]),
         CompletionRow("pinctl export --to tru", ["trustkit"]), CompletionRow("pinctl import --from ok", ["okhttp"]),

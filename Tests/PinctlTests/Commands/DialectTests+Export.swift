@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PinDialects
 import TestPKI
 import Testing
 
@@ -53,7 +54,7 @@ extension DialectTests {
         #expect(drift.lines[0].hasPrefix("FAIL  "))
         #expect(
             drift.lines[0].hasSuffix(
-                "write it again with pinctl export --to okhttp --allow role-lost --into \(site.folder.path)/Pins.kt \(policy)"
+                "write it again with pinctl export --to okhttp --allow hosts-lost --allow role-lost --into \(site.folder.path)/Pins.kt \(policy)"
             ))
         #expect(drift.lines.contains("      api.test: is missing"))
         #expect(drift.lines.contains("      *.api.test: is pinned, but has no rule in the policy"))
@@ -161,6 +162,71 @@ extension DialectTests {
         let wrong = await pinctl("check", "--policy", file, "api.test")
         #expect(wrong.errors.contains("convert it with pinctl import \(file)"))
         #expect(wrong.status == 2)
+    }
+
+    @Test(
+        "A host that the file pins and the policy has no rule for is removed only if that is accepted",
+        arguments: [PinDialect.android, .apple, .trustkit, .okhttp])
+    func lostHosts(dialect: PinDialect) async throws {
+        func policy(_ hosts: String...) throws -> String {
+            try site.folder.add(
+                policyText(
+                    hosts.map { host in
+                        let pins = [strangePin, try site.leaf.key.pin]
+                        return (host, pins.map { #"{ "pin": "\#($0)", "role": "leaf" }"# })
+                    }))
+        }
+        let all = try policy("api.test", "pay.test", "www.pay.test")
+        let written = await pinctl("export", "--to", dialect.rawValue, "--lossy", all)
+        #expect(written.status == 0, "\(written)")
+        let file = try site.folder.add(written.output, name: "Pins.kt")
+        let into = ["export", "--to", dialect.rawValue, "--allow", "role-lost", "--allow", "reports-lost"]
+        let one = try policy("api.test")
+        let refused = await pinctl(into + ["--into", file, one])
+        #expect(refused.status == 1 && refused.output == "", "\(refused)")
+        for host in ["pay.test", "www.pay.test"] {
+            #expect(
+                refused.errors.contains(
+                    "hosts-lost (weaker): \(host) is pinned in \(file), but has no rule in the policy"), "\(refused)")
+        }
+        #expect(refused.errors.contains("give --allow hosts-lost, or --lossy"))
+        #expect(!refused.errors.contains("differed from the policy"))
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == written.output)
+        // What --check and lint propose is what then works.
+        let check = await pinctl(into + ["--into", file, "--check", one])
+        #expect(check.status == 1 && check.lines[0].contains(" --allow hosts-lost"), "\(check)")
+        // The rule of a parent, or one that is off, is a rule.
+        let rest = await pinctl(into + ["--allow", "hosts-lost", "--into", file, one])
+        #expect(rest.status == 0 && rest.lines == ["wrote \(file)"], "\(rest)")
+        #expect(try !String(contentsOfFile: file, encoding: .utf8).contains("pay.test"))
+    }
+
+    @Test("Names below a host that lose their pins are a change too, and a parent's rule keeps them")
+    func lostSubdomains() async throws {
+        let file = try site.folder.add(
+            androidText([strangePin, site.root.key.pin])
+                .replacing("<domain>", with: #"<domain includeSubdomains="true">"#), name: "nsc.xml")
+        let pins = "\"\(strangePin)\", \"\(try site.root.key.pin)\""
+        let run = await pinctl("export", "--to", "android", "--into", file, try site.policy(pins))
+        #expect(run.status == 1)
+        #expect(run.errors.contains("scope-narrowed (weaker): names below api.test are pinned in \(file)"), "\(run)")
+        let parent = try site.policy(pins, rule: #" "subdomains": true,"#, host: "example.test")
+        let inner = try site.folder.add(
+            androidText([strangePin]).replacing("api.test", with: "api.example.test"), name: "inner.xml")
+        #expect(await pinctl("export", "--to", "android", "--into", inner, parent).status == 0)
+    }
+
+    @Test("An expiration and a comment that a replacement drops are reported")
+    func lostComments() async throws {
+        let file = try site.folder.add(
+            androidText([strangePin], expiration: "2027-01-01")
+                .replacing("</pin-set>", with: "<!-- of the new HSM --></pin-set>"), name: "nsc.xml")
+        let run = await pinctl(
+            "export", "--to", "android", "--into", file,
+            try site.policy("\"\(strangePin)\", \"\(try site.root.key.pin)\""))
+        #expect(run.status == 0)
+        #expect(run.errors.contains("expires 2027-01-01 (stop-pinning), expected never"), "\(run)")
+        #expect(run.errors.contains("note: \(file) has lost the comment \"of the new HSM \""), "\(run)")
     }
 
     @Test("A host without pins doesn't become a rule, and a file that agrees with the policy isn't rewritten")

@@ -52,6 +52,8 @@ struct IssuanceTests {
         Row(files: [("api.test", true)], findings: ["error[P035]"]),
         Row(files: [("api.test", false)], findings: []),
         Row(files: [("API.test", true)], findings: ["error[P035]"]),
+        Row(host: "xn--bcher-kva.example", files: [("Bücher.example", true)], findings: ["error[P035]"]),
+        Row(host: "2001:db8::1", files: [("2001:db8:0::1", true)], findings: ["error[P035]"]),
         Row(files: [("*.test", true)], findings: ["error[P035]"]),
         Row(files: [("*.api.test", true)], findings: ["error[P011]", "warning[P035]"]),
         Row(host: "test.example", files: [("www.test.example", true)], findings: ["error[P011]", "warning[P035]"]),
@@ -125,6 +127,24 @@ struct IssuanceTests {
             let run = await pinctl("lint", "--issuance", site.folder.path + "/" + name, policy, now: now)
             #expect(run.status == 2, "\(name)")
         }
+    }
+
+    @Test("A certbot file whose certificate can't be read is an error that names both, unless it lists its hosts")
+    func unreadableCertificate() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        let missing = site.folder.path + "/live/api.test/cert.pem"
+        let broken = try site.folder.add("none\n", name: "none.pem")
+        for certificate in [missing, broken] {
+            let file = try site.folder.add("cert = \(certificate)\n[renewalparams]\nreuse_key = False\n")
+            let run = await pinctl("lint", "--issuance", file, policy, now: now)
+            #expect(run.status == 2 && run.output == "", "\(run)")
+            #expect(run.errors.contains("\(file):1:1: error: the hosts of this certificate aren't known, because "))
+            #expect(run.errors.contains(certificate) && run.errors.contains("run pinctl as a user who can read it"))
+        }
+        let listed = try site.folder.add(
+            "cert = \(missing)\n[renewalparams]\n[[webroot_map]]\napi.test = /srv\n", name: "listed.conf")
+        let run = await pinctl("lint", "--issuance", listed, policy, now: now)
+        #expect(run.status == 1 && run.output.contains("error[P035] api.test pins leaf"), "\(run)")
     }
 
     @Test("Files in other dialects are judged too")

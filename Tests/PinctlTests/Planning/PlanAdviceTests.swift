@@ -46,6 +46,30 @@ struct PlanAdviceTests {
         #expect(!run.output.contains("now"))
     }
 
+    @Test("A key that a release denies isn't offered as a way to save it, and nothing keeps the key")
+    func denied() async throws {
+        func denying(_ key: TestKey, _ role: String) throws -> String {
+            try policy(#""deny": [{ "pin": "\#(try key.pin)", "role": "\#(role)" }],"#)
+        }
+        let file = try denying(site.leaf.key, "any")
+        let run = await plan("--new", site.chainFile, "--current", site.chainFile, "--against", file)
+        #expect(run.status == 1)
+        #expect(run.output.contains(" is denied, and is in the new chain"), "\(run)")
+        #expect(!run.output.contains("if the leaf uses key"), "\(run)")
+        #expect(moment("mine", run) == "now: nothing needs it", "\(run)")
+        #expect(moment("spare", run) == "keep: with it, \(file) connects again")
+        // Another release that denies the spare can't be saved by it, and doesn't let the others be.
+        let other = try denying(spare, "leaf")
+        let both = await plan("--new", moved, "--against", file, "--against", other)
+        #expect(both.status == 1 && !both.output.contains("if the leaf uses key"), "\(both)")
+        #expect(moment("mine", both) == "keep: with it, \(other) connects again")
+        #expect(moment("spare", both) == "keep: with it, \(file) connects again")
+        // A role that the pin doesn't match in makes no difference.
+        let elsewhere = try denying(spare, "root")
+        #expect(
+            await plan("--new", moved, "--against", elsewhere).output.contains("if the leaf uses key mine or spare"))
+    }
+
     @Test("A key that would save a breaking release is listed as its way back")
     func wayBack() async throws {
         let file = try policy()

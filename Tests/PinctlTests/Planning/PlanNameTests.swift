@@ -111,4 +111,36 @@ struct PlanNameTests {
                 "pay.test breaks", "www.test breaks",
             ])
     }
+
+    @Test("A --host that no release has a rule for, or that no new certificate is valid for, is an error")
+    func unknownHost() async throws {
+        let (new, misspelled) = (
+            try chain("api.test", "cdn.test"), "no release has a rule for apj.test: check the name in"
+        )
+        for hosts in [["apj.test"], ["api.test", "apj.test"], ["apj.test:8443"]] {
+            let covering = try chain("api.test", "apj.test")
+            let run = await pinctl(
+                ["plan", "--ca-file", site.rootFile, "--new", covering, "--against", policy]
+                    + hosts.flatMap { ["--host", $0] })
+            #expect(run.status == 2 && run.output == "", "\(run)")
+            #expect(run.errors.contains(misspelled.replacing("apj.test", with: hosts.last ?? "")), "\(run)")
+        }
+        let uncovered = await plan("--new", new, "--against", policy, "--host", "apj.test")
+        #expect(uncovered.status == 2)
+        #expect(
+            uncovered.errors.contains(
+                "the new certificate isn't valid for apj.test, only for api.test, cdn.test: check"),
+            "\(uncovered)")
+        // A rule without pins in force says that the host is meant.
+        let off = try site.folder.add(
+            #"{ "version": 1, "domains": [{ "host": "cdn.test", "mode": "off", "pins": ["\#(strangePin)"] }] }"#)
+        let both = ["--host", "api.test", "--host", "cdn.test"]
+        let words = ["plan", "--ca-file", site.rootFile, "--new", new, "--against", policy]
+        #expect(await pinctl(words + both).status == 2)
+        #expect(await pinctl(words + both + ["--against", off]).status == 0)
+        // Releases that pin nothing have no rule for any host, and accept every certificate that is valid for it.
+        let open = ["plan", "--ca-file", site.rootFile, "--new", new, "--against", off]
+        #expect(await pinctl(open + ["--host", "api.test"]).status == 0)
+        #expect(await pinctl(open + ["--host", "apj.test"]).status == 2)
+    }
 }

@@ -15,7 +15,7 @@ extension Flag {
     static let issuance = Flag(
         "issuance", value: .file("FILE|DIR"), repeatable: true,
         "report pinned keys that change at renewal, as the files that configure it say",
-        details: "These are " + IssuanceProgram.files
+        details: "FILE is " + IssuanceProgram.files
             + ". A directory means its files, without those in its subdirectories.")
     static let from = Flag(
         "from", value: .choice("DIALECT", dialects),

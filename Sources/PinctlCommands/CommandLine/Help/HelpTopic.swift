@@ -125,7 +125,7 @@ extension ConversionChange {
         case .digestLost: "a pin is left out: the target lacks its digest, or it has the wrong length"
         case .certificatePin: "a pin of a certificate is left out, because the target pins only keys"
         case .exclusionForm: "an excluded host is pinned, or a rule that refuses every server can't be expressed"
-        case .splitLost: "hosts, rules or pins that the target can't express"
+        case .splitLost: "hosts, rules or pins that the target can't express, or that --into removes from its file"
         case .quirk: "the source's own system ignores a setting, or reads it differently from how it looks"
         }
     }

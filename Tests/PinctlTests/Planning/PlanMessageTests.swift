@@ -1,0 +1,74 @@
+import FoundationEssentials
+import PinctlCommands
+import TestPKI
+import Testing
+
+/// What `plan` says about input that can't be used, and how it shortens its matrix.
+@Suite("pinctl plan, messages")
+struct PlanMessageTests {
+    let site: PinctlSite
+
+    init() throws { site = try PinctlSite() }
+
+    private func plan(_ words: String...) async -> Run { await pinctl(["plan", "--ca-file", site.rootFile] + words) }
+
+    @Test("A chain that begins with a CA certificate is refused, in whichever order the rest is")
+    func order() async throws {
+        let policy = try site.policy("\"\(try site.root.key.pin)\"")
+        let chains = [
+            [site.root], [site.intermediate, site.leaf], [site.intermediate, site.root],
+            [site.root, site.intermediate, site.leaf],
+        ]
+        for chain in chains {
+            let file = try site.folder.add(chain.map(\.pemText).joined())
+            for host in [[], ["--host", "api.test"]] {
+                let run = await pinctl(["plan", "--new", file, "--against", policy] + host)
+                #expect(run.status == 2)
+                #expect(
+                    run.errors.contains(
+                        "\(file): its first certificate is a CA certificate: give the chain that servers will send, "
+                            + "leaf first"), "\(run)")
+            }
+        }
+    }
+
+    @Test("The matrix names a pin or says that it is one, and never has a part of it")
+    func shortPins() async throws {
+        let key = try TestKey()
+        let file = try site.folder.add(key.publicKeyPEM)
+        let policy = try site.policy("\"\(try key.pin)\", \"\(strangePin)\"")
+        let run = await plan("--new", file, "--host", "api.test", "--against", policy)
+        #expect(run.status == 0)
+        #expect(run.lines.contains("\(policy)  only one pin"), "\(run)")
+        #expect(run.output.contains("survives only by \(try key.pin) (leaf)"))
+        #expect(!run.output.contains("…"))
+    }
+
+    @Test("--fail-within isn't about the expiry of a rule that only reports, unless every server is refused then")
+    func reportingRule() async throws {
+        for (action, status) in [("stop-pinning", Int32(0)), ("report", 0), ("fail", 1)] {
+            let policy = try site.policy(
+                "\"\(strangePin)\"",
+                rule: #" "mode": "report", "expires": "2026-12-01T00:00:00Z", "onExpiry": "\#(action)","#)
+            let run = await plan("--new", site.chainFile, "--against", policy, "--fail-within", "100d")
+            #expect(run.status == status && run.output.contains("until") == (status == 1), "\(action): \(run)")
+        }
+        let enforced = try site.policy(
+            "\"\(try site.root.key.pin)\"", rule: #" "expires": "2026-12-01T00:00:00Z", "onExpiry": "stop-pinning","#)
+        #expect(await plan("--new", site.chainFile, "--against", enforced, "--fail-within", "100d").status == 1)
+    }
+
+    @Test("A path in git with a leading slash, and a missing policy, are errors that say what to write")
+    func sources() async throws {
+        let slash = await plan("--new", site.chainFile, "--against", "git:ios-*:/pins/pins.jsonc")
+        #expect(slash.status == 2)
+        #expect(
+            slash.errors.contains(
+                "git:ios-*:/pins/pins.jsonc: a path in git begins at the top of the repository: write pins/pins.jsonc, "
+                    + "without a leading slash"), "\(slash)")
+        let none = await plan("--new", site.chainFile)
+        #expect(none.status == 2)
+        #expect(none.errors.contains("give --policy FILE, or releases with --against SOURCE"), "\(none)")
+        #expect(!none.errors.contains("--pin"))
+    }
+}
