@@ -3,6 +3,8 @@
 import functools
 import re
 
+from cryptography.hazmat.primitives.asymmetric import ec
+
 import chains
 import reference
 from der import parse
@@ -152,6 +154,14 @@ def constrains_dns(test):
     return lambda certificate: any(kind == 2 and test(base) for kind, base in subtrees(certificate))
 
 
+def constraints_overlap_as_text(difference):
+    """Two certificates constrain DNS names, and one base ends with the other in the middle of a label."""
+    bases = [{base for kind, base in subtrees(each) if kind == 2} for each in difference.certificates]
+    return any(
+        base and not base.startswith(b".") and other.endswith(base) and not reference.is_within(other, base)
+        for some in bases for more in bases if some is not more for base in some for other in more)
+
+
 def constraints_have_defect(certificate):
     """nameConstraints that can't be applied: no subtrees, or a base that its kind doesn't allow."""
     try:
@@ -234,6 +244,17 @@ def has_odd_attribute(certificate):
     return any(value.tag not in (12, 19, 20, 22, 28, 30) for value in values)
 
 
+def has_no_unicode(certificate):
+    """A BMPString or UniversalString of a name with a number that is no character of Unicode, or half of one."""
+    def is_odd(node):
+        width = {28: 4, 30: 2}.get(node.tag)
+        numbers = [int.from_bytes(node.content[at : at + width], "big") for at in range(0, len(node.content), width)
+                   ] if width else []
+        return any(number > 0x10FFFF or 0xD800 <= number < 0xE000 for number in numbers)
+    return any(is_odd(node) for octets in (certificate.issuer_octets, certificate.subject_octets)
+               for node in parse(octets)[0].nodes())
+
+
 def has_odd_path_length(certificate):
     is_authority, length = certificate.basic
     return length is not None and (length < 0 or length >= 1 << 63 or not is_authority)
@@ -250,6 +271,11 @@ def has_odd_other_name(certificate):
     return any(kind in (0, 3, 5) for kind, _ in certificate.names)
 
 
+def has_other_point(certificate):
+    """The key is a point in another form than the uncompressed one."""
+    return isinstance(certificate.key, ec.EllipticCurvePublicKey) and certificate.key_octets[:1] != b"\4"
+
+
 def lacks_null(certificate):
     """An RSA key whose algorithm has no parameters."""
     return b"\x30\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01" in certificate.spki
@@ -257,8 +283,11 @@ def lacks_null(certificate):
 
 def has_malformed_policies(certificate):
     """An entry of certificatePolicies that isn't an identifier and perhaps qualifiers."""
-    entries = certificate.sequence(chains.POLICIES) or []
-    return any([each.tag for each in reference.elements(entry.contents)] not in ([6], [6, 0x30]) for entry in entries)
+    try:
+        fields = [reference.elements(each.contents) for each in certificate.sequence(chains.POLICIES) or []]
+    except (reference.Malformed, IndexError):
+        return True
+    return any([each.tag for each in entry] not in ([6], [6, 0x30]) for entry in fields)
 
 
 def has_odd_parameters(certificate):
@@ -334,7 +363,7 @@ def has_odd_or_other_identifier(difference):
 
 
 def policy_identifiers(certificate):
-    return [reference.elements(each.contents)[0].contents for each in certificate.sequence(chains.POLICIES) or []]
+    return [reference.element(each.contents, 0).contents for each in certificate.sequence(chains.POLICIES) or []]
 
 
 def repeats_policy(certificate):
@@ -426,6 +455,12 @@ def has_several_candidates(difference):
     return len(subjects) != len(set(subjects)) or is_unreadable(difference)
 
 
+def repeats_name_and_key(difference):
+    """Two certificates have one name and one key."""
+    found = [(each.subject, each.spki) for each in difference.certificates]
+    return len(found) != len(set(found))
+
+
 def any_anchor(test):
     return lambda difference: any(map(test, difference.anchors))
 
@@ -442,6 +477,13 @@ def identifiers_mismatch(difference):
 def no_path(difference):
     """The reference finds no valid path either."""
     return difference.path is None
+
+
+def has_unused_bits(difference):
+    """The BIT STRING of a key or signature has unused bits. That of a usage is shorter."""
+    trees = (tree for text in difference.texts for tree in parse(unpem(text)) or [])
+    return any(
+        node.tag == 3 and len(node.content) > 8 and node.content[0] for tree in trees for node in tree.nodes())
 
 
 def is_unreadable(difference):

@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 
+import cryptography
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
@@ -49,7 +50,7 @@ def main():
             context = "; not read: ".join([f"{type(error).__name__}: {error}", *errors])
         results.append({
             "id": case["id"], "actual_result": "FAILURE" if context else "SUCCESS", "context": context})
-    json.dump({"version": 1, "harness": "pyca/cryptography", "results": results}, sys.stdout)
+    json.dump({"version": 1, "harness": f"cryptography {cryptography.__version__}", "results": results}, sys.stdout)
 
 
 main()
