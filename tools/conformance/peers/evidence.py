@@ -6,11 +6,14 @@ import re
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import chains
+import harness
 import reference
 from der import parse
 from limbo import unpem
 
 PRINTABLE = re.compile(rb"[A-Za-z0-9 '()+,./:=?-]*")
+
+NOT_THE_PATH = "accepted without the other certificates"
 
 
 class Difference:
@@ -21,6 +24,11 @@ class Difference:
         self.accepts = self.accepted_by(profile)
         # The reason of the side that refuses.
         self.refusal = answers[peer if self.accepts else profile].get("context") or ""
+        # Of several candidates, pyca tells what it has against the last one. About the path, it tells from the leaf on
+        # what is the first that it refuses.
+        if self.accepts and peer == "pyca" and self.path and has_other_candidates(self):
+            reasons = (harness.refusal(self.case_of_path(end)) for end in range(1, len(self.path)))
+            self.refusal = next(filter(None, reasons), f"{NOT_THE_PATH}: {self.refusal}")
 
     def __str__(self):
         who = (self.profile, self.peer) if self.accepts else (self.peer, self.profile)
@@ -50,6 +58,12 @@ class Difference:
     def path(self):
         """The valid path that the reference finds, or None."""
         return reference.valid_path(self.case)
+
+    def case_of_path(self, end):
+        """The case with certificates of the path alone, the one at `end` as the anchor."""
+        text_of = {unpem(text): text for text in self.texts}
+        leaf, *others, anchor = [text_of[each.octets] for each in self.path[: end + 1]]
+        return self.case | {"trusted_certs": [anchor], "untrusted_intermediates": others, "peer_certificate": leaf}
 
     @functools.cached_property
     def edges(self):

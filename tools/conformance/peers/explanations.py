@@ -75,6 +75,12 @@ ACCEPTED = [
         "the presented certificates are out of order; GnuTLS sorts at most 16 of them"),
     Row(
         BOTH, ("pyca",),
+        rf"^{NOT_THE_PATH}",
+        has_other_candidates,
+        "another path is valid; pyca's search ends at the limits of its work, or at a key or certificate that it can't "
+        "read"),
+    Row(
+        BOTH, ("pyca",),
         r"ASN.1 parsing error",
         is_unreadable,
         "a presented certificate that isn't DER is ignored if no path needs it; pyca ends the search at it"),
@@ -447,6 +453,11 @@ REFUSED = [
         r"is version \d but has extensions",
         anywhere(lambda each: each.version < 3 and each.extensions),
         "extensions are of version 3 (RFC 5280, 4.1.2.9); the library doesn't compare"),
+    Row(
+        BOTH, ("Go",),
+        r"unhandled critical extension",
+        both(no_path, anywhere(lambda each: each.version < 3 and each.critical)),
+        "a critical extension counts in every version (RFC 5280, 4.1.2.9 and 4.2); Go reads those of version 3 only"),
     Row(
         BOTH, ("GnuTLS", "pyca"),
         r"unhandled critical extension 2\.5\.29\.(14|18|35)",
