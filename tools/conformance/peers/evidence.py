@@ -110,6 +110,11 @@ def extension(identifier, is_critical=None):
         is_critical is None or (identifier in certificate.critical) == is_critical)
 
 
+def has_broken_identifier(certificate):
+    """The identifier of an extension isn't DER. The reference names such a one by its octets."""
+    return any("." not in identifier for identifier in certificate.extensions)
+
+
 def lacks(identifier):
     return lambda certificate: identifier not in certificate.extensions
 
