@@ -31,7 +31,7 @@ struct CertificateLayout: Sendable {
         let tbs = try parts.next(DERTag.sequence, bytes)
         signed = tbs.whole
         let outerAlgorithm = try parts.next(DERTag.sequence, bytes).whole
-        signature = try parts.next(DERTag.bitString, bytes).whole
+        signature = try parts.nextOctetsInBits(bytes).whole
         try parts.finish()
 
         var fields = DERCursor(tbs.contents)

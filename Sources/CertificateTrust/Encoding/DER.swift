@@ -135,6 +135,17 @@ struct DERCursor {
         return try next(bytes)
     }
 
+    /// Reads a BIT STRING of whole octets, as keys and signatures are (RFC 3279, sections 2.2 and 2.3), and advances
+    /// past it. OpenSSL reads the same key if unused bits are zero, which would give one key many pins.
+    @inline(__always)
+    mutating func nextOctetsInBits(_ bytes: Span<UInt8>) throws(DERError) -> DERElement {
+        let bits = try next(DERTag.bitString, bytes)
+        guard let unusedBits = bits.contents.first, bytes[unusedBits] == 0 else {
+            throw .invalidValue(what: "key or signature (not whole bytes)", offset: bits.whole.lowerBound)
+        }
+        return bits
+    }
+
     /// Throws if any bytes are left.
     @inline(__always)
     func finish() throws(DERError) {

@@ -35,7 +35,7 @@ public struct SubjectPublicKeyInfo: Sendable, Hashable {
             var fields = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
             try outer.finish()
             algorithm = try fields.next(DERTag.sequence, bytes).contents
-            key = try fields.next(DERTag.bitString, bytes).contents
+            key = try fields.nextOctetsInBits(bytes).contents
             try fields.finish()
         }
     }
@@ -80,8 +80,9 @@ public enum PublicKeyKind: Sendable, Hashable {
     case rsa(bits: Int)
     /// An `id-RSASSA-PSS` key, with the size of the modulus in bits (RFC 4055).
     case rsaPSS(bits: Int)
-    /// An `id-ecPublicKey` key on a named curve (RFC 5480): `P-256`, or the curve's identifier in dotted decimal. For a
-    /// curve given by its parameters, `explicit parameters`.
+    /// An `id-ecPublicKey` key on a named curve (RFC 5480): `P-256`, or the curve's identifier in dotted decimal. If the
+    /// point isn't uncompressed, as TLS requires, this is added. For a curve given by its parameters, `explicit
+    /// parameters`.
     case ellipticCurve(String)
     /// An Ed25519 key (RFC 8410).
     case ed25519
@@ -140,7 +141,9 @@ extension PublicKeyKind {
             }
             let curve = try algorithm.next(DERTag.objectIdentifier, bytes).contents
             try algorithm.finish()
-            self = .ellipticCurve(Self.curveName(bytes, curve))
+            let name = Self.curveName(bytes, curve)
+            let isUncompressed = fields.key.count > 1 && bytes[fields.key.lowerBound + 1] == Self.uncompressedPoint
+            self = .ellipticCurve(isUncompressed ? name : name + " with a point that isn't uncompressed")
         case .ed25519:
             try algorithm.finish()
             self = .ed25519
@@ -157,6 +160,10 @@ extension PublicKeyKind {
             self = .postQuantum(postQuantum.name)
         }
     }
+
+    /// The first octet of the only form that TLS has (RFC 8422, section 5.1.2). OpenSSL reads the same point in two more,
+    /// one of which RFC 5480, section 2.2 forbids: they would give one key three pins.
+    private static let uncompressedPoint: UInt8 = 0x04
 
     private static func curveName(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> String {
         switch ObjectIdentifierNumber(bytes, identifier) {

@@ -1,4 +1,6 @@
+import OpenSSLBridge
 import PinctlBasics
+import TestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -33,6 +35,37 @@ struct DERTests {
         ] as [([UInt8], DERError)])
     func refused(_ bytes: [UInt8], _ expected: DERError) {
         #expect(throws: expected) { try element(bytes) }
+    }
+
+    @Test("CB21: a key or signature with unused bits is rejected, although OpenSSL reads the same key in it")
+    func unusedBits() throws {
+        var key = try TestKey()
+        while try key.publicKeyDER.last! & 1 == 1 { key = try TestKey() }
+        let root = try TestCertificate.root("Root", key: key)
+        let layout = try CertificateLayout(root.derBytes.span)
+        var other = try key.publicKeyDER
+        other[25] = 1
+        let signature = Array(root.derBytes[layout.signature].dropFirst(3))
+        let isSigned = verifySignature(
+            of: root.derBytes.span.extracting(layout.signed),
+            algorithm: root.derBytes.span.extracting(layout.signatureAlgorithms.outer),
+            signature: signature.span, by: other.span)
+        #expect(isSigned)
+
+        #expect(throws: DERError.invalidValue(what: "key or signature (not whole bytes)", offset: 23)) {
+            try SubjectPublicKeyInfo(derBytes: other)
+        }
+        #expect(throws: DERError.self) {
+            try X509Certificate(derBytes: TestCertificate.root("Root") { $0.subjectPublicKeyInfo = other }.derBytes)
+        }
+        var unsigned = root.derBytes
+        unsigned[layout.signature.lowerBound + 2] = 1
+        #expect(
+            throws: DERError.invalidValue(
+                what: "key or signature (not whole bytes)", offset: layout.signature.lowerBound)
+        ) {
+            try X509Certificate(derBytes: unsigned)
+        }
     }
 
     @Test(

@@ -130,9 +130,20 @@ extension RuleBreach {
                 TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.1"), [0x05, 0x00]),
                 TestDER.bitString(key + [0x2E]))
         },
+        weakKey("a compressed point", otherwise: "web-key") { try point(2, keepingY: false) },
+        weakKey("a hybrid point", otherwise: "web-key") { try point(6, keepingY: true) },
         weakKey("DSA", otherwise: "web-key") { TestKey.dsaPublicKeyDER(bits: 3_072) },
         weakKey("an unknown curve", otherwise: "web-key") { try TestKey.shared(.curve("sect571r1")).publicKeyDER },
     ]
+
+    /// Returns a P-256 key whose point has another form, `form` with the lowest bit of y (SEC 1, section 2.3.3).
+    private static func point(_ form: UInt8, keepingY: Bool) throws -> [UInt8] {
+        let key = try TestKey.shared(.p256).publicKeyDER
+        let coordinates = key.suffix(64)
+        return TestDER.sequence(
+            Array(key[2..<23]),
+            TestDER.bitString([form | key[key.count - 1] & 1] + (keepingY ? coordinates : coordinates.prefix(32))))
+    }
 
     private static func weakKey(
         _ description: String, otherwise: String = "accepted", _ publicKey: @escaping @Sendable () throws -> [UInt8]

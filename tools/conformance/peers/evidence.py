@@ -3,12 +3,17 @@
 import functools
 import re
 
+from cryptography.hazmat.primitives.asymmetric import ec
+
 import chains
+import harness
 import reference
 from der import parse
 from limbo import unpem
 
 PRINTABLE = re.compile(rb"[A-Za-z0-9 '()+,./:=?-]*")
+
+NOT_THE_PATH = "accepted without the other certificates"
 
 
 class Difference:
@@ -19,6 +24,11 @@ class Difference:
         self.accepts = self.accepted_by(profile)
         # The reason of the side that refuses.
         self.refusal = answers[peer if self.accepts else profile].get("context") or ""
+        # Of several candidates, pyca tells what it has against the last one. About the path, it tells from the leaf on
+        # what is the first that it refuses.
+        if self.accepts and peer == "pyca" and self.path and has_other_candidates(self):
+            reasons = (harness.refusal(self.case_of_path(end)) for end in range(1, len(self.path)))
+            self.refusal = next(filter(None, reasons), f"{NOT_THE_PATH}: {self.refusal}")
 
     def __str__(self):
         who = (self.profile, self.peer) if self.accepts else (self.peer, self.profile)
@@ -48,6 +58,12 @@ class Difference:
     def path(self):
         """The valid path that the reference finds, or None."""
         return reference.valid_path(self.case)
+
+    def case_of_path(self, end):
+        """The case with certificates of the path alone, the one at `end` as the anchor."""
+        text_of = {unpem(text): text for text in self.texts}
+        leaf, *others, anchor = [text_of[each.octets] for each in self.path[: end + 1]]
+        return self.case | {"trusted_certs": [anchor], "untrusted_intermediates": others, "peer_certificate": leaf}
 
     @functools.cached_property
     def edges(self):
@@ -92,6 +108,11 @@ def extension(identifier, is_critical=None):
     """The certificate has the extension, with this criticality unless that is None."""
     return lambda certificate: identifier in certificate.extensions and (
         is_critical is None or (identifier in certificate.critical) == is_critical)
+
+
+def has_broken_identifier(certificate):
+    """The identifier of an extension isn't DER. The reference names such a one by its octets."""
+    return any("." not in identifier for identifier in certificate.extensions)
 
 
 def lacks(identifier):
@@ -150,6 +171,14 @@ def constrains(*kinds):
 
 def constrains_dns(test):
     return lambda certificate: any(kind == 2 and test(base) for kind, base in subtrees(certificate))
+
+
+def constraints_overlap_as_text(difference):
+    """Two certificates constrain DNS names, and one base ends with the other in the middle of a label."""
+    bases = [{base for kind, base in subtrees(each) if kind == 2} for each in difference.certificates]
+    return any(
+        base and not base.startswith(b".") and other.endswith(base) and not reference.is_within(other, base)
+        for some in bases for more in bases if some is not more for base in some for other in more)
 
 
 def constraints_have_defect(certificate):
@@ -234,6 +263,17 @@ def has_odd_attribute(certificate):
     return any(value.tag not in (12, 19, 20, 22, 28, 30) for value in values)
 
 
+def has_no_unicode(certificate):
+    """A BMPString or UniversalString of a name with a number that is no character of Unicode, or half of one."""
+    def is_odd(node):
+        width = {28: 4, 30: 2}.get(node.tag)
+        numbers = [int.from_bytes(node.content[at : at + width], "big") for at in range(0, len(node.content), width)
+                   ] if width else []
+        return any(number > 0x10FFFF or 0xD800 <= number < 0xE000 for number in numbers)
+    return any(is_odd(node) for octets in (certificate.issuer_octets, certificate.subject_octets)
+               for node in parse(octets)[0].nodes())
+
+
 def has_odd_path_length(certificate):
     is_authority, length = certificate.basic
     return length is not None and (length < 0 or length >= 1 << 63 or not is_authority)
@@ -250,6 +290,11 @@ def has_odd_other_name(certificate):
     return any(kind in (0, 3, 5) for kind, _ in certificate.names)
 
 
+def has_other_point(certificate):
+    """The key is a point in another form than the uncompressed one."""
+    return isinstance(certificate.key, ec.EllipticCurvePublicKey) and certificate.key_octets[:1] != b"\4"
+
+
 def lacks_null(certificate):
     """An RSA key whose algorithm has no parameters."""
     return b"\x30\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01" in certificate.spki
@@ -257,8 +302,11 @@ def lacks_null(certificate):
 
 def has_malformed_policies(certificate):
     """An entry of certificatePolicies that isn't an identifier and perhaps qualifiers."""
-    entries = certificate.sequence(chains.POLICIES) or []
-    return any([each.tag for each in reference.elements(entry.contents)] not in ([6], [6, 0x30]) for entry in entries)
+    try:
+        fields = [reference.elements(each.contents) for each in certificate.sequence(chains.POLICIES) or []]
+    except (reference.Malformed, IndexError):
+        return True
+    return any([each.tag for each in entry] not in ([6], [6, 0x30]) for entry in fields)
 
 
 def has_odd_parameters(certificate):
@@ -334,7 +382,7 @@ def has_odd_or_other_identifier(difference):
 
 
 def policy_identifiers(certificate):
-    return [reference.elements(each.contents)[0].contents for each in certificate.sequence(chains.POLICIES) or []]
+    return [reference.element(each.contents, 0).contents for each in certificate.sequence(chains.POLICIES) or []]
 
 
 def repeats_policy(certificate):
@@ -426,6 +474,12 @@ def has_several_candidates(difference):
     return len(subjects) != len(set(subjects)) or is_unreadable(difference)
 
 
+def repeats_name_and_key(difference):
+    """Two certificates have one name and one key."""
+    found = [(each.subject, each.spki) for each in difference.certificates]
+    return len(found) != len(set(found))
+
+
 def any_anchor(test):
     return lambda difference: any(map(test, difference.anchors))
 
@@ -442,6 +496,13 @@ def identifiers_mismatch(difference):
 def no_path(difference):
     """The reference finds no valid path either."""
     return difference.path is None
+
+
+def has_unused_bits(difference):
+    """The BIT STRING of a key or signature has unused bits. That of a usage is shorter."""
+    trees = (tree for text in difference.texts for tree in parse(unpem(text)) or [])
+    return any(
+        node.tag == 3 and len(node.content) > 8 and node.content[0] for tree in trees for node in tree.nodes())
 
 
 def is_unreadable(difference):

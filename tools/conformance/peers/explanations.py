@@ -21,6 +21,9 @@ NOT_OPENSSL = ("Go", "pyca", "GnuTLS")
 BOTH = ("default", "strict")
 DEFAULT, STRICT = ("default",), ("strict",)
 POLICY_KINDS = ("2.5.29.32", "2.5.29.33", "2.5.29.36", "2.5.29.54")
+# What pyca says if it has tried several issuers, or one that issued itself, and what it has against the last of them is
+# of no use.
+UNTOLD = "no interior errors|chain construction exceeds max depth"
 # Netscape's and Microsoft's server-gated cryptography.
 STEP_UP = {"2.16.840.1.113730.4.1", "1.3.6.1.4.1.311.10.3.3"}
 
@@ -44,7 +47,7 @@ ACCEPTED = [
     # Finding issuers.
     Row(
         BOTH, ("Go", "pyca", "GnuTLS"),
-        r"unknown authority|no interior errors|signer not found|not authorized to sign",
+        rf"unknown authority|signer not found|not authorized to sign|{UNTOLD}",
         names_differ_in_octets,
         "names that differ in case, spaces or string type are equal (RFC 5280, 7.1); the library compares octets"),
     Row(
@@ -70,6 +73,12 @@ ACCEPTED = [
         r"^signer not found",
         is_shuffled,
         "the presented certificates are out of order; GnuTLS sorts at most 16 of them"),
+    Row(
+        BOTH, ("pyca",),
+        rf"^{NOT_THE_PATH}",
+        has_other_candidates,
+        "another path is valid; pyca's search ends at the limits of its work, or at a key or certificate that it can't "
+        "read"),
     Row(
         BOTH, ("pyca",),
         r"ASN.1 parsing error",
@@ -110,6 +119,12 @@ ACCEPTED = [
     Row(
         BOTH, ("GnuTLS",),
         r"^signer constraints",
+        constraints_overlap_as_text,
+        "xample.com has nothing in common with example.com (RFC 5280, 4.2.1.10: labels); GnuTLS intersects constraints as "
+        "text"),
+    Row(
+        BOTH, ("GnuTLS",),
+        r"^signer constraints",
         either(anywhere(constrains_dns(lambda base: base != base.lower())),
             leaf_has(alternative_name(lambda name: name != name.lower()))),
         "constraints on DNS names ignore case (RFC 5280, 7.2); GnuTLS compares it"),
@@ -120,7 +135,7 @@ ACCEPTED = [
         "a malformed name of a kind that isn't constrained matches nothing and is ignored; the library refuses it"),
     Row(
         BOTH, ("GnuTLS", "pyca"),
-        r"^signer constraints|malformed DNS name constraint: *$|no interior errors",
+        rf"^signer constraints|malformed DNS name constraint: *$|{UNTOLD}",
         anywhere(constrains_dns(lambda base: not base)),
         "an empty constraint on DNS names covers all of them (RFC 5280, 4.2.1.10: zero or more labels); the library "
         "refuses it"),
@@ -132,7 +147,7 @@ ACCEPTED = [
         "name"),
     Row(
         DEFAULT, ("pyca",),
-        r"malformed DNS name constraint: \.|no interior errors",
+        rf"malformed DNS name constraint: \.|{UNTOLD}",
         anywhere(constrains_dns(lambda base: base[:1] == b".")),
         "a leading dot in a constraint on DNS names means the subdomains, as in Go and OpenSSL; strict refuses it"),
     Row(
@@ -180,23 +195,23 @@ ACCEPTED = [
     # Extensions that the library doesn't process.
     Row(
         BOTH, ("pyca", "GnuTLS"),
-        r"2\.5\.29\.(32|33|36|54): certificate contains unaccounted-for|unknown critical extension|no interior errors",
+        rf"2\.5\.29\.(32|33|36|54): certificate contains unaccounted-for|unknown critical extension|{UNTOLD}",
         anywhere(any_of(*(extension("2.5.29." + arc, True) for arc in ("32", "33", "36", "54")))),
         "critical extensions of certificate policies are processed (RFC 5280, 6.1); the library doesn't support them"),
     # Form, of which the default profile checks less than strict, and strict nothing in an anchor.
     Row(
         BOTH, ("Go", "pyca"),
-        r"negative serial number|serial number cannot be negative|no interior errors|has no basicConstraints",
+        rf"negative serial number|serial number cannot be negative|has no basicConstraints|{UNTOLD}",
         has(serial_is_negative),
         "serial numbers prove nothing to a client; strict refuses those that aren't positive, except an anchor's"),
     Row(
         BOTH, ("pyca",),
-        r"must have a serial between 1 and 20 octets|no interior errors|does not match",
+        rf"must have a serial between 1 and 20 octets|does not match|{UNTOLD}",
         has(serial_is_odd),
         "serial numbers prove nothing to a client; strict refuses those of more than 20 octets, except an anchor's"),
     Row(
         BOTH, ("pyca", "OpenSSL strict"),
-        r"must have a non-empty Issuer|^83 |no interior errors",
+        rf"must have a non-empty Issuer|^83 |{UNTOLD}",
         has(issuer_is_empty),
         "an empty name equals an empty name; strict refuses an empty issuer, except an anchor's"),
     Row(
@@ -206,22 +221,22 @@ ACCEPTED = [
         "subjectAltName of an anchor isn't used; strict refuses an empty one below"),
     Row(
         BOTH, ("pyca", "OpenSSL strict"),
-        r"2\.5\.29\.15: Certificate is missing required extension|^92 ",
+        rf"2\.5\.29\.15: Certificate is missing required extension|^92 |{UNTOLD}",
         has(lacks(chains.USAGE)),
         "without keyUsage, a CA may issue; strict requires it, except of an anchor"),
     Row(
         DEFAULT, ("pyca",),
-        r"2\.5\.29\.19: Certificate extension has incorrect criticality|no interior errors",
+        rf"2\.5\.29\.19: Certificate extension has incorrect criticality|{UNTOLD}",
         anywhere(extension(chains.BASIC, False)),
         "three roots of Debian's store have non-critical basicConstraints; strict refuses it"),
     Row(
         BOTH, ("pyca",),
-        r"2\.5\.29\.37: Certificate extension has incorrect criticality",
+        rf"2\.5\.29\.37: Certificate extension has incorrect criticality|{UNTOLD}",
         has_outside_leaf_if_strict(extension(chains.EXTENDED, True)),
         "extendedKeyUsage may be critical (RFC 5280, 4.2.1.12); strict refuses it in a leaf (BR 7.1.2.7.6)"),
     Row(
         BOTH, ("pyca",),
-        r"no interior errors",
+        UNTOLD,
         any_anchor(extension(chains.EXTENDED, True)),
         "extendedKeyUsage may be critical (RFC 5280, 4.2.1.12), in an anchor too"),
     Row(
@@ -277,6 +292,12 @@ REFUSED = [
     # DER.
     Row(
         BOTH, ANYONE,
+        r"not whole bytes",
+        has_unused_bits,
+        "keys and signatures are whole octets (RFC 3279, 2.2 and 2.3); the library ignores or shifts unused bits, which "
+        "gives one key many pins"),
+    Row(
+        BOTH, ANYONE,
         r"DER|at byte|malformed:",
         is_unreadable,
         "certificates are DER (RFC 5280, 4.1), parsed before anything is decided; the library reads looser "
@@ -297,6 +318,11 @@ REFUSED = [
         r"OpenSSL cannot parse it",
         anywhere(has_odd_attribute),
         "names consist of strings (RFC 5280, 4.1.2.4); the library takes any value"),
+    Row(
+        BOTH, NOT_OPENSSL,
+        r"OpenSSL cannot parse it \(illegal characters\)",
+        anywhere(has_no_unicode),
+        "strings of wide characters have those of Unicode (X.690, 8.23); the library takes any number"),
     Row(
         BOTH, NOT_OPENSSL,
         r"OpenSSL cannot parse it \(invalid certificate\)",
@@ -325,6 +351,11 @@ REFUSED = [
         anywhere(lambda each: each.is_self_issued and key_identifier(each, chains.AKI) is None),
         "a self-issued certificate that isn't self-signed has authorityKeyIdentifier (RFC 5280, 4.2.1.1); OpenSSL "
         "takes one without for self-signed"),
+    Row(
+        BOTH, ANYONE,
+        r"not signed by the key|unable to get local issuer|is not a trust anchor",
+        both(no_path, repeats_name_and_key),
+        "a path has a name and key once, which ends every loop (RFC 4158, 2.4.2); the library compares more"),
     # The leaf.
     Row(
         BOTH, ("Go", "GnuTLS", "pyca"),
@@ -342,6 +373,11 @@ REFUSED = [
         r"^leaf .*hostname mismatch",
         leaf_has(lambda leaf: all(kind not in (2, 7) for kind, _ in leaf.names)),
         "the common name is no host (RFC 9525, 2); GnuTLS falls back to it"),
+    Row(
+        BOTH, ("GnuTLS",),
+        r"^leaf .*hostname mismatch",
+        leaf_has(alternative_name(lambda name: re.match(rb"\*[^.]", name))),
+        "a wildcard is a whole label (RFC 9525, 6.3); GnuTLS takes it for the start of one"),
     Row(
         BOTH, ("Go",),
         r"^leaf .*hostname mismatch",
@@ -418,6 +454,11 @@ REFUSED = [
         anywhere(lambda each: each.version < 3 and each.extensions),
         "extensions are of version 3 (RFC 5280, 4.1.2.9); the library doesn't compare"),
     Row(
+        BOTH, ("Go",),
+        r"unhandled critical extension",
+        both(no_path, anywhere(lambda each: each.version < 3 and each.critical)),
+        "a critical extension counts in every version (RFC 5280, 4.1.2.9 and 4.2); Go reads those of version 3 only"),
+    Row(
         BOTH, ("GnuTLS", "pyca"),
         r"unhandled critical extension 2\.5\.29\.(14|18|35)",
         anywhere(any_of(*(extension("2.5.29." + arc, True) for arc in ("14", "18", "35")))),
@@ -425,9 +466,10 @@ REFUSED = [
         "the library knows it"),
     Row(
         BOTH, ("GnuTLS",),
-        r"unhandled critical extension",
-        anywhere(breaks_der),
-        "a padded object identifier names no extension (X.690, 8.19.2); GnuTLS takes the padding off"),
+        r"unhandled critical extension|is not a CA certificate|hostname mismatch",
+        both(no_path, anywhere(has_broken_identifier)),
+        "an object identifier with a padded or incomplete number names no extension (X.690, 8.19.2); GnuTLS takes the "
+        "padding or the number off"),
     Row(
         BOTH, ("Go",),
         r"unhandled critical extension 2\.5\.29\.(14|35)",
@@ -467,6 +509,12 @@ REFUSED = [
         r"unspecified certificate verification error",
         anywhere(lambda each: each.key is None),
         "a key must be one that OpenSSL can read; the library doesn't look at a key that verifies no certificate"),
+    Row(
+        BOTH, ("pyca", *OPENSSL),
+        r"its key is EC .* with a point that isn't uncompressed",
+        anywhere(has_other_point),
+        "points are uncompressed (RFC 8422, 5.1.2; RFC 5480, 2.2); the library reads other forms, which gives one key "
+        "three pins"),
     Row(
         BOTH, ANYONE,
         r"its key is|its RSA key|key too weak",

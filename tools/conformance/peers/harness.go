@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -92,5 +93,5 @@ func main() {
 		}
 		results = append(results, r)
 	}
-	json.NewEncoder(os.Stdout).Encode(map[string]any{"version": 1, "harness": "Go", "results": results})
+	json.NewEncoder(os.Stdout).Encode(map[string]any{"version": 1, "harness": runtime.Version(), "results": results})
 }

@@ -4,7 +4,7 @@ usage: oracle.py SEED COUNT FOLDER LIMBO-HARNESS GO-HARNESS [LIMBO.json]
 
 A difference is a case in which the verdict of a profile and a library's verdict are not the same. Prints the
 differences that `explanations.py` has a row for, counted by row, and lists the others, whose cases FOLDER gets as
-unexplained.limbo. Exits with 1 if there is one, if this project's harness crashes, if a chain is refused that isn't
+unexplained.limbo. The last lines have the sums for each library and for the run. Exits with 1 if there is one, if this project's harness crashes, if a chain is refused that isn't
 mutated yet, or if a harness leaves a case out.
 """
 
@@ -43,12 +43,16 @@ class Outcome:
     """What a piece, or the whole run, has shown."""
 
     def __init__(self):
+        # The names and versions that the harnesses give.
+        self.harnesses = {}
         self.verdicts = collections.Counter()
         self.explained = collections.Counter()
+        # The difference as text, the library and the case.
         self.unexplained = []
         self.faults = []
 
     def add(self, other):
+        self.harnesses |= other.harnesses
         self.verdicts += other.verdicts
         self.explained += other.explained
         self.unexplained += other.unexplained
@@ -56,21 +60,22 @@ class Outcome:
 
 
 def answers(commands, cases):
-    """The answers of each harness by case, and what went wrong with the harnesses. They run one after the other."""
-    document, found, faults = json.dumps({"version": 1, "testcases": cases}).encode(), {}, []
+    """The answers of each harness by case, the names of the harnesses, and what went wrong with them. They run one after
+    the other."""
+    document, found, names, faults = json.dumps({"version": 1, "testcases": cases}).encode(), {}, {}, []
     for name, command in commands.items():
         run = subprocess.run(command, input=document, stdout=subprocess.PIPE, check=False)
         if run.returncode:
             faults.append(f"{name} exited with {run.returncode} for the piece with {cases[0]['id']}")
-        results = json.loads(run.stdout)["results"] if run.returncode == 0 else []
-        found[name] = {each["id"]: each for each in results}
-    return found, faults
+        answer = json.loads(run.stdout) if run.returncode == 0 else {"harness": name, "results": []}
+        found[name], names[name] = {each["id"]: each for each in answer["results"]}, answer.get("harness")
+    return found, names, faults
 
 
 def judge(kind, numbers, ours, go):
     outcome = Outcome()
     cases = mutations.piece(kind, numbers)
-    found, outcome.faults = answers(harnesses(ours, go), cases)
+    found, outcome.harnesses, outcome.faults = answers(harnesses(ours, go), cases)
     for case in cases:
         mine = {name: found[name].get(case["id"]) for name in found}
         if any(each is None or each["actual_result"] == "SKIPPED" for each in mine.values()):
@@ -90,7 +95,7 @@ def judge(kind, numbers, ours, go):
                     if reason:
                         outcome.explained[reason] += 1
                     else:
-                        outcome.unexplained.append((str(difference), case))
+                        outcome.unexplained.append((str(difference), peer, case))
     return outcome
 
 
@@ -99,17 +104,37 @@ def prepare(seed, limbo):
     mutations = Mutations(seed, limbo)
 
 
-def show(total, seconds_of=None):
+def show(total):
     names = list(harnesses("", ""))
     kinds = ("base", "certificate", "chain")
     print("".join(f"{title:>15}" for title in [*names, *(f"{kind}s" for kind in kinds)]))
     for accepted in sorted({accepted for _, accepted in total.verdicts}, reverse=True):
         cells = ["accepts" if each else "-" for each in accepted] + [total.verdicts[kind, accepted] for kind in kinds]
         print("".join(f"{cell:>15}" for cell in cells))
-    print(f"differences: {sum(total.explained.values()) + len(total.unexplained)}")
     for (direction, peer, reason), number in sorted(total.explained.items()):
         print(f"{number:>8}  {direction} {peer}: {reason}")
-    print(f"unexplained differences: {len(total.unexplained)}")
+    for text, _, _ in total.unexplained:
+        print(text)
+    for fault in total.faults:
+        print(fault)
+
+
+def summarize(seed, total):
+    """Prints the sums for each library, and the closing line."""
+    names = list(harnesses("", ""))
+    chains, explained = total.verdicts.total(), collections.Counter()
+    for (_, peer, _), number in total.explained.items():
+        explained[peer] += number
+    unexplained = collections.Counter(peer for _, peer, _ in total.unexplained)
+    for at, name in enumerate(names):
+        accepted = sum(number for (_, verdicts), number in total.verdicts.items() if verdicts[at])
+        line = f"{name} ({total.harnesses.get(name)}): accepted {accepted:,} of {chains:,}"
+        if name not in PROFILES:
+            line += f", {explained[name] + unexplained[name]:,} differences, {unexplained[name]:,} unexplained"
+        print(line)
+    differences = explained.total() + unexplained.total()
+    print(f"seed {seed}: {chains:,} chains, {differences:,} differences, {unexplained.total():,} unexplained differences, "
+          f"{len(total.faults):,} faults")
 
 
 def main():
@@ -123,16 +148,13 @@ def main():
         for future in concurrent.futures.as_completed([pool.submit(judge, *each, ours, go) for each in pieces]):
             total.add(future.result())
     show(total)
-    for text, _ in total.unexplained:
-        print(text)
-    for fault in total.faults:
-        print(fault)
     if total.unexplained:
         path = os.path.join(folder, "unexplained.limbo")
         with open(path, "w") as file:
-            cases = {case["id"]: case for _, case in total.unexplained}
+            cases = {case["id"]: case for _, _, case in total.unexplained}
             json.dump({"version": 1, "testcases": list(cases.values())}, file)
         print(f"their cases are in {path}")
+    summarize(seed, total)
     sys.exit(1 if total.unexplained or total.faults else 0)
 
 

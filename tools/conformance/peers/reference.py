@@ -37,21 +37,26 @@ def require(condition):
         raise Malformed("octets that aren't DER of a certificate")
 
 
+def element(octets, at):
+    """The element that starts at this position."""
+    start = at
+    tag, count, at = octets[at], *(octets[at + 1 : at + 2] or [0x80]), at + 2
+    if count >= 0x80:
+        width = count & 0x7F
+        count, at = int.from_bytes(octets[at : at + width], "big"), at + width
+        if not 1 <= width <= 4 or count < 0x80 or count.bit_length() <= 8 * (width - 1):
+            raise Malformed("length")
+    if at + count > len(octets) or tag & 0x1F == 0x1F:
+        raise Malformed("element")
+    return Element(tag, octets[at : at + count], octets[start : at + count])
+
+
 def elements(octets):
     """The elements that fill `octets`."""
     at, found = 0, []
     while at < len(octets):
-        start = at
-        tag, count, at = octets[at], *(octets[at + 1 : at + 2] or [0x80]), at + 2
-        if count >= 0x80:
-            width = count & 0x7F
-            count, at = int.from_bytes(octets[at : at + width], "big"), at + width
-            if not 1 <= width <= 4 or count < 0x80 or count.bit_length() <= 8 * (width - 1):
-                raise Malformed("length")
-        if at + count > len(octets) or tag & 0x1F == 0x1F:
-            raise Malformed("element")
-        found.append(Element(tag, octets[at : at + count], octets[start : at + count]))
-        at += count
+        found.append(element(octets, at))
+        at += len(found[-1].whole)
     return found
 
 
@@ -130,8 +135,9 @@ class Certificate:
         self.issuer_octets, self.subject_octets = issuer.whole, subject.whole
         self.issuer, self.subject = canonical(issuer.whole), canonical(subject.whole)
         self.start, self.end = map(time, tagged(dates.contents, None, None))
-        algorithm, _ = tagged(spki.contents, 0x30, 3)
-        require(elements(algorithm.contents)[0].tag == 6 and self.start <= self.end)
+        algorithm, key = tagged(spki.contents, 0x30, 3)
+        require(elements(algorithm.contents)[0].tag == 6 and key.contents[:1] == b"\0" and self.start <= self.end)
+        self.key_octets = key.contents[1:]
         self.has_unique_identifiers = [each.tag for each in fields[6:] if each.tag in (0x81, 0x82)]
         rest = [each.tag for each in fields[6:]]
         require(rest == sorted(set(rest)) and set(rest) <= {0x81, 0x82, 0xA3})
@@ -155,9 +161,9 @@ class Certificate:
         for kind, first in ((chains.POLICIES, 6), ("2.5.29.33", 6), ("2.5.29.31", None)):
             entries = self.sequence(kind)
             require(entries is None or entries and all(each.tag == 0x30 for each in entries))
-            for each in entries or ():
-                fields = elements(each.contents)
-                require(first is None or fields and fields[0].tag == first)
+            # Strict alone reads what follows the policy.
+            for each in entries or () if first else ():
+                require(element(each.contents, 0).tag == first)
         require({each.tag for each in self.sequence("2.5.29.36") or ()} <= {0x80, 0x81})
         if "2.5.29.54" in self.extensions:
             only(self.extensions["2.5.29.54"], 2)
@@ -238,8 +244,10 @@ class Certificate:
                 exponent = key.public_numbers().e
                 return 2048 <= key.key_size <= 8192 and exponent.bit_length() <= 33 and exponent % 2 and exponent > 1
             case ec.EllipticCurvePublicKey() as key:
-                return key.curve.name in ("secp224r1", "secp256r1", "secp384r1", "secp521r1", "brainpoolP256r1",
-                                          "brainpoolP384r1", "brainpoolP512r1")
+                # RFC 8422, section 5.1.2: TLS has uncompressed points only.
+                return self.key_octets[:1] == b"\4" and key.curve.name in (
+                    "secp224r1", "secp256r1", "secp384r1", "secp521r1", "secp256k1", "brainpoolP256r1",
+                    "brainpoolP384r1", "brainpoolP512r1")
             case ed25519.Ed25519PublicKey() | ed448.Ed448PublicKey():
                 return True
         return False
