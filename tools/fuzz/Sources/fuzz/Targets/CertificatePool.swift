@@ -180,7 +180,7 @@ extension CertificatePool {
     private static func isBelow(_ name: String, _ base: String) -> Bool { name == base || name.hasSuffix("." + base) }
 
     /// Whether a name in a certificate covers a hostname.
-    private static func covers(_ pattern: String, _ name: String) -> Bool {
+    static func covers(_ pattern: String, _ name: String) -> Bool {
         guard pattern.hasPrefix("*.") else { return pattern == name }
         let labels = name.split(separator: ".", maxSplits: 1)
         return labels.count == 2 && labels[1] == pattern.dropFirst(2)
