@@ -12,3 +12,20 @@ struct FuzzTarget: Sendable {
             handshakes,
         ]
 }
+
+/// Ends the process with a message if a promise is broken. The standard library's function has no message in a release
+/// build.
+func precondition(
+    _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = "a broken promise",
+    file: StaticString = #fileID, line: UInt = #line
+) {
+    if !condition() { preconditionFailure(message(), file: file, line: line) }
+}
+
+/// Ends the process with a message.
+func preconditionFailure(
+    _ message: @autoclosure () -> String = "a broken promise", file: StaticString = #fileID, line: UInt = #line
+) -> Never {
+    tell("\(file):\(line): \(message())")
+    Swift.preconditionFailure()
+}

@@ -49,6 +49,11 @@ private struct ScriptedPlan {
         let policies: [PinningPolicy]
         let dialect: PinDialect
 
+        /// The policies for clients on which the roots of the stores weren't added locally, so that they bypass no pins.
+        var clients: [PinningPolicy] {
+            policies.map { policy in policy.replacingRules { $0.with(pins: $0.pins) } }
+        }
+
         func release(_ name: String) -> Release {
             let files = policies.map { Release(name: name, pins: ShippedPolicy(CanonicalPolicy($0), of: dialect)) }
             var release = files[0]
@@ -138,13 +143,13 @@ extension ScriptedPlan {
         let files = releases[cell.release]
         let host = hosts[cell.host]
         let covering = covering(host)
-        let expected = files.policies.map { standings(of: $0, files.dialect, host, covering) }
+        let expected = files.clients.map { standings(of: $0, files.dialect, host, covering) }
         precondition(
             expected.contains { $0.contains(cell.standing) }
                 && expected.allSatisfy { standings in standings.contains { $0 <= cell.standing } },
             "\(cell.standing), expected \(expected): \(cell.finding), \(files.policies) at \(host.title)")
         precondition(cell.end == nil || limit.map { $0 > now } == true, "an end beyond the limit")
-        guard files.policies.count == 1, files.dialect == .policy, let policy = files.policies.first else { return }
+        guard files.policies.count == 1, files.dialect == .policy, let policy = files.clients.first else { return }
         let rule = policy.rule(for: host.name, port: host.port)
         for rescue in cell.rescues {
             let holder = Self.parts.certificates.first { CanonicalPin(.publicKey, .sha256, rescue.value).matches($0) }
@@ -216,12 +221,12 @@ extension ScriptedPlan {
         return isAccepted ? answers.first(where: \.isAccepted) ?? .refused : .refused
     }
 
-    /// The decision of the client itself on a path. The roots of stores are nobody's own, so that they bypass no pins.
+    /// The decision of the client itself on a path.
     private func answer(of policy: PinningPolicy, on path: VerifiedPath, _ host: PlannedHost, _ time: Date) -> Answer {
         switch try? policy.decide(path, port: host.port, at: time) {
-        case nil, .bypassed: .refused
+        case nil: .refused
         case .stopped: .stopped
-        case .matched, .unpinned, .forgiven: .accepted
+        case .matched, .unpinned, .forgiven, .bypassed: .accepted
         @unknown default: preconditionFailure("a new case")
         }
     }
@@ -230,15 +235,12 @@ extension ScriptedPlan {
     private func checkPins(
         of cell: PlanCell, _ policy: PinningPolicy, _ rule: PinningRule, _ host: PlannedHost, _ covering: [Candidate]
     ) {
-        guard rule.mode == .enforce, rule.expiry == nil, rule.pinsApplyOnlyUnder == nil else { return }
+        guard rule.mode == .enforce, rule.expiry == nil else { return }
         for pin in rule.pins {
-            let fewer = PinningRule(
-                host: rule.host, includesSubdomains: rule.includesSubdomains, ports: rule.ports,
-                pins: rule.pins.filter { $0 != pin }, requirement: rule.requirement)
-            let rules = policy.rules.map { other in
-                other.host == rule.host && other.ports == rule.ports ? fewer : other
+            let without = policy.replacingRules { other in
+                other.host == rule.host && other.ports == rule.ports
+                    ? other.with(pins: other.pins.filter { $0 != pin }) : other
             }
-            let without = PinningPolicy(checked: rules, RuleTable(rules), policy.unlisted, deny: policy.deny)
             let isNeeded = covering.contains { candidate in
                 stores.contains { !answer(of: without, .policy, candidate, host, $0).isAccepted }
             }
@@ -277,8 +279,23 @@ extension ScriptedPlan {
 }
 
 extension PinningPolicy {
+    /// The same policy with other rules, which aren't checked.
+    fileprivate func replacingRules(_ body: (PinningRule) -> PinningRule) -> PinningPolicy {
+        let rules = rules.map(body)
+        return PinningPolicy(checked: rules, RuleTable(rules), unlisted, deny: deny)
+    }
+
     /// Whether a pin is of this certificate itself and not of its key.
     fileprivate func pinsCertificate(_ certificate: X509Certificate) -> Bool {
         (rules.flatMap(\.pins) + deny).contains { $0.fingerprint == .certificate(certificate.fingerprint) }
+    }
+}
+
+extension PinningRule {
+    /// The same rule with these pins, which always apply.
+    fileprivate func with(pins: [Pin]) -> PinningRule {
+        PinningRule(
+            host: host, includesSubdomains: includesSubdomains, ports: ports, pins: pins, requirement: requirement,
+            mode: mode, expiry: expiry)
     }
 }
