@@ -105,7 +105,9 @@ struct CertificatePool: Sendable {
             try addLeaf(["a.test"], issuer, isBroken: true) { _, _ in }
         }
         // A leaf that another one signed.
-        let leaf = try identities[2].certificate.leaf("a.test")
+        var settings = TestCertificate.Settings.server(["a.test"])
+        (settings.notBefore, settings.notAfter) = (Self.validity.lowerBound, Self.validity.upperBound)
+        let leaf = try identities[2].certificate.issue(settings)
         try add(
             leaf,
             Entry(

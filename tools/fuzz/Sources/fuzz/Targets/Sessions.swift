@@ -11,7 +11,8 @@ extension FuzzTarget {
     /// uploads, downloads and WebSockets. Every task ends exactly once, no call comes in the wrong order, and no connection
     /// is left.
     static let sessions = FuzzTarget(name: "sessions") { bytes in
-        var script = Script(bytes)
+        // A step can take a millisecond.
+        var script = Script(Array(bytes.prefix(512)))
         let answers = ScriptedDelegate(Script(script.bytes(12)))
         do {
             let scene = try ScriptedSession(answers)
@@ -54,7 +55,6 @@ private final class ScriptedSession {
         switch kind {
         case 3, 4:
             request.httpMethod = "POST"
-            if kind == 4 { request.setValue("100-continue", forHTTPHeaderField: "Expect") }
             task = session.uploadTask(with: request, from: Data(repeating: 1, count: 1 << script.number(below: 18)))
         case 5: task = session.downloadTask(with: request)
         case 6, 7: task = session.webSocketTask(with: url, protocols: kind == 7 ? ["p"] : [])
