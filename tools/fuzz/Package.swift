@@ -6,7 +6,8 @@ let package = Package(
     dependencies: [.package(name: "pinctl", path: "../..")],
     targets: [
         // Most of what it calls isn't a product, and is imported with @testable: build it with
-        // -Xswiftc -enable-testing, as tools/fuzz/run does. The same script says how it is built with coverage.
+        // -Xswiftc -enable-testing and PINCTL_FUZZ=yes, as tools/fuzz/run does. The same script says how it is built with
+        // coverage.
         .executableTarget(
             name: "fuzz",
             dependencies: [
@@ -14,6 +15,7 @@ let package = Package(
                 .product(name: "CertificatePinning", package: "pinctl"),
                 .product(name: "CertificateTrust", package: "pinctl"),
                 .product(name: "PinDialects", package: "pinctl"),
+                .product(name: "PinctlCommands", package: "pinctl"),
                 .product(name: "PinnedNetworking", package: "pinctl"),
             ],
             swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),

@@ -37,7 +37,7 @@ struct PinningExpiryTests {
         #expect(day.isPast(at: Date(timeIntervalSince1970: .nan)))
     }
 
-    /// Found by the fuzzer's target `decisions`.
+    /// Found by reading, while the fuzzer's target `decisions` was written.
     @Test(
         "PE9: an expiry between two seconds or beyond all numbers is converted and described",
         arguments: [

@@ -8,6 +8,24 @@ struct FuzzTarget: Sendable {
         dialects + [
             http, webSocket, codings, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range, credentials,
             cookies,
-            cookieFile, timestamps, logList, paths, decisions, transfers, bundles, handshakes,
+            cookieFile, timestamps, logList, paths, decisions, plan, transfers, sessions, bundles,
+            handshakes,
         ]
+}
+
+/// Ends the process with a message if a promise is broken. The standard library's function has no message in a release
+/// build.
+func precondition(
+    _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = "a broken promise",
+    file: StaticString = #fileID, line: UInt = #line
+) {
+    if !condition() { preconditionFailure(message(), file: file, line: line) }
+}
+
+/// Ends the process with a message.
+func preconditionFailure(
+    _ message: @autoclosure () -> String = "a broken promise", file: StaticString = #fileID, line: UInt = #line
+) -> Never {
+    tell("\(file):\(line): \(message())")
+    Swift.preconditionFailure()
 }

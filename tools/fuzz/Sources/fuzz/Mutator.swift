@@ -1,12 +1,14 @@
+import TestPKI
+
 /// Makes new inputs of old ones. The same seed makes the same inputs.
 struct Mutator {
     private let seeds: [[UInt8]]
-    private var generator: SplitMix64
+    private var generator: SeededGenerator
 
     /// `run` is the number of the input; it alone decides what comes.
     init(_ seeds: [[UInt8]], run: UInt64) {
         self.seeds = seeds
-        generator = SplitMix64(state: run &* 0xD134_2543_DE82_EF95)
+        generator = SeededGenerator(seed: run &* 0xD134_2543_DE82_EF95)
     }
 
     /// Bytes that mean something to one reader or another.
@@ -56,16 +58,4 @@ struct Mutator {
     }
 
     private mutating func number(below bound: Int) -> Int { Int.random(in: 0..<bound, using: &generator) }
-}
-
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }

@@ -1,9 +1,11 @@
+import TestPKI
+
 /// A message as a network may bring it: in pieces of one to three bytes for the most part, and of up to 4 KiB. The same
 /// message is always cut the same way.
 func pieces(of bytes: [UInt8]) -> [[UInt8]] {
     // FNV-1a.
     let digest = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    var generator = SplitMix64(state: digest)
+    var generator = SeededGenerator(seed: digest)
     var pieces: [[UInt8]] = []
     var rest = bytes[...]
     while !rest.isEmpty {

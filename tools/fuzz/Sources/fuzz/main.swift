@@ -69,7 +69,7 @@ guard !files.isEmpty else { fail("\(folder) holds no files") }
 let seeds = files.map { contents("\(folder)/\($0)") }
 if first == nil { for seed in seeds { feed(target, seed) } }
 for run in (first ?? 0)..<(first ?? 0) + runs {
-    if isVerbose { tell(run) }
+    if isVerbose { tell("\(run)") }
     var mutator = Mutator(seeds, run: UInt64(run))
     feed(target, mutator.input(size: size))
 }

@@ -6,8 +6,8 @@ func peak() -> Int {
     return unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 ? usage.ru_maxrss : 0
 }
 
-/// At once: what is buffered is lost with a trap.
-func tell(_ run: Int) {
-    let line = Array("\(run)\n".utf8)
+/// Prints a line at once: what is buffered is lost with a trap.
+func tell(_ text: String) {
+    let line = Array("\(text)\n".utf8)
     _ = unsafe write(1, line, line.count)
 }

@@ -105,7 +105,9 @@ struct CertificatePool: Sendable {
             try addLeaf(["a.test"], issuer, isBroken: true) { _, _ in }
         }
         // A leaf that another one signed.
-        let leaf = try identities[2].certificate.leaf("a.test")
+        var settings = TestCertificate.Settings.server(["a.test"])
+        (settings.notBefore, settings.notAfter) = (Self.validity.lowerBound, Self.validity.upperBound)
+        let leaf = try identities[2].certificate.issue(settings)
         try add(
             leaf,
             Entry(
@@ -180,7 +182,7 @@ extension CertificatePool {
     private static func isBelow(_ name: String, _ base: String) -> Bool { name == base || name.hasSuffix("." + base) }
 
     /// Whether a name in a certificate covers a hostname.
-    private static func covers(_ pattern: String, _ name: String) -> Bool {
+    static func covers(_ pattern: String, _ name: String) -> Bool {
         guard pattern.hasPrefix("*.") else { return pattern == name }
         let labels = name.split(separator: ".", maxSplits: 1)
         return labels.count == 2 && labels[1] == pattern.dropFirst(2)

@@ -9,14 +9,14 @@ extension FuzzTarget {
     /// canonical form of the policy.
     static let decisions = FuzzTarget(name: "decisions") { bytes in
         var script = Script(bytes)
-        let host = script.element(of: hosts)
+        let host = script.element(of: parts.hosts)
         let port = script.element(of: [443, 8443, 1])
         let now = Date(timeIntervalSince1970: script.element(of: [100, 99, 101, 0, 1e12]))
         let unlisted = script.element(of: UnlistedHosts.allCases)
         let path = path(&script, to: host)
-        let denied = (0..<script.number(below: 3)).map { _ in pin(&script) }
+        let denied = (0..<script.number(below: 3)).map { _ in parts.pin(&script) }
         var rules: [PinningRule] = []
-        while !script.isAtEnd, rules.count < 16 { rules.append(rule(&script)) }
+        while !script.isAtEnd, rules.count < 16 { rules.append(parts.rule(&script)) }
         guard let policy = try? PinningPolicy(rules: rules, unlisted: unlisted, deny: denied) else { return }
 
         let expected = NaiveDecision(policy, path, port: port, at: now)
@@ -43,50 +43,19 @@ extension FuzzTarget {
         precondition((try? PinningPolicy(rules: rules, unlisted: unlisted, deny: denied))?.digest == policy.digest)
     }
 
-    private static let hosts = ["a.test", "b.a.test", "c.b.a.test", "ba.test", "192.0.2.1", "test.example"]
-
-    /// A leaf, three CAs and a certificate that isn't on any path.
-    private static let certificates: [X509Certificate] =
-        [CertificatePool.shared.leaves[0]].map(\.certificate)
-        + CertificatePool.shared.authorities.prefix(4).map(\.certificate)
-
-    private static let stores: [TrustStore?] =
-        [nil, nil] + certificates.dropFirst().map { TrustStore(certificates: [$0]) }
+    private static let parts = PolicyParts(
+        hosts: ["a.test", "b.a.test", "c.b.a.test", "ba.test", "192.0.2.1", "test.example"], ports: [443, 8443, 2],
+        // A leaf, three CAs and a certificate that isn't on any path.
+        certificates: [CertificatePool.shared.leaves[0]].map(\.certificate)
+            + CertificatePool.shared.authorities.prefix(4).map(\.certificate),
+        ends: [100, 50, 100.5, 1e12, -.infinity, .infinity, .nan])
 
     private static func path(_ script: inout Script, to host: String) -> VerifiedPath {
         guard let name = try? ServerName(host) else { preconditionFailure("a name was refused") }
+        let certificates = parts.certificates
         let count = script.number(below: 4)
         let path = [certificates[0]] + (0..<count).map { _ in script.element(of: certificates) }
         return VerifiedPath(certificates: path, leaf: path[0], name: name, transparencyFinding: nil)
-    }
-
-    private static func pin(_ script: inout Script) -> Pin {
-        let certificate = script.element(of: certificates)
-        let fingerprint: PinFingerprint =
-            switch script.number(below: 4) {
-            case 0: .publicKey(SPKIFingerprint(hashing: [0].span))
-            case 1: .certificate(certificate.fingerprint)
-            default: .publicKey(certificate.spkiFingerprint)
-            }
-        return Pin(fingerprint, role: script.element(of: PinRole.allCases), isBackup: script.isChosen())
-    }
-
-    private static func rule(_ script: inout Script) -> PinningRule {
-        guard let host = try? ServerName(script.element(of: hosts)) else { preconditionFailure("a name was refused") }
-        let flags = script.byte()
-        let expiries: [PinningExpiry?] =
-            [nil]
-            + [100, 50, 100.5, 1e12, -.infinity, .infinity, .nan].map { end in
-                PinningExpiry(
-                    at: Date(timeIntervalSince1970: end), then: PinningExpiry.Action.allCases[Int(flags >> 2) % 3])
-            }
-        let roles = Set(script.subset(of: PinRole.allCases))
-        return PinningRule(
-            host: host, includesSubdomains: flags & 1 == 1,
-            ports: flags & 2 == 2 ? Set(script.subset(of: [443, 8443, 2])) : nil,
-            pins: (0..<script.number(below: 4)).map { _ in pin(&script) },
-            requirement: roles.isEmpty ? .any : .eachOf(roles), mode: script.element(of: PinningMode.allCases),
-            expiry: script.element(of: expiries), pinsApplyOnlyUnder: script.element(of: stores))
     }
 }
 
