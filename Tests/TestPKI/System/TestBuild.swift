@@ -26,16 +26,18 @@ package enum TestBuild {
         for headers in ["CPinctlOpenSSL", "CPinctlLinux"] {
             command += ["-I", "\(Repository.root)/Sources/\(headers)"]
         }
-        command += try sanitizer(of: object) + options + files
+        command += try instrument(of: object) + options + files
         command.append("@" + (try list.add(objects.joined(separator: "\n"))))
         return try await TestCommand.runAside(command)
     }
 
-    /// Returns the option for the runtime library of an object that was compiled with `swift test --sanitize`.
-    private static func sanitizer(of object: String) throws -> [String] {
+    /// Returns the option for the runtime library of an object that was compiled with `swift test --sanitize` or with
+    /// coverage.
+    private static func instrument(of object: String) throws -> [String] {
         let contents = try Data(contentsOf: URL(filePath: object))
-        return [("address", "__asan_"), ("thread", "__tsan_")].filter { contents.range(of: Data($0.1.utf8)) != nil }
-            .map { "-sanitize=\($0.0)" }
+        return [
+            ("__asan_", "-sanitize=address"), ("__tsan_", "-sanitize=thread"), ("__llvm_profile_", "-profile-generate"),
+        ].filter { contents.range(of: Data($0.0.utf8)) != nil }.map(\.1)
     }
 }
 
