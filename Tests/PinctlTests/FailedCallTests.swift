@@ -14,10 +14,10 @@ struct FailedCallTests {
 
     private func run(_ words: [String], failing call: String) async throws -> (run: Run, hasFailed: Bool) {
         let program = try TestBuild.folder() + "/pinctl"
-        let (result, failed) = try await interposer.run([program] + words, failing: call)
+        let (result, hasFailed) = try await interposer.run([program] + words, failing: call)
         let output = String(decoding: result.output, as: UTF8.self)
         let errors = String(decoding: result.errors, as: UTF8.self)
-        return (Run(status: result.status, output: output, errors: errors), failed != nil)
+        return (Run(status: result.status, output: output, errors: errors), hasFailed)
     }
 
     @Test("CB25: Without memory for OpenSSL, no chain becomes valid, and verify says that memory ran out")
