@@ -286,14 +286,15 @@ run_tests() {
         awk '{ print; fflush() } /Test run with 0 tests/ { none = 1 } END { exit none }'
 }
 
-# run_all_tests: runs all tests, which are built. They run in two processes at a time, because many wait for a server or
-# a program. The output of the first is printed when both have ended. The last line has the sums of both closing lines.
+# run_all_tests ARGUMENT…: runs all tests, which are built, with these arguments of `swift test`. They run in two
+# processes at a time, because many wait for a server or a program. The output of the first is printed when both have
+# ended. The last line has the sums of both closing lines.
 run_all_tests() {
     local apart='^(PeerTests|PinctlTests)\.' output status=0
     output=$(mktemp)
     # The two are a pipeline that carries nothing, so that Ctrl-C reaches both. The lock of SwiftPM is for builds.
-    run_tests --skip-build --ignore-lock --skip "$apart" >"$output" 2>&1 |
-        test_log=${test_log:+$test_log.apart} run_tests --skip-build --ignore-lock --filter "$apart" |
+    run_tests --skip-build --ignore-lock --skip "$apart" "$@" >"$output" 2>&1 |
+        test_log=${test_log:+$test_log.apart} run_tests --skip-build --ignore-lock --filter "$apart" "$@" |
         tee "$output.apart" || status=$?
     cat "$output"
     [[ -z ${test_log-} ]] || { cat "$test_log.apart" >>"$test_log"; rm "$test_log.apart"; }

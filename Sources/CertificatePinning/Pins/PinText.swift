@@ -136,7 +136,7 @@ extension PinTextError.Reason {
     /// Returns the digest of bare base64, hexadecimal with or without colons, curl's `sha256//`, HPKP's
     /// `pin-sha256="…"`, openconnect's `pin-sha256:` or kubeadm's `sha256:`.
     private static func digest(inForeign text: String) -> [32 of UInt8]? {
-        var core = text[...]
+        var core = Substring(text)
         if core.hasPrefix("sha256//") {
             core = core.dropFirst("sha256//".count)
         } else if core.hasPrefix("pin-sha256=\""), core.hasSuffix("\"") {

@@ -79,15 +79,14 @@ public final class PolicyStore: Sendable {
     /// another thread is already delivering, that thread also delivers the new ones.
     private func tell() {
         var isFirst = true
-        while true {
-            let next = state.withLock { state -> (Observation, PinningPolicy)? in
+        func next() -> (Observation, PinningPolicy)? {
+            state.withLock { state in
                 guard !isFirst || !state.isTelling else { return nil }
                 isFirst = false
                 state.isTelling = !state.calls.isEmpty
                 return state.calls.isEmpty ? nil : state.calls.removeFirst()
             }
-            guard let (observation, policy) = next else { return }
-            observation.tell(policy)
         }
+        while let (observation, policy) = next() { observation.tell(policy) }
     }
 }

@@ -130,9 +130,11 @@ struct PathBuilder {
 
     private func findLeadingNames() -> Set<CanonicalName> {
         var names: Set<CanonicalName> = []
-        var rest = presented
-        while true {
-            var others: [X509Certificate] = []
+        var rest: [X509Certificate]
+        var others = presented
+        repeat {
+            rest = others
+            others = []
             for certificate in rest {
                 if names.contains(certificate.canonicalIssuer) || !store.issuers(of: certificate).isEmpty {
                     names.insert(certificate.canonicalSubject)
@@ -140,9 +142,8 @@ struct PathBuilder {
                     others.append(certificate)
                 }
             }
-            guard others.count < rest.count else { return names }
-            rest = others
-        }
+        } while others.count < rest.count
+        return names
     }
 
     private mutating func yield<Judge: PathJudge>(_ path: [X509Certificate], _ judge: inout Judge) -> Outcome {

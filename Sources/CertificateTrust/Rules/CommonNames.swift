@@ -28,7 +28,8 @@ struct CommonNames {
     func areMisled(by commonName: String) -> Bool {
         let bytes = Array(commonName.utf8)
         guard !spellings.contains(bytes) else { return false }
-        if let address = Self.address(bytes) { return addresses.contains(address) }
+        let read = Self.addresses(bytes)
+        if !read.isEmpty { return !addresses.isDisjoint(with: read) }
         // C programs stop reading at the zero byte.
         guard !bytes.contains(0) else { return true }
         // The four dots of IDNA (RFC 3490, section 3.1).
@@ -41,15 +42,19 @@ struct CommonNames {
         return lowered.contains(host.last == UInt8(ascii: ".") ? Array(host.dropLast()) : host)
     }
 
-    /// Returns the IPv4 or IPv6 address in any spelling that some reader accepts, including `0xC0A80101`,
-    /// `192.168.001.001` and `3232235777`.
-    private static func address(_ text: [UInt8]) -> [UInt8]? {
-        if let address = IPAddressText.parse(text) { return address }
+    /// Returns the IPv4 or IPv6 addresses that some reader takes the text for, including `0xC0A80101`,
+    /// `192.168.001.001` and `3232235777`. A number with leading zeros is octal for `inet_aton`, and decimal for others.
+    private static func addresses(_ text: [UInt8]) -> [[UInt8]] {
+        if let address = IPAddressText.parse(text) { return [address] }
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard (1...4).contains(parts.count) else { return nil }
+        guard (1...4).contains(parts.count) else { return [] }
+        return [10, 8].compactMap { radix in address(parts, leadingZeros: radix) }
+    }
+
+    private static func address(_ parts: [ArraySlice<UInt8>], leadingZeros radix: Int) -> [UInt8]? {
         var value: UInt64 = 0
         for (index, part) in parts.enumerated() {
-            guard let number = number(part) else { return nil }
+            guard let number = number(part, leadingZeros: radix) else { return nil }
             // The last part fills the remaining bytes (inet_aton).
             let width = index == parts.count - 1 ? 5 - parts.count : 1
             guard number < 1 << UInt64(8 * width) else { return nil }
@@ -58,10 +63,11 @@ struct CommonNames {
         return (0..<4).map { UInt8(truncatingIfNeeded: value >> UInt64(24 - 8 * $0)) }
     }
 
-    /// Parses a decimal number, which may have leading zeros, or a hexadecimal number with the prefix `0x`.
-    private static func number(_ part: ArraySlice<UInt8>) -> UInt64? {
+    /// Parses a number. It is hexadecimal after `0x`, and has this radix after `0`.
+    private static func number(_ part: ArraySlice<UInt8>, leadingZeros radix: Int) -> UInt64? {
         let text = String(decoding: part, as: UTF8.self).lowercased()
         guard !text.hasPrefix("+"), !text.hasPrefix("-") else { return nil }
-        return text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
+        return text.hasPrefix("0x")
+            ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text, radix: text.hasPrefix("0") ? radix : 10)
     }
 }

@@ -38,7 +38,6 @@ extension X509Certificate {
 
     private static func securityBits(ofRSA size: Int) -> Int {
         switch size {
-        case 15360...: 256
         case 7680...: 192
         case 3072...: 128
         case 2048...: 112

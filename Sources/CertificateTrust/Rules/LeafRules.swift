@@ -86,7 +86,7 @@ extension SubjectAlternativeName {
         switch self {
         case .dns(let bytes):
             let host = wildcardParent ?? HostText.lowered(bytes)
-            return HostText.isHostName(host[...]) && !host.contains(UInt8(ascii: "_"))
+            return HostText.isHostName(ArraySlice(host)) && !host.contains(UInt8(ascii: "_"))
                 && host.split(separator: UInt8(ascii: ".")).allSatisfy {
                     $0.first != UInt8(ascii: "-") && $0.last != UInt8(ascii: "-")
                 }

@@ -78,7 +78,8 @@ public struct ProxyConfiguration: Sendable, Hashable {
 
     /// The login for a SOCKS proxy.
     var socksLogin: SOCKSHandshake.Login? {
-        credential.map { SOCKSHandshake.Login(user: $0.user ?? "", password: $0.password ?? "") }
+        guard let user = credential?.user, let password = credential?.password else { return nil }
+        return SOCKSHandshake.Login(user: user, password: password)
     }
 
     /// Whether requests to a host use this proxy. Only valid if ``domainError`` is `nil`.
@@ -132,7 +133,7 @@ private enum ProxyDomain {
             self = .range(address, bits: bits)
             return
         }
-        let bare = text.hasPrefix("*.") ? text.dropFirst(2) : text.hasPrefix(".") ? text.dropFirst() : text[...]
+        let bare = text.hasPrefix("*.") ? text.dropFirst(2) : text.hasPrefix(".") ? text.dropFirst() : Substring(text)
         guard let name = try? ServerName(String(bare)), bare.utf8.count == text.utf8.count || !name.isIPAddress else {
             return nil
         }

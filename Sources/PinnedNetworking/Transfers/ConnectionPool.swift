@@ -69,11 +69,14 @@ final class ConnectionPool {
     private static let keyLimit = 256
     /// The maximum number of TLS sessions for one key: one for each connection by default.
     private static let sessionLimit = 6
-    /// The time for which an idle connection is kept. Servers close theirs after 5 to 75 seconds.
-    private static let idleLimit = Duration.seconds(60)
+    /// The time for which an idle connection is kept.
+    private let idleLimit: Duration
 
-    nonisolated init(limit: Int) {
+    /// Creates an empty pool. By default, idle connections are kept for a minute. Servers close theirs after 5 to 75
+    /// seconds.
+    nonisolated init(limit: Int, idleLimit: Duration = .seconds(60)) {
         self.limit = max(1, limit)
+        self.idleLimit = idleLimit
     }
 
     deinit { sweep?.cancel() }
@@ -209,7 +212,7 @@ final class ConnectionPool {
     }
 
     private func startSweep() {
-        sweep = TransportTimer(at: .now + Self.idleLimit / 2) { [weak self] in
+        sweep = TransportTimer(at: .now + idleLimit / 2) { [weak self] in
             TransportActor.assumeIsolated { self?.closeIdle() }
         }
     }
@@ -220,7 +223,7 @@ final class ConnectionPool {
 
     private func closeIdle() {
         sweep = nil
-        let oldest = ContinuousClock.now - Self.idleLimit
+        let oldest = ContinuousClock.now - idleLimit
         for key in groups.keys { closeIdle(for: key) { $0.idleSince <= oldest } }
         if groups.values.contains(where: { !$0.idle.isEmpty }) { startSweep() }
     }

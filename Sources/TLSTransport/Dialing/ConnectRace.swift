@@ -27,7 +27,7 @@ actor ConnectRace {
     }
 
     init(to addresses: [SocketAddress], peer: String, on loop: EventLoop) {
-        waiting = addresses[...]
+        waiting = ArraySlice(addresses)
         self.peer = peer
         self.loop = loop
     }

@@ -194,7 +194,7 @@ package struct SOCKSHandshake: Sendable {
         }
         guard input.count == count else { return nil }
         defer { input = [] }
-        return input[...]
+        return ArraySlice(input)
     }
 
     // MARK: The request

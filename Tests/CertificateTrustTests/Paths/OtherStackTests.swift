@@ -1,4 +1,4 @@
-import CertificateTrust
+@_spi(Attachments) import CertificateTrust
 import FoundationEssentials
 import TestPKI
 import Testing
@@ -39,6 +39,49 @@ struct OtherStackTests {
         #expect(!verify([ForeignCertificate(bytes: [0x30])], name: name, store: store))
     }
 
+    @Test("The paths beside a known one are those of a whole search, also if names allow no other path")
+    func pathsBesideOne() throws {
+        let roots = try (1...2).map { try TestCertificate.root("Root \($0)") }
+        let authority = try roots[0].intermediate("Authority")
+        let crossed = try roots[1].crossSign(authority)
+        let leaf = try authority.leaf("api.example.test")
+        let time = Date(timeIntervalSince1970: 1_800_000_000)
+        for (presented, anchors, count) in [
+            ([authority], [roots[0]], 1), ([authority, crossed], roots, 2), ([authority, crossed], [roots[0]], 1),
+        ] {
+            let trust = ServerTrust(
+                presented: try PresentedChain(derCertificates: [leaf.derBytes] + presented.map(\.derBytes)),
+                name: try ServerName("api.example.test"),
+                store: TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) }))
+            let path = try trust.evaluate(at: time)
+            let beside = try trust.allPaths(beside: path, at: time, limit: 10)
+            #expect(try beside == trust.allPaths(at: time, limit: 10))
+            #expect(beside.count == count)
+            // With another path, the search is a whole one, which fails where nothing is valid.
+            let later = time + 1e9
+            if count == 2 {
+                #expect(throws: TrustFinding.self) { try trust.allPaths(beside: path, at: later, limit: 10) }
+            }
+        }
+    }
+
+    @Test("A value attached to a claim stays with it, and changes no evaluation")
+    func attachment() throws {
+        let root = try TestCertificate.root("Root")
+        let leaf = try root.leaf("api.example.test")
+        let time = Date(timeIntervalSince1970: 1_800_000_000)
+        for (anchors, isTrusted) in [([root], true), ([], false)] {
+            let trust = ServerTrust(
+                presented: try PresentedChain(derCertificates: [leaf.derBytes]),
+                name: try ServerName("api.example.test"),
+                store: TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) }))
+            #expect(trust.withAttachment { $0 == nil })
+            trust.withAttachment { $0 = "trusted" }
+            #expect(trust.withAttachment { $0 as? String } == "trusted")
+            #expect(((try? trust.evaluate(at: time)) != nil) == isTrusted)
+        }
+    }
+
     @Test("All paths are found, up to a limit")
     func allPaths() throws {
         let roots = try (1...3).map { try TestCertificate.root("Root \($0)") }
@@ -55,7 +98,14 @@ struct OtherStackTests {
         #expect(anchors.count == 3)
         #expect(try trust.allPaths(at: time, limit: 2).count == 2)
         #expect(try trust.allPaths(at: time, limit: 0).isEmpty)
+        let chain = ChainTrust(presented: presented, store: store, policy: .default)
+        let paths = try chain.allPaths(at: time, limit: 10)
+        #expect(Set(paths.map(\.anchor.derBytes)) == Set(anchors))
+        #expect(paths.map(\.description).contains("CN=api.example.test -> CN=Authority -> CN=Root 1"))
         let strangers = TrustStore(certificates: [])
+        #expect(throws: TrustFinding.self) {
+            try ChainTrust(presented: presented, store: strangers, policy: .default).allPaths(at: time, limit: 10)
+        }
         let untrusted = ServerTrust(presented: presented, name: trust.name, store: strangers)
         #expect(throws: TrustFinding.self) { try untrusted.allPaths(at: time, limit: 10) }
     }

@@ -78,6 +78,20 @@ struct ServerTrustTests {
         #expect(throws: TrustFinding.self) { try trust.evaluate(at: Date(timeIntervalSince1970: seconds)) }
     }
 
+    @Test(
+        "A time outside the years 0 to 9999 is rejected, and written in seconds",
+        arguments: [(1e15, "expired"), (9.2e18, "expired"), (-1e15, "not-yet-valid"), (-9.2e18, "not-yet-valid")])
+    func distantTime(_ seconds: Double, rule: String) throws {
+        for mode in [RevocationMode.ignore, .require] {
+            var claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
+            claim.time = Int64(seconds)
+            claim.policy.revocation = mode
+            let finding = try claim.finding()
+            #expect(finding?.rule.rawValue == rule)
+            #expect(finding?.detail.contains("current time \(claim.time) seconds after 1970-01-01)") == true)
+        }
+    }
+
     @Test("CB7: among issuers with the same name and key, the one that leads to a valid anchor is used")
     func crossSigned() throws {
         let old = try TestCertificate.root("Old Root") { $0.notAfter = 1_790_000_000 }

@@ -1,3 +1,4 @@
+import OpenSSLBridge
 import TestPKI
 import Testing
 
@@ -51,6 +52,47 @@ struct RuleTests {
             let context = CertificateRule.Context(policy: .default, time: 1_800_000_000, name: nil, place: place)
             #expect(CertificateRule.finding(certificate, depth: 1, context)?.rule == expected)
         }
+    }
+
+    @Test("CB12: a certificate is accepted only for the purpose that is asked, which the finding names")
+    func purpose() throws {
+        typealias Usage = TestCertificate.ExtendedKeyUsage
+        let rows: [(usages: [String], purpose: TrustPolicy.Purpose, finding: String?)] = [
+            ([Usage.serverAuth], .server, nil), ([Usage.clientAuth], .client, nil),
+            ([Usage.serverAuth, Usage.clientAuth], .client, nil), ([Usage.serverAuth], .any, nil),
+            ([Usage.serverAuth], .client, "(serverAuth, not clientAuth): reissue it with clientAuth"),
+            ([Usage.clientAuth], .server, "(clientAuth, not serverAuth): reissue it with serverAuth"),
+        ]
+        for row in rows {
+            var claim = try ChainVariant.leaf("purpose", name: nil) { $0.extendedKeyUsages = row.usages }.claim()
+            claim.policy.purpose = row.purpose
+            let finding = try claim.finding()
+            #expect(finding?.rule == row.finding.map { _ in .purpose })
+            #expect(finding?.detail.contains(row.finding ?? "") != false, "\(finding?.detail ?? "accepted")")
+        }
+    }
+
+    @Test("A code of OpenSSL has one rule, and one that this library doesn't know is a refusal of its own")
+    func codes() {
+        let families = [
+            VerifyCode.unknownIssuers, VerifyCode.badSignatures, VerifyCode.notAuthorities, VerifyCode.pathLengths,
+            VerifyCode.purposes, VerifyCode.nameConstraints, VerifyCode.weakCryptography, VerifyCode.criticalExtensions,
+            VerifyCode.certificatePolicies, VerifyCode.exhaustions,
+        ]
+        let rules = families.map { family in Set(family.map { TrustRule($0) }) }
+        #expect(rules.allSatisfy { $0.count == 1 } && Set(rules.joined()).count == families.count)
+        #expect(!rules.joined().contains(.other))
+        #expect(TrustRule(VerifyCode(rawValue: 9_999)) == .other)
+    }
+
+    @Test("Of two findings, the one that says more about the chain is reported")
+    func usefulness() {
+        let order: [TrustRule] = [
+            .outOfMemory, .nameMismatch, .expired, .weakCryptography, .budget, .notAnAuthority, .other, .malformed,
+            .badSignature, .unknownIssuer,
+        ]
+        #expect(zip(order, order.dropFirst()).allSatisfy { $0.usefulness > $1.usefulness })
+        #expect(order.allSatisfy { $0.usefulness > 0 })
     }
 
     @Test("The strict profile accepts an ordinary chain")

@@ -204,6 +204,53 @@ struct ComplianceTests {
         #expect(checked.budget.signatures == unchecked.budget.signatures + 2)
     }
 
+    /// Returns the signatures that were verified, and the number of valid paths.
+    private func spent(
+        on claim: TransparencyClaim, presented: [TestCertificate], anchors: [TestCertificate], accepting limit: Int
+    ) throws -> (signatures: Int, asked: Int, isAccepted: Bool) {
+        let plain = try claim.trust()
+        let trust = ServerTrust(
+            presented: try PresentedChain(derCertificates: ([claim.leaf] + presented).map(\.derBytes)),
+            name: plain.name,
+            store: TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) }),
+            policy: plain.policy, transparency: plain.transparency)
+        var asked = 0
+        let result = trust.evaluation(
+            at: try claim.date,
+            accepting: { _ in
+                asked += 1
+                return asked == limit
+            })
+        return (result.budget.signatures, asked, result.accepted != nil)
+    }
+
+    @Test("Timestamps are verified once for an issuer, whatever is above it")
+    func verifiedOnce() throws {
+        let claim = try TransparencyClaim()
+        let other = try TestCertificate.root("Other Root")
+        let chain = [claim.issuer, try other.crossSign(claim.root)]
+        let all = try spent(on: claim, presented: chain, anchors: [claim.root, other], accepting: .max)
+        // Paths of two and of three signatures, and the two timestamps.
+        #expect(all == (2 + 3 + 2, 2, false))
+        #expect(try spent(on: claim, presented: chain, anchors: [claim.root, other], accepting: 2).isAccepted)
+    }
+
+    @Test("CB18: the signature budget limits for how many issuers timestamps are verified")
+    func manyIssuers() throws {
+        let claim = try TransparencyClaim { issuer, logs in
+            try issuer.leaf(
+                TestSite.host, loggedBy: (0..<16).map { logs[$0 % 2] }, adjusting: TransparencyClaim.shorten)
+        }
+        let issuers = try (1...8).map { number in
+            try claim.root.crossSign(claim.issuer) { $0.serial = [UInt8(number)] }
+        }
+        // Each takes 2 signatures and 16 timestamps, and there are 100 in all.
+        let all = try spent(on: claim, presented: issuers, anchors: [claim.root], accepting: .max)
+        #expect(all == (5 * 18 + 2, 5, false))
+        #expect(try spent(on: claim, presented: issuers, anchors: [claim.root], accepting: 5).isAccepted)
+        #expect(try !spent(on: claim, presented: issuers, anchors: [claim.root], accepting: 6).isAccepted)
+    }
+
     @Test("A chain without a hostname is checked too")
     func chain() throws {
         var claim = try TransparencyClaim(leaf: TransparencyClaim.silent)

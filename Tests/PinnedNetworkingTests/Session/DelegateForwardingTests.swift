@@ -26,6 +26,18 @@ private final class CircularDelegate: NSObject, URLSessionTaskDelegate {
     }
 }
 
+/// Passes each challenge's completion handler on, and doesn't call it.
+private final class HoldingDelegate: NSObject, URLSessionDelegate {
+    typealias Handler = @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    let held = Collected<Handler>()
+
+    func urlSession(
+        _ session: URLSession, didReceive challenge: URLAuthenticationChallenge, completionHandler: @escaping Handler
+    ) {
+        held.append(completionHandler)
+    }
+}
+
 /// Accepts every server, in a method whose name is misspelled.
 private final class MisspelledDelegate: NSObject, URLSessionTaskDelegate {
     let asked = Collected<String>()
@@ -59,6 +71,29 @@ struct DelegateForwardingTests {
             let session = try site.session(server)
             #expect(try await session.get(delegate: CircularDelegate()).response.statusCode == 302)
             #expect(server.records.flatMap(\.requests).map(\.target) == ["/"])
+        }
+    }
+
+    @Test("A forwarded challenge without an answer ends with its task, and a later answer has no effect")
+    func cancelled() async throws {
+        let site = try TestSite.pinned()
+        try await LoopbackServer(chain: site.chain).run { server in
+            for isCancelled in [false, true] {
+                let holding = HoldingDelegate()
+                let session = try site.session(server, delegate: ForwardingDelegate(holding))
+                let request = Task { try await session.get().body }
+                while holding.held.values.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+                if isCancelled { request.cancel() } else { holding.held.values[0](.performDefaultHandling, nil) }
+                if isCancelled {
+                    let error = await #expect(throws: URLError.self) { try await request.value }
+                    #expect(error?.code == .cancelled)
+                    holding.held.values[0](.performDefaultHandling, nil)
+                } else {
+                    #expect(try await request.value == "hello")
+                }
+                await session.flush()
+            }
+            #expect(await server.ended(2).map(\.requests.count) == [1, 0])
         }
     }
 

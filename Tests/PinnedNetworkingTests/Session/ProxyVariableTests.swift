@@ -78,7 +78,8 @@ struct ProxyVariableTests {
             ("https_proxy", "http://me:secret@"), ("https_proxy", "http://me:secret@p.test:99999"),
             ("all_proxy", "http://me:secret@p.test:0"), ("all_proxy", "socks4://me:secret@p.test"),
             ("http_proxy", "http://me:secret@p.test/path"), ("http_proxy", "http://me:secret@p.test?x"),
-            ("http_proxy", "http://me:secret%0a@p.test"), ("http_proxy", "http://me%00:secret@p.test"),
+            ("https_proxy", "http://:secret@p.test"), ("http_proxy", "http://me:secret%0a@p.test"),
+            ("http_proxy", "http://me%00:secret@p.test"),
             ("no_proxy", "10.0.0.0/33"), ("no_proxy", "a.test:80"),
         ])
     func malformed(variable: String, value: String) throws {
@@ -122,6 +123,15 @@ struct ProxyVariableTests {
         #expect(configuration.connectionProxyDictionary == nil)
         configuration.connectionProxyDictionary = [:]
         #expect(configuration.proxyConfigurations == [])
+        for (isEnabled, route) in [(true, "http p.test:3128"), (false, "direct")] {
+            configuration.connectionProxyDictionary = [
+                "HTTPEnable": isEnabled, "HTTPProxy": "p.test", "HTTPPort": 3_128,
+            ]
+            #expect(try routes(configuration.proxyConfigurations, to: "a.test") == [route, "direct"])
+        }
+        configuration.connectionProxyDictionary = ["HTTPEnable": true, "HTTPProxy": "p.test", "HTTPPort": 3_128]
+        configuration.connectionProxyDictionary = nil
+        #expect(try routes(configuration.proxyConfigurations, to: "a.test") == ["direct", "direct"])
     }
 
     @Test("With a key that isn't text, no request is sent")

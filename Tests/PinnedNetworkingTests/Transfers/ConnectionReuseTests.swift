@@ -117,6 +117,19 @@ struct ConnectionReuseTests {
         }
     }
 
+    @Test("TLS sessions of 256 hosts are kept, and forgotten when there are more")
+    func manyHosts() async throws {
+        let site = try TestSite.pinned([.dns("*.pinned.test")])
+        try await LoopbackServer(chain: site.chain, .respond(Self.closing)).run { server in
+            let session = try site.session(server)
+            for number in [0, 0] + Array(1...256) + [0, 256] {
+                #expect(try await session.get("https://h\(number).pinned.test/").body == "hello")
+            }
+            let resumed = await server.ended(260).map(\.sessionResumed)
+            #expect(resumed == [false, true] + Array(repeating: false, count: 256) + [false, true])
+        }
+    }
+
     @Test("Flushing closes connections and forgets TLS sessions, but a running request continues")
     func flush() async throws {
         let site = try TestSite.shared.get()

@@ -78,6 +78,43 @@ struct PolicyChangeTests {
         }
     }
 
+    @Test("A connection isn't reused after its proxy's certificate has expired", arguments: ["https", "http"])
+    func expiredProxy(scheme: String) async throws {
+        let site = try TestSite.shared.get()
+        var patience: Int64 = 2
+        while true {
+            let end = Int64(Date().timeIntervalSince1970) + patience
+            let leaf = try site.intermediate.server([.dns("localhost")]) { $0.notAfter = end }
+            let isDone = try await LoopbackServer(chain: site.chain).run { server in
+                let script = LoopbackServer.Script.proxy(to: ["pinned.test:443": server.port]) { request in
+                    request.method == "CONNECT" ? .serve : .respond(.init(body: "hello"))
+                }
+                return try await LoopbackServer(chain: [leaf, site.intermediate], script).run { proxy in
+                    let session = try site.session(server) {
+                        $0.proxyConfigurations = [try? proxy.configuration(usesTLS: true)].compactMap(\.self)
+                    }
+                    let url = "\(scheme)://pinned.test/"
+                    let first = try? await session.get(url)
+                    // If the machine was too slow for the first request, it gets more time.
+                    guard first?.body == "hello", Date().timeIntervalSince1970 < Double(end) else { return false }
+                    let before = (server.applicationBytes.count, proxy.applicationBytes.count)
+                    // The last second is part of the validity.
+                    while Date().timeIntervalSince1970 < Double(end + 1) {
+                        try await Task.sleep(for: .milliseconds(50))
+                    }
+                    #expect(try await session.failure(url).code == .serverCertificateHasBadDate)
+                    await session.flush()
+                    _ = await proxy.ended(2)
+                    #expect((server.applicationBytes.count, proxy.applicationBytes.count) == before)
+                    return true
+                }
+            }
+            if isDone { return }
+            patience *= 2
+            try #require(patience < 128, "the first request fails for another reason")
+        }
+    }
+
     @Test(
         "PE21: The last message of a login is not sent under a policy that doesn't accept the server",
         arguments: [true, false])

@@ -352,6 +352,22 @@ extension ServerName {
         }
     }
 
+    @Test("An address to which no connection can even be started doesn't keep the next one from being used")
+    func impossible() async throws {
+        // TCP has no connections to a multicast address, so the system reports that without sending anything.
+        let multicast = try address(port: 9, "224.0.0.1")
+        try await LoopbackServer(plain: .stall).run { server in
+            let addresses = [multicast, multicast, try address(port: server.port)]
+            let winner = try await ConnectRace(to: addresses, peer: "peer", on: loop).run(until: deadline)
+            #expect(winner.address == addresses[2])
+            loop.unwatch(winner.token)
+        }
+        let attempt = ConnectAttempt(address: "224.0.0.1:9", reason: "Network is unreachable")
+        await expectFailure(.unreachable(peer: "peer", attempts: [attempt, attempt])) {
+            _ = try await ConnectRace(to: [multicast, multicast], peer: "peer", on: loop).run(until: deadline)
+        }
+    }
+
     @Test("When all addresses refuse, each is named in order")
     func allRefuse() async throws {
         let dead = [try DeadPort(.refusing), try DeadPort(.refusing)]

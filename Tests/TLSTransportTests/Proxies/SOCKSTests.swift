@@ -39,6 +39,7 @@ import Testing
                 }
                 if speaksFirst { try talk() } else { #expect(throws: SOCKSError.self) { try talk() } }
                 #expect(handshake.greeting == (speaksFirst ? [50, 50] : []))
+                if speaksFirst { #expect(try handshake.next() == .done) }
             }
         }
     }
@@ -128,6 +129,8 @@ import Testing
             Refusal(version: .socks4a, replies: [[0, 91, 0, 0, 0, 0, 0, 0]], error: .refused(.general)),
             Refusal(version: .socks4a, replies: [[0, 93, 0, 0, 0, 0, 0, 0]], error: .refusedLogin),
             Refusal(
+                version: .socks4a, replies: [[0, 94, 0, 0, 0, 0, 0, 0]], error: .malformedReply("reply code 94")),
+            Refusal(
                 version: .socks4a, replies: [[4, 90, 0, 0, 0, 0, 0, 0]], error: .malformedReply("first byte 4")),
             Refusal(version: .socks4a, replies: [[0, 90, 0, 0, 0, 0, 0]], error: .truncatedReply),
             Refusal(
@@ -165,6 +168,25 @@ import Testing
         }
         for address in [SOCKSHandshake.Destination.ipv6([UInt8](repeating: 0, count: 16)), .ipv4([0, 0, 0, 9])] {
             #expect(throws: SOCKSError.unusableAddress) { try SOCKSHandshake(.socks4a, to: address, port: 1) }
+        }
+        for address in [SOCKSHandshake.Destination.ipv4([192, 0, 2]), .ipv6([1]), .ipv4([])] {
+            for version in [SOCKSHandshake.Version.socks5, .socks4a] {
+                #expect(throws: SOCKSError.unusableAddress) { try SOCKSHandshake(version, to: address, port: 1) }
+            }
+        }
+    }
+
+    @Test("A refusal is named by the word for its code (RFC 1928, section 6), and an unknown code by its number")
+    func refusalText() {
+        let words = [
+            1: "general failure", 2: "not allowed by its rules", 3: "network unreachable", 4: "host unreachable",
+            5: "connection refused", 6: "TTL expired", 7: "command not supported", 8: "address type not supported",
+            9: "reply 9", 255: "reply 255",
+        ]
+        for (code, word) in words {
+            #expect(
+                SOCKSError.refused(SOCKSRefusal(rawValue: UInt8(code))).description
+                    == "the SOCKS proxy could not connect (\(word)): contact the proxy's operator")
         }
     }
 }

@@ -194,4 +194,51 @@ import Testing
             }
         }
     }
+
+    @Test(
+        "A proxy gets the login with CONNECT, and a 407 is an error that says whether there was one",
+        arguments: [
+            ("word", nil), (nil, "response 407 (proxy authentication required)"),
+            ("wrong", "response 407 (the proxy rejected the login)"),
+        ] as [(String?, String?)])
+    func login(password: String?, refusal: String?) async throws {
+        let site = try TestSite()
+        try await LoopbackServer(chain: site.chain).run { origin in
+            let script = LoopbackServer.Script.proxy(to: ["api.example.test:443": origin.port]) { request in
+                request.values(of: "Proxy-Authorization") == ["Basic bWU6d29yZA=="]
+                    ? .serve
+                    : .respond(
+                        .init("407 Proxy Authentication Required", fields: ["Proxy-Authenticate: Basic realm=\"a\""]))
+            }
+            try await LoopbackServer(plain: script).run { server in
+                let login = password.map { CleartextProxy.Login(user: "me", password: $0) }
+                let proxy = CleartextProxy(.http, host: try ServerName(server.address), port: server.port, login: login)
+                func dial() async throws {
+                    let pending = try await Transport.shared.dial(
+                        Endpoint(name: site.name, port: 443), through: proxy,
+                        options: .with { $0.handshakeTimeout = .seconds(20) })
+                    #expect(pending.presented.leaf.derBytes == site.leaf.derBytes)
+                    await pending.refuse()
+                }
+                if let refusal { await expectFailure(Self.refused(refusal), dial) } else { try await dial() }
+                #expect(origin.records.isEmpty == (refusal != nil))
+            }
+        }
+    }
+
+    @Test("A proxy is printed as its URL, and neither its text nor its dump has the login")
+    func text() throws {
+        let rows: [(kind: CleartextProxy.Kind, host: String, text: String)] = [
+            (.http, "proxy.test", "http://proxy.test:3128"), (.socks(.socks5), "::1", "socks5://[::1]:3128"),
+            (.socks(.socks4a), "192.0.2.1", "socks4a://192.0.2.1:3128"),
+        ]
+        for row in rows {
+            let login = CleartextProxy.Login(user: "me", password: "secret")
+            let proxy = CleartextProxy(row.kind, host: try ServerName(row.host), port: 3_128, login: login)
+            #expect("\(proxy)" == row.text)
+            var dumped = ""
+            dump(proxy, to: &dumped)
+            #expect(dumped.contains(row.text) && !dumped.contains("secret"), "\(dumped)")
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// The build of the running tests.
 package enum TestBuild {
@@ -26,16 +27,18 @@ package enum TestBuild {
         for headers in ["CPinctlOpenSSL", "CPinctlLinux"] {
             command += ["-I", "\(Repository.root)/Sources/\(headers)"]
         }
-        command += try sanitizer(of: object) + options + files
+        command += try instruments(of: object) + options + files
         command.append("@" + (try list.add(objects.joined(separator: "\n"))))
         return try await TestCommand.runAside(command)
     }
 
-    /// Returns the option for the runtime library of an object that was compiled with `swift test --sanitize`.
-    private static func sanitizer(of object: String) throws -> [String] {
+    /// Returns the options for the runtime libraries of objects that were compiled with `swift test --sanitize` or with
+    /// coverage, whose variable names the file for the counters.
+    private static func instruments(of object: String) throws -> [String] {
         let contents = try Data(contentsOf: URL(filePath: object))
-        return [("address", "__asan_"), ("thread", "__tsan_")].filter { contents.range(of: Data($0.1.utf8)) != nil }
-            .map { "-sanitize=\($0.0)" }
+        let sanitizers = [("address", "__asan_"), ("thread", "__tsan_")]
+            .filter { contents.range(of: Data($0.1.utf8)) != nil }.map { "-sanitize=\($0.0)" }
+        return unsafe sanitizers + (getenv("LLVM_PROFILE_FILE") == nil ? [] : ["-profile-generate"])
     }
 }
 

@@ -20,8 +20,8 @@ package enum TestCommand {
         (try? run([program] + arguments))?.status == 0
     }
 
-    /// Runs `command`, whose first element is looked up in PATH. Its environment has PATH, the options of sanitizers,
-    /// and `environment`.
+    /// Runs `command`, whose first element is looked up in PATH. Its environment has PATH, the options of sanitizers
+    /// and coverage, and `environment`.
     package static func run(
         _ command: [String], input: String = "", environment: [String] = ["LC_ALL=C"]
     ) throws(TestPKIError) -> Result {
@@ -38,13 +38,13 @@ package enum TestCommand {
     ) throws(TestPKIError) -> pid_t {
         closesInheritedOnExec
         let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
-        var sanitizers: [String] = []
-        for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
+        var instruments: [String] = []
+        for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "LLVM_PROFILE_FILE"] {
             // If a variable is set twice, a program reads the first one.
             guard !environment.contains(where: { $0.hasPrefix(name + "=") }), let value = unsafe getenv(name) else {
                 continue
             }
-            sanitizers.append(unsafe "\(name)=\(String(cString: value))")
+            instruments.append(unsafe "\(name)=\(String(cString: value))")
         }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -64,7 +64,7 @@ package enum TestCommand {
         let program = command.first ?? ""
         var child = pid_t()
         let error = unsafe withCStrings(command) { arguments in
-            unsafe withCStrings([path] + sanitizers + environment) { variables in
+            unsafe withCStrings([path] + instruments + environment) { variables in
                 unsafe posix_spawnp(&child, program, &actions, &attributes, arguments, variables)
             }
         }
