@@ -287,7 +287,7 @@ extension PinDialect {
         while let start = rest.firstRange(of: marks.start) {
             rest = rest[start.upperBound...]
             let end = rest.firstRange(of: marks.end)?.lowerBound ?? rest.endIndex
-            comments.append(String(rest[..<end].drop(while: \.isWhitespace)))
+            comments.append(rest[..<end].split(whereSeparator: \.isWhitespace).joined(separator: " "))
             rest = rest[end...]
         }
         return comments

@@ -206,7 +206,8 @@ struct ExportedFileTests {
             wrong.errors.contains("\"allow\" must be an array, found a string") && wrong.status == 2, "\(wrong.errors)")
         _ = try write("CertificatePinner.Builder().add(\"b.test\", \"\(strangePin)\")", name: "Pins.kt")
         let drift = try await run("", "lint")
-        #expect(drift.output.contains("pinctl export --to okhttp --allow hosts-lost --allow role-lost "), "\(drift.output)")
+        #expect(
+            drift.output.contains("pinctl export --to okhttp --allow hosts-lost --allow role-lost "), "\(drift.output)")
         #expect(!drift.output.contains("--lossy"))
     }
 

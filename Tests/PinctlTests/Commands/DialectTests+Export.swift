@@ -226,7 +226,7 @@ extension DialectTests {
             try site.policy("\"\(strangePin)\", \"\(try site.root.key.pin)\""))
         #expect(run.status == 0)
         #expect(run.errors.contains("expires 2027-01-01 (stop-pinning), expected never"), "\(run)")
-        #expect(run.errors.contains("note: \(file) has lost the comment \"of the new HSM \""), "\(run)")
+        #expect(run.errors.contains("note: \(file) has lost the comment \"of the new HSM\""), "\(run)")
     }
 
     @Test("A host without pins doesn't become a rule, and a file that agrees with the policy isn't rewritten")
