@@ -17,6 +17,8 @@ public struct PinningPolicy: Sendable {
     private let table: RuleTable
     /// The pins of ``deny`` by object. They are looked up for every certificate of every candidate path.
     private let denied: [PinFingerprint: [Pin]]
+    /// Whether ``deny`` has pins of whole certificates.
+    private let deniesCertificates: Bool
 
     /// Creates a policy from rules.
     ///
@@ -44,6 +46,7 @@ public struct PinningPolicy: Sendable {
         self.unlisted = unlisted
         self.deny = deny
         denied = Dictionary(grouping: deny, by: \.fingerprint)
+        deniesCertificates = deny.contains(where: \.isOfCertificate)
         digest = policyDigest(rules, unlisted, deny: deny)
     }
 }
@@ -120,8 +123,9 @@ extension PinningPolicy {
     private func deniedPin(on path: VerifiedPath) -> PinMatch? {
         let count = path.certificates.count
         for (index, certificate) in path.certificates.enumerated() {
-            guard let pin = deniedPins(of: certificate).first(where: { $0.role.covers(index: index, of: count) })
-            else { continue }
+            let issuer = index + 1 < count ? path.certificates[index + 1] : nil
+            let pins = deniedPins(of: certificate) + deniedPins(equivalentTo: certificate, issuedBy: issuer)
+            guard let pin = pins.first(where: { $0.role.covers(index: index, of: count) }) else { continue }
             return PinMatch(pin: pin, index: index, role: PinRole(index: index, of: count))
         }
         return nil
@@ -131,6 +135,18 @@ extension PinningPolicy {
         guard !denied.isEmpty else { return [] }
         return (denied[.publicKey(certificate.spkiFingerprint)] ?? [])
             + (denied[.certificate(certificate.fingerprint)] ?? [])
+    }
+
+    /// Returns the denied certificates that differ from a verified one only in what its issuer didn't sign. A server could
+    /// otherwise change that to evade the pin.
+    private func deniedPins(equivalentTo certificate: X509Certificate, issuedBy issuer: X509Certificate?) -> [Pin] {
+        // An anchor is trusted byte for byte.
+        guard deniesCertificates, let issuer else { return [] }
+        guard let fingerprints = certificate.equivalentFingerprints(issuedBy: issuer) else {
+            // Without memory, it could be any of them.
+            return deny.filter(\.isOfCertificate)
+        }
+        return fingerprints.flatMap { denied[.certificate($0)] ?? [] }
     }
 
     private func decide(
@@ -156,6 +172,11 @@ extension PinningPolicy {
         guard rule.mode == .report || expiry != nil else { throw .mismatch(mismatch) }
         return .forgiven(mismatch)
     }
+}
+
+extension Pin {
+    /// Whether the pin is of a whole certificate.
+    fileprivate var isOfCertificate: Bool { if case .certificate = fingerprint { true } else { false } }
 }
 
 extension ServerTrust {

@@ -35,6 +35,13 @@ enum SignatureAlgorithmPair: Sendable {
         let null = try? fields.nextIfPresent(DERTag.null, algorithm)
         return (identifier, fields.isAtEnd && (null?.contents.isEmpty ?? true))
     }
+
+    /// Returns an algorithm with and without NULL parameters, or only as it is if it has others.
+    static func spellings(of algorithm: [UInt8]) -> [[UInt8]] {
+        guard let (identifier, isPlain) = identifier(algorithm.span), isPlain else { return [algorithm] }
+        let name = Array(algorithm[identifier])
+        return [DERText.sequence(name), DERText.sequence(name + [DERTag.null, 0])]
+    }
 }
 
 extension CertificateLayout {

@@ -63,6 +63,37 @@ package func verifySignature(
     }
 }
 
+/// Returns the other ECDSA signature of the same message by the same key: (r, n - s) for (r, s), where n is the order of
+/// the key's group. Anyone can compute it. Both signatures are DER, and the key is a SubjectPublicKeyInfo of a curve.
+package func otherSignature(
+    _ signature: Span<UInt8>, by subjectPublicKeyInfo: Span<UInt8>
+) throws(OpenSSLError) -> [UInt8] {
+    OpenSSLError.clear()
+    guard let key = unsafe publicKey(subjectPublicKeyInfo) else { throw OpenSSLError.take() }
+    defer { unsafe EVP_PKEY_free(key) }
+    // The name is that of the macro OSSL_PKEY_PARAM_EC_ORDER.
+    var order: OpaquePointer?
+    guard unsafe EVP_PKEY_get_bn_param(key, "order", &order) == 1 else { throw OpenSSLError.take() }
+    defer { unsafe BN_free(order) }
+    let numbers = unsafe signature.withUnsafeBufferPointer { buffer in
+        var cursor = buffer.baseAddress
+        return unsafe d2i_ECDSA_SIG(nil, &cursor, buffer.count)
+    }
+    guard let numbers = unsafe numbers else { throw OpenSSLError.take() }
+    defer { unsafe ECDSA_SIG_free(numbers) }
+    let (r, s) = unsafe (BN_dup(ECDSA_SIG_get0_r(numbers)), BN_dup(ECDSA_SIG_get0_s(numbers)))
+    guard unsafe r != nil, unsafe s != nil, unsafe BN_sub(s, order, s) == 1,
+        unsafe ECDSA_SIG_set0(numbers, r, s) == 1
+    else {
+        unsafe BN_free(r)
+        unsafe BN_free(s)
+        throw OpenSSLError.take()
+    }
+    let other = unsafe derBytes { unsafe i2d_ECDSA_SIG(numbers, $0) }
+    guard !other.isEmpty else { throw OpenSSLError.take() }
+    return other
+}
+
 /// The digest of a message that a signature is made over.
 package enum MessageHashing: Sendable {
     case sha256

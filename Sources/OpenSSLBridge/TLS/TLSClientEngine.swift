@@ -378,7 +378,7 @@ func derBytes(_ certificate: OpaquePointer?) -> [UInt8] {
 }
 
 /// Returns the output of an `i2d` function, or an empty array if there is no memory for it.
-private func derBytes(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt) -> [UInt8] {
+func derBytes(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt) -> [UInt8] {
     let count = Int(encode(nil))
     guard count > 0 else { return [] }
     return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

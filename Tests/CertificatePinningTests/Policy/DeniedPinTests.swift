@@ -32,6 +32,34 @@ struct DeniedPinTests {
         #expect(try policy.verdict(server.trust) == (mode == .off ? "accepted: unpinned" : "accepted: matched"))
     }
 
+    @Test(
+        "PE27: A denied certificate is rejected in every form in which its issuer's signature verifies",
+        arguments: [TestKey.Kind.p256, .p384, .rsa2048])
+    func otherForm(kind: TestKey.Kind) throws {
+        let root = try TestCertificate.root("Root", key: TestKey.shared(kind))
+        let intermediate = try root.intermediate("Intermediate", key: TestKey(.p256))
+        let leaf = try intermediate.leaf(TestSite.host)
+        let chain = [leaf, intermediate]
+        for (index, issuer) in [intermediate, root].enumerated() {
+            let certificate = chain[index]
+            let deny = [Pin(.certificate(try certificate.parsed.fingerprint), role: index == 0 ? .leaf : .ca)]
+            let forms = certificate.equivalents(issuedBy: issuer)
+            #expect(forms.count == (issuer.key.kind == .rsa2048 ? 1 : 3))
+            for form in forms {
+                var sent = chain.map(\.derBytes)
+                sent[index] = form
+                let trust = ServerTrust(
+                    presented: try PresentedChain(derCertificates: sent), name: try ServerName(TestSite.host),
+                    store: TrustStore(certificates: [try root.parsed]))
+                #expect(try PinningPolicy(pins: [leaf.pin()]).verdict(trust) == "accepted: matched")
+                #expect(try PinningPolicy(pins: [leaf.pin()], deny: deny).verdict(trust) == "refused: denied")
+                // The certificate isn't in that position.
+                let elsewhere = [Pin(.certificate(try certificate.parsed.fingerprint), role: .root)]
+                #expect(try PinningPolicy(pins: [leaf.pin()], deny: elsewhere).verdict(trust) == "accepted: matched")
+            }
+        }
+    }
+
     @Test("A denied key is rejected for unlisted hosts and after a rule expires")
     func unlisted() throws {
         let rule = PinningRule(host: try ServerName("a.test"), pins: [try other.leaf.pin()])

@@ -51,7 +51,7 @@ extension TestKey.Kind {
 
 extension [UInt8] {
     /// The elements inside this one.
-    fileprivate var derElements: [[UInt8]] {
+    var derElements: [[UInt8]] {
         var elements: [[UInt8]] = []
         var rest = derContents[...]
         while rest.count >= 2 {
@@ -63,7 +63,7 @@ extension [UInt8] {
     }
 
     /// The bytes after the tag and the length.
-    fileprivate var derContents: [UInt8] { count < 2 ? [] : Array(dropFirst(Self.derHeader(self[...]).size)) }
+    var derContents: [UInt8] { count < 2 ? [] : Array(dropFirst(Self.derHeader(self[...]).size)) }
 
     /// Returns the size of the tag and the length, and the length.
     private static func derHeader(_ bytes: ArraySlice<UInt8>) -> (size: Int, count: Int) {
