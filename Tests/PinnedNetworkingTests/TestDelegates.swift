@@ -55,6 +55,17 @@ final class TaskAsyncDelegate: NSObject, URLSessionTaskDelegate {
     }
 }
 
+/// Replaces the session's pins when it is asked about a server.
+final class SessionReplacingDelegate: URLSessionDelegate {
+    private let pinning: PinningPolicy
+    init(_ pinning: PinningPolicy) { self.pinning = pinning }
+
+    func urlSession(_ session: URLSession, didReceive challenge: URLAuthenticationChallenge) async -> Answer {
+        session.pinning = pinning
+        return (.performDefaultHandling, nil)
+    }
+}
+
 /// Implements a method at session level and one at task level.
 final class BothDelegate: URLSessionTaskDelegate {
     private let session: Responder

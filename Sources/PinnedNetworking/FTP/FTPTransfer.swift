@@ -165,7 +165,18 @@ final class FTPTransfer: TaskTransfer {
         return options
     }
 
+    /// Connects to the server. Starts again if the session's trust settings were replaced during the handshake.
     private func openControl() async throws -> RequestConnection {
+        while true {
+            let connection = try await connectControl()
+            guard let verified = connection as? VerifiedConnection,
+                try await !evaluator().hasSettings(of: verified.approval)
+            else { return connection }
+            connection.close()
+        }
+    }
+
+    private func connectControl() async throws -> RequestConnection {
         guard target.security != .none || session.trust.pinning?.permitsCleartext(to: target.name) ?? true else {
             throw FTPError.pinnedCleartext(target.name)
         }
@@ -209,16 +220,21 @@ final class FTPTransfer: TaskTransfer {
         _ bare: consuming BareConnection, resuming stored: ResumableSession? = nil
     ) async throws -> RequestConnection {
         guard target.security != .none else { return bare.cleartext() }
-        let evaluator = try await SystemTrustStore.whenRead {
-            try ServerEvaluator(
-                target.name, port: target.port, protocol: target.security.spaceProtocol, by: session.trust, for: task,
-                of: session)
-        }
+        let evaluator = try await evaluator()
         let pending = try await bare.secure(as: target.name, options: options, resuming: stored)
         var server: EvaluatedServer?
         let connection = try await evaluator.accept(pending, as: &server)
         task.note { $0.trustDuration = ($0.trustDuration ?? 0) + (server?.evaluationTime ?? 0) }
         return connection
+    }
+
+    /// Returns the evaluation of the server by the session's current trust settings.
+    private func evaluator() async throws -> ServerEvaluator {
+        try await SystemTrustStore.whenRead {
+            try ServerEvaluator(
+                target.name, port: target.port, protocol: target.security.spaceProtocol, by: session.trust, for: task,
+                of: session)
+        }
     }
 
     // MARK: Login

@@ -81,6 +81,14 @@ extension Transfer {
         return connection
     }
 
+    /// Whether the session still has the trust settings under which the servers of a connection were approved. They may
+    /// have been replaced during a handshake, or while the program was called.
+    func isCurrent(_ connection: PooledConnection, for key: ConnectionPool.Key) -> Bool {
+        // Evaluations also fail if the policy doesn't allow cleartext any longer.
+        guard let evaluators = try? ServerEvaluators(key, for: task, of: session) else { return false }
+        return evaluators.servers(of: connection).allSatisfy { $0.hasSettings(of: $1.approval) }
+    }
+
     /// Returns the connection that was kept for the next message of a login, or closes it if it can't be used.
     private func held(_ held: Lease, for key: ConnectionPool.Key) -> PooledConnection? {
         if held.key == key, !held.connection.connection.hasInput() {

@@ -307,6 +307,11 @@ final class Transfer: TaskTransfer {
             restart(keeping: false)
             return nil
         }
+        // Nor may the pins have been replaced since the server was approved.
+        if !connection.isReused || hasWaited || request.hasWaited, !isCurrent(connection, for: key) {
+            restart(keeping: false)
+            return nil
+        }
         return Attempt(request: request, body: body, connection: connection)
     }
 

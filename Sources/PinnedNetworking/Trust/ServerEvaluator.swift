@@ -49,9 +49,7 @@ final class ServerEvaluator: Sendable {
     func matches(_ server: EvaluatedServer) -> Bool { matches(server.approval) }
 
     func matches(_ approval: Approval) -> Bool {
-        guard approval.policy == policy?.digest ?? [], approval.roots == roots, approval.trustPolicy == trustPolicy,
-            approval.revocation == revocation.digest, approval.transparency == logs?.digest ?? []
-        else { return false }
+        guard hasSettings(of: approval) else { return false }
         switch approval.acceptance {
         case .verified, .session: break
         case .task(let identifier): guard identifier == task.taskIdentifier else { return false }
@@ -61,6 +59,12 @@ final class ServerEvaluator: Sendable {
         case .stored(let digest): return digest == session.storedIdentity(for: identitySpace)?.digest
         case .task(let identifier, _): return identifier == task.taskIdentifier
         }
+    }
+
+    /// Whether a server was approved under the trust settings of this request.
+    func hasSettings(of approval: Approval) -> Bool {
+        approval.policy == policy?.digest ?? [] && approval.roots == roots && approval.trustPolicy == trustPolicy
+            && approval.revocation == revocation.digest && approval.transparency == logs?.digest ?? []
     }
 
     private var identitySpace: URLProtectionSpace {
@@ -132,7 +136,8 @@ final class ServerEvaluator: Sendable {
             report(result, connection)
             return EvaluatedServer(
                 trust: trust, result: result, isAcceptedForSession: isForSession, evaluationTime: time,
-                approval: approval(result, isForSession: isForSession), end: end(of: result, after: now))
+                approval: approval(result, isForSession: isForSession), evaluated: now,
+                end: end(of: result, after: now))
         } catch {
             if connection != .reused, case .refused(.mismatch(let mismatch), _, _, _) = error {
                 queueReport(mismatch, trust, at: now)
@@ -309,6 +314,8 @@ final class EvaluatedServer: Sendable {
     let approval: Approval
     /// The request for a client identity, if the next task's delegates also have to be asked.
     let identityRequest: IdentityQuestion.DefaultHandled?
+    /// The time of the evaluation.
+    private let evaluated: Date
     /// The time when the rule that decided or a revocation list expires, if any.
     private let end: Date?
     /// The last time at which every certificate of the path is valid, if there is one.
@@ -316,13 +323,14 @@ final class EvaluatedServer: Sendable {
 
     fileprivate init(
         trust: ServerTrust, result: Result, isAcceptedForSession: Bool, evaluationTime: TimeInterval,
-        approval: Approval, end: Date?, identityRequest: IdentityQuestion.DefaultHandled? = nil
+        approval: Approval, evaluated: Date, end: Date?, identityRequest: IdentityQuestion.DefaultHandled? = nil
     ) {
         self.trust = trust
         self.result = result
         self.isAcceptedForSession = isAcceptedForSession
         self.evaluationTime = evaluationTime
         self.approval = approval
+        self.evaluated = evaluated
         self.end = end
         self.identityRequest = identityRequest
         lastValidity = (try? result.get())?.path.certificates.map(\.notAfter).min()
@@ -336,15 +344,16 @@ final class EvaluatedServer: Sendable {
         approval.identity = identity
         return EvaluatedServer(
             trust: trust, result: result, isAcceptedForSession: isAcceptedForSession, evaluationTime: evaluationTime,
-            approval: approval, end: end, identityRequest: request)
+            approval: approval, evaluated: evaluated, end: end, identityRequest: request)
     }
 
     /// The verified path, or `nil` if a delegate accepted the server without one.
     var path: VerifiedPath? { (try? result.get())?.path }
 
     /// Whether the server can still be used. The path and the rule that accepted it can expire while the connection is
-    /// kept.
+    /// kept. If the clock was turned back, a rule that had expired applies again.
     func isValid(at time: Date) -> Bool {
+        guard time >= evaluated else { return false }
         if let end, time >= end { return false }
         if let lastValidity, time > lastValidity { return false }
         return true

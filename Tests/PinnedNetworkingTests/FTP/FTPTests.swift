@@ -254,6 +254,21 @@ struct FTPTests {
         #expect(silent.values.isEmpty)
     }
 
+    @Test("PE21: Pins that replace those of the control connection's handshake apply before the login is sent")
+    func replacedPins() async throws {
+        let site = try TestSite.shared.get()
+        let log = Collected<String>()
+        let next = try PinningPolicy.pinning(strangePin)
+        let delegate = SessionReplacingDelegate(next)
+        let error = try await failure {
+            try await fetch(
+                "ftps://pinned.test/a", isSecure: true, policy: .pinning(site.leaf.key.pin), delegate: delegate,
+                log: log)
+        }
+        #expect(error.code == .serverCertificateUntrusted)
+        #expect(log.values.isEmpty)
+    }
+
     @Test(
         "TC16: Over TLS a file without close_notify is complete only if it has the size from SIZE",
         arguments: [

@@ -1,4 +1,5 @@
 import CertificateTrust
+import HTTPMessages
 import PinctlBasics
 import TestPKI
 import Testing
@@ -115,6 +116,76 @@ struct PolicyChangeTests {
             #expect(records[0].requests.map { $0.values(of: "Authorization").count } == [0, 1])
             #expect(acceptor.received.count == (isAccepted ? 1 : 0))
             #expect(records[1].requests.isEmpty == !isAccepted)
+        }
+    }
+
+    /// The program's code that replaces the pins while a request waits for it.
+    enum Replacement: CaseIterable, Sendable {
+        case sessionDelegate, taskDelegate, observer
+    }
+
+    @Test(
+        "PE21: A request isn't sent to a server that was approved under pins replaced in the meantime",
+        arguments: Replacement.allCases, [true, false])
+    func replacedBeforeSending(by code: Replacement, isAccepted: Bool) async throws {
+        let site = try TestSite.shared.get()
+        let next = try PinningPolicy.pinning(isAccepted ? site.intermediate.key.pin : strangePin)
+        let current = Locked<URLSession?>(nil)
+        let replace: @Sendable () -> Void = { current.withLock { $0?.pinning = next } }
+        let respond: @Sendable (URLAuthenticationChallenge) -> Answer = { _ in
+            replace()
+            return (.performDefaultHandling, nil)
+        }
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(
+                server, policy: .pinning(site.leaf.key.pin),
+                delegate: code == .sessionDelegate ? SessionHandlerDelegate(respond) : nil
+            ) { if code == .observer { $0.serverTrustObserver = { _ in replace() } } }
+            current.withLock { $0 = session }
+            let delegate = code == .taskDelegate ? TaskHandlerDelegate(respond) : nil
+            if isAccepted {
+                #expect(try await session.get(delegate: delegate).body == "hello")
+            } else {
+                #expect(try await session.failure(delegate: delegate).code == .serverCertificateUntrusted)
+            }
+            await session.flush()
+            #expect(server.records.map(\.requests.count) == [0, isAccepted ? 1 : 0])
+        }
+    }
+
+    @Test("PE21: A request isn't sent on a reused connection if its delegate replaces the pins")
+    func replacedBeforeReuse() async throws {
+        let site = try TestSite.shared.get()
+        let next = try PinningPolicy.pinning(strangePin)
+        let current = Locked<URLSession?>(nil)
+        let delegate = TaskHandlerDelegate { _ in
+            current.withLock { $0?.pinning = next }
+            return (.performDefaultHandling, nil)
+        }
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server, policy: .pinning(site.leaf.key.pin))
+            current.withLock { $0 = session }
+            #expect(try await session.get().body == "hello")
+            #expect(try await session.failure(delegate: delegate).code == .serverCertificateUntrusted)
+            await session.flush()
+            #expect(server.records.map(\.requests.count) == [1, 0])
+        }
+    }
+
+    @Test("PE9: A connection isn't reused after the clock was turned back to before its evaluation")
+    func clockTurnedBack() async throws {
+        let site = try TestSite.shared.get()
+        let before = Date()
+        let expired = PinningExpiry(at: before - 1, then: .stopPinning)
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server, policy: .pinning(strangePin, expiry: expired))
+            #expect(try await session.get().body == "hello")
+            let origin = HTTPOrigin(scheme: .https, name: try ServerName("pinned.test"), port: 443)
+            let key = ConnectionPool.Key(origin: origin, proxy: nil, isTunneled: false)
+            let kept = try #require(await session.pool.takeIdle(key) { _ in true })
+            #expect(await kept.isValid(at: Date()))
+            #expect(await !kept.isValid(at: before - 0.5))
+            await session.pool.close(kept, for: key)
         }
     }
 
