@@ -106,7 +106,52 @@ struct JSONCReaderTests {
         #expect((document.root == nil) == (count > 1000))
     }
 
-    @Test("Lines end with LF, CR LF or CR, and columns count characters", arguments: ["\n", "\r\n", "\r"])
+    @Test(
+        "PE13: Characters that let an editor show text on another line or in another order are an error",
+        arguments: [
+            "\u{85}", "\u{2028}", "\u{2029}", "\u{202A}", "\u{202B}", "\u{202C}", "\u{202D}", "\u{202E}", "\u{2066}",
+            "\u{2067}", "\u{2068}", "\u{2069}",
+        ])
+    func deceptive(character: String) {
+        for text in ["// \(character)\n1", "/* \(character) */ 1", "\"12\(character)\""] {
+            let document = Self.read(text)
+            #expect(document.root == nil)
+            #expect(document.problems.map(\.position) == [SourcePosition(line: 1, column: 4)])
+        }
+        let code = character.unicodeScalars.map { String($0.value, radix: 16) }.joined()
+        let escape = "\\u" + String(repeating: "0", count: 4 - code.count) + code
+        #expect(Self.read("\"\(escape)\"").root.map(Self.compact) == "'\(character)'")
+    }
+
+    @Test(
+        "Characters beside the deceptive ones are read, in comments and strings",
+        arguments: [
+            "\u{84}", "\u{86}", "\u{2027}", "\u{202F}", "\u{2065}", "\u{206A}", "\u{200E}", "\u{3028}", "\u{10085}",
+            "\u{1FFA8}",
+        ])
+    func harmless(character: String) {
+        #expect(Self.read("// \(character)\n\"\(character)\"").root.map(Self.compact) == "'\(character)'")
+    }
+
+    @Test(
+        "PE13: A carriage return doesn't end a comment, because editors show what follows on its line",
+        arguments: [("// a\r[1]", 5), ("[/* a\r*/1]", 6), ("// a\r\r\n[1]", 5)] as [(String, Int32)])
+    func carriageReturn(text: String, column: Int32) {
+        let document = Self.read(text)
+        #expect(document.root == nil)
+        #expect(document.problems.map(\.position) == [SourcePosition(line: 1, column: column)])
+    }
+
+    @Test("Outside comments a carriage return alone ends a line")
+    func oldLineEnds() throws {
+        let root = try #require(Self.read("[\r1,\r\r2]").root)
+        #expect(
+            root.elements?.map(\.position) == [
+                SourcePosition(line: 2, column: 1), SourcePosition(line: 4, column: 1),
+            ])
+    }
+
+    @Test("Lines end with LF or CR LF, and columns count characters", arguments: ["\n", "\r\n"])
     func positions(newline: String) throws {
         let text = ["// é", "{ /* 😀", "é */ \"é\": [1,", "\t\"x\" ]", "}"].joined(separator: newline)
         let root = try #require(Self.read(text).root)

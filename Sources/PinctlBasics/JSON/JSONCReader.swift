@@ -142,8 +142,22 @@ extension JSONCReader {
         guard length > 0, index + length <= bytes.count, second.contains(bytes[index + 1]),
             bytes[(index + 2)..<(index + length)].allSatisfy({ $0 & 0xC0 == 0x80 })
         else { throw problem("invalid UTF-8: save the file as UTF-8") }
+        guard !Self.isDeceptive(bytes[index..<(index + length)]) else {
+            let scalar = String(decoding: bytes[index..<(index + length)], as: UTF8.self)
+            throw problem(
+                "\(visibleText(scalar)) makes text appear in another order or on another line: remove it, or write it as "
+                    + "an escape in a string")
+        }
         index += length
         continuations += length - 1
+    }
+
+    /// Whether a character, 2 to 4 bytes, makes some editors show the text around it on another line or in another order
+    /// (CVE-2021-42574): U+0085, U+2028 and U+2029, which end lines, and the embeddings, overrides and isolates of UAX #9.
+    private static func isDeceptive(_ character: ArraySlice<UInt8>) -> Bool {
+        let last = character[character.endIndex - 1]
+        return character.elementsEqual([0xC2, 0x85]) || character.starts(with: [0xE2, 0x80]) && 0xA8...0xAE ~= last
+            || character.starts(with: [0xE2, 0x81]) && 0xA6...0xA9 ~= last
     }
 
     private mutating func skipBlanks() throws(JSONCProblem) {
@@ -169,6 +183,10 @@ extension JSONCReader {
         index += 2
         while let byte {
             if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") {
+                // Many editors and reviews show what follows on the line of the comment.
+                guard byte == UInt8(ascii: "\n") || nextByte == UInt8(ascii: "\n") else {
+                    throw problem("carriage return without a line feed in a comment: end lines with LF or CR LF")
+                }
                 guard isBlock else { return }
                 stepLine()
             } else if isBlock, byte == UInt8(ascii: "*"), nextByte == UInt8(ascii: "/") {
