@@ -25,6 +25,10 @@ package enum OpenSSLLibrary {
                 + "install that, or build the program again")
     }
 
+    /// Whether the process has rights that its caller lacks, such as those of a set-user-ID program. OpenSSL then ignores
+    /// environment variables (`OPENSSL_issetugid`).
+    package static let isSetUserID = OPENSSL_issetugid() != 0
+
     /// Returns whether OpenSSL can verify signatures of an algorithm, given OpenSSL's name for it
     /// (`EVP_SIGNATURE_fetch`).
     package static func verifies(_ algorithm: String) -> Bool {

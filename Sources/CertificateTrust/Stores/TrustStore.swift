@@ -1,5 +1,4 @@
 import PinctlBasics
-public import PinctlFoundation
 
 /// A set of trust anchors: certificates at which a path may end, found by subject. A store never changes after it is
 /// created.
@@ -58,9 +57,10 @@ public final class TrustStore: Sendable {
     ///
     /// If `SSL_CERT_FILE` (one file) or `SSL_CERT_DIR` (directories separated by colons) is set, only those are read.
     /// Otherwise the first readable bundle of the usual distributions is used, or else the first directory.
-    public static func system(
-        environment: [String: String] = ProcessInfo.processInfo.environment
-    ) throws(TrustStoreError) -> TrustStore {
+    ///
+    /// `nil` means the environment of the process. A set-user-ID program has none, as in OpenSSL.
+    public static func system(environment: [String: String]? = nil) throws(TrustStoreError) -> TrustStore {
+        let environment = environment ?? processEnvironment
         let files = [environment["SSL_CERT_FILE"] ?? ""].filter { !$0.isEmpty }
         let directories = (environment["SSL_CERT_DIR"] ?? "").split(separator: ":").map(String.init)
         guard files.isEmpty, directories.isEmpty else {

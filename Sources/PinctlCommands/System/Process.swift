@@ -31,7 +31,7 @@ extension Pinctl {
             exit(ExitCode.badInput.rawValue)
         }
         let environment = CommandEnvironment(
-            commit: commit, variables: { ProcessInfo.processInfo.environment }, now: { Date() }, terminal: .ofProcess,
+            commit: commit, variables: { processEnvironment }, now: { Date() }, terminal: .ofProcess,
             suffixWarning: { SystemSuffixList.warning(at: $0) })
         let status = await run(
             Array(words.dropFirst()), in: environment, output: StandardStreams.output,

@@ -13,7 +13,7 @@ public final class URLCredentialStorage: Sendable {
     public static let shared = URLCredentialStorage(
         file: CredentialFile(
             in: CredentialFile.standardFolder(
-                environment: ProcessInfo.processInfo.environment, program: ProcessInfo.processInfo.processName)))
+                environment: processEnvironment, program: ProcessInfo.processInfo.processName)))
 
     /// A lock held only briefly, never while a file is read or written.
     private let state: Locked<KeptCredentials>

@@ -1,4 +1,5 @@
-public import Foundation
+import CertificateTrust
+import Foundation
 import HTTPMessages
 
 extension ProxyConfiguration {
@@ -10,12 +11,15 @@ extension ProxyConfiguration {
     /// gets it from a request's header. A value is `[scheme://][user:password@]host[:port]`, where the scheme is
     /// `http`, `https`, `socks5`, `socks5h` or `socks4a`. A proxy of any kind resolves the names itself.
     ///
+    /// `nil` means the environment of the process. A set-user-ID program has none, because its caller chose the
+    /// variables.
+    ///
     /// Throws a `URLError` that names the variable if a value can't be used, since the route would be another one.
     public static func fromEnvironment(
-        _ environment: [String: String] = ProcessInfo.processInfo.environment
+        _ environment: [String: String]? = nil
     ) throws -> [ProxyConfiguration] {
         do {
-            return try ProxyEnvironment(environment).proxies
+            return try ProxyEnvironment(environment ?? processEnvironment).proxies
         } catch {
             throw URLError(error, url: nil)
         }
