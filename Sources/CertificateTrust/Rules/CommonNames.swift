@@ -43,7 +43,7 @@ struct CommonNames {
     }
 
     /// Returns the IPv4 or IPv6 addresses that some reader takes the text for, including `0xC0A80101`,
-    /// `192.168.001.001` and `3232235777`. A number with leading zeros is octal for `inet_aton`, and decimal for others.
+    /// `192.168.001.001` and `3232235777`. A number with leading zeros is octal for `inet_aton` and decimal for others.
     private static func addresses(_ text: [UInt8]) -> [[UInt8]] {
         if let address = IPAddressText.parse(text) { return [address] }
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
