@@ -177,6 +177,12 @@ ACCEPTED = [
         has_self_issued_intermediate,
         "self-issued certificates don't count in the path length (RFC 5280, 4.2.1.9); the library counts them"),
     Row(
+        BOTH, ("Go",),
+        r"unknown authority$",
+        both(has_other_candidates, exceeds_length_if_all_count),
+        "self-issued certificates don't count in the path length (RFC 5280, 4.2.1.9); Go counts them, and then tells of "
+        "another candidate"),
+    Row(
         BOTH, OPENSSL,
         r"^10 ",
         ends_now,
@@ -390,10 +396,10 @@ REFUSED = [
         "names in certificates end without a dot (RFC 5280, 4.2.1.6), and only the host's is taken off; the library "
         "compares text"),
     Row(
-        BOTH, ("Go",),
+        BOTH, ("Go", "pyca"),
         r"^leaf .*hostname mismatch",
         leaf_has(alternative_name(lambda name: re.fullmatch(rb"\*\.[^.]+", name))),
-        "a wildcard is followed by at least two labels; Go takes *.com"),
+        "a wildcard is followed by at least two labels (BR 3.2.2.6); the library takes *.com"),
     # Issuers.
     Row(
         BOTH, ("GnuTLS",),
