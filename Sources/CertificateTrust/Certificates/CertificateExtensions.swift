@@ -157,12 +157,16 @@ struct CertificateExtensions: Sendable {
             extendedKeyUsage = try Self.purposes(bytes, try outer.next(DERTag.sequence, bytes).contents)
         case .certificatePolicies, .policyMappings:
             var list = DERCursor(try outer.next(DERTag.sequence, bytes).contents)
-            // There is at least one entry, which begins with the policy (RFC 5280, sections 4.2.1.4 and 4.2.1.5).
+            // There is at least one entry, which begins with the policy, or maps one to another (RFC 5280, sections
+            // 4.2.1.4 and 4.2.1.5).
             repeat {
                 var entry = DERCursor(try list.next(DERTag.sequence, bytes).contents)
                 _ = try entry.next(DERTag.objectIdentifier, bytes)
                 policyCount += 1
-                if kind == .certificatePolicies, unknownQualifier == nil {
+                if kind == .policyMappings {
+                    _ = try entry.next(DERTag.objectIdentifier, bytes)
+                    try entry.finish()
+                } else if unknownQualifier == nil {
                     unknownQualifier = Self.unknownQualifier(bytes, entry)
                 }
             } while !list.isAtEnd

@@ -66,6 +66,16 @@ struct PolicyQualifierTests {
         }
     }
 
+    @Test("A policy mapping that isn't a pair of policies makes the certificate unreadable", arguments: 1...3)
+    func mappings(_ count: Int) throws {
+        let policies = Array(repeating: TestDER.objectIdentifier("1.2.3"), count: count).flatMap(\.self)
+        let mapping = TestDER.sequence(TestDER.element(0x30, policies))
+        let leaf = try TestCertificate.root("Root").leaf("api.example.test") {
+            $0.extensions = [.init("2.5.29.33", critical: false, mapping)]
+        }
+        #expect(((try? X509Certificate(derBytes: leaf.derBytes)) != nil) == (count == 2))
+    }
+
     @Test("The finding names the unknown qualifier")
     func message() throws {
         let root = try TestCertificate.root("Root")

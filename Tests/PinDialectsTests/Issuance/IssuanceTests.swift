@@ -71,7 +71,8 @@ struct IssuanceTests {
             "api.test changes 7"),
         Row(
             "certbot with blanks and quotes in the header of the section", path: "api.test.conf",
-            "[ \"renewalparams\" ]\nreuse_key = False\n", "api.test changes 2"),
+            "cert = /etc/letsencrypt/live/api.test/cert.pem\n[ \"renewalparams\" ]\nreuse_key = False\n",
+            "api.test changes 3"),
         Row(
             "acme.sh with lines that a shell reads too",
             "Le_Domain='api.test'\n  Le_Alt='www.test'\nexport Le_ForceNewDomainKey='1'\n",

@@ -429,6 +429,13 @@ def has_self_issued_intermediate(difference):
     return any(each.is_self_issued for each in difference.path[1:-1])
 
 
+def exceeds_length_if_all_count(difference):
+    """A path length of the path is exceeded if self-issued certificates count too."""
+    return any(
+        depth > 0 and each.basic[1] is not None and depth - 1 > each.basic[1]
+        for depth, each in enumerate(difference.path))
+
+
 def is_shuffled(difference):
     """The presented certificates aren't the path, in its order."""
     presented = [reference.certificate(text) for text in difference.texts[: 1 + len(

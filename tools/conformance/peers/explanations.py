@@ -129,6 +129,11 @@ ACCEPTED = [
             leaf_has(alternative_name(lambda name: name != name.lower()))),
         "constraints on DNS names ignore case (RFC 5280, 7.2); GnuTLS compares it"),
     Row(
+        BOTH, ("GnuTLS",),
+        r"unparsed: anchor",
+        has(alternative_name(lambda name: not name)),
+        "an alternative name of an anchor isn't used; GnuTLS can't read a certificate with an empty one"),
+    Row(
         BOTH, ("Go", "GnuTLS"),
         r"cannot parse (IP address|rfc822Name)|URI with empty host|^unparsed: leaf|^signer constraints",
         has_unconstrained_oddity,
@@ -171,6 +176,12 @@ ACCEPTED = [
         r"too many intermediates|^signer constraints|signature does not match",
         has_self_issued_intermediate,
         "self-issued certificates don't count in the path length (RFC 5280, 4.2.1.9); the library counts them"),
+    Row(
+        BOTH, ("Go",),
+        r"unknown authority$",
+        both(has_other_candidates, exceeds_length_if_all_count),
+        "self-issued certificates don't count in the path length (RFC 5280, 4.2.1.9); Go counts them, and then tells of "
+        "another candidate"),
     Row(
         BOTH, OPENSSL,
         r"^10 ",
@@ -221,7 +232,7 @@ ACCEPTED = [
         "subjectAltName of an anchor isn't used; strict refuses an empty one below"),
     Row(
         BOTH, ("pyca", "OpenSSL strict"),
-        rf"2\.5\.29\.15: Certificate is missing required extension|^92 |{UNTOLD}",
+        rf"2\.5\.29\.15: Certificate is missing required extension|^81 |^92 |{UNTOLD}",
         has(lacks(chains.USAGE)),
         "without keyUsage, a CA may issue; strict requires it, except of an anchor"),
     Row(
@@ -379,10 +390,16 @@ REFUSED = [
         leaf_has(alternative_name(lambda name: re.match(rb"\*[^.]", name))),
         "a wildcard is a whole label (RFC 9525, 6.3); GnuTLS takes it for the start of one"),
     Row(
-        BOTH, ("Go",),
+        BOTH, ("GnuTLS", *OPENSSL),
+        r"^leaf .*hostname mismatch",
+        both(host_has_trailing_dot, leaf_has(alternative_name(lambda name: name.endswith(b".")))),
+        "names in certificates end without a dot (RFC 5280, 4.2.1.6), and only the host's is taken off; the library "
+        "compares text"),
+    Row(
+        BOTH, ("Go", "pyca"),
         r"^leaf .*hostname mismatch",
         leaf_has(alternative_name(lambda name: re.fullmatch(rb"\*\.[^.]+", name))),
-        "a wildcard is followed by at least two labels; Go takes *.com"),
+        "a wildcard is followed by at least two labels (BR 3.2.2.6); the library takes *.com"),
     # Issuers.
     Row(
         BOTH, ("GnuTLS",),
@@ -425,6 +442,11 @@ REFUSED = [
         r"is (not permitted|excluded) by",
         both(no_path, anywhere(constrains_dns(lambda base: base != base.lower() or base[:1] == b"." or not base))),
         "constraints on DNS names ignore case (RFC 5280, 7.2), and an empty one covers every name; GnuTLS differs"),
+    Row(
+        BOTH, ("Go",),
+        r"name of type \d is not permitted",
+        leaf_has(lambda leaf: leaf.has_constructed_name),
+        "a constructed dNSName is none (X.690, 10.2), so that constraints don't permit it; Go ignores it"),
     Row(
         BOTH, ANYONE,
         r"is malformed, and names of its type are constrained",

@@ -164,6 +164,7 @@ class Certificate:
             # Strict alone reads what follows the policy.
             for each in entries or () if first else ():
                 require(element(each.contents, 0).tag == first)
+                require(kind != "2.5.29.33" or [field.tag for field in elements(each.contents)] == [6, 6])
         require({each.tag for each in self.sequence("2.5.29.36") or ()} <= {0x80, 0x81})
         if "2.5.29.54" in self.extensions:
             only(self.extensions["2.5.29.54"], 2)
@@ -207,6 +208,11 @@ class Certificate:
         found = self.sequence(chains.SAN) or []
         require(all(each.tag & 0xC0 == 0x80 and each.tag & 0x1F < 9 for each in found))
         return [(tag & 0x1F, contents) for tag, contents, _ in found]
+
+    @property
+    def has_constructed_name(self):
+        """Whether an alternative name is constructed though its kind is primitive."""
+        return any(tag & 0x20 and tag & 0x1F in (1, 2, 6, 7, 8) for tag, _, _ in self.sequence(chains.SAN) or [])
 
     @functools.cached_property
     def constrained(self):
