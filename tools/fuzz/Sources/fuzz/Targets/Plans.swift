@@ -153,7 +153,8 @@ extension ScriptedPlan {
         let rule = policy.rule(for: host.name, port: host.port)
         for rescue in cell.rescues {
             let holder = Self.parts.certificates.first { CanonicalPin(.publicKey, .sha256, rescue.value).matches($0) }
-            guard let holder else { continue }
+            // A new certificate with the key isn't this one, as with keys below.
+            guard let holder, !policy.pinsCertificate(holder) else { continue }
             let path = VerifiedPath(
                 certificates: [holder, Self.stranger], leaf: holder, name: host.name, transparencyFinding: nil)
             precondition(
