@@ -24,7 +24,9 @@ extension FuzzTarget {
         .dialect(.certspotter),
         FuzzTarget(name: "issuance") { bytes in
             _ = IssuanceProgram(recognizing: bytes, path: "f")
-            for program in IssuanceProgram.allCases { _ = try? program.read(bytes, path: "f") }
+            for program in IssuanceProgram.allCases {
+                _ = try? program.read(bytes, path: "f", options: ("o", bytes)) { _ in ["a.test", "*.b.test"] }
+            }
         },
     ]
 

@@ -153,7 +153,8 @@ extension ScriptedPlan {
         let rule = policy.rule(for: host.name, port: host.port)
         for rescue in cell.rescues {
             let holder = Self.parts.certificates.first { CanonicalPin(.publicKey, .sha256, rescue.value).matches($0) }
-            guard let holder else { continue }
+            // A new certificate with the key isn't this one, as with keys below. The remedies leave out denied keys.
+            guard let holder, !policy.pinsCertificate(holder), !policy.deniesKey(of: holder) else { continue }
             let path = VerifiedPath(
                 certificates: [holder, Self.stranger], leaf: holder, name: host.name, transparencyFinding: nil)
             precondition(
@@ -162,7 +163,8 @@ extension ScriptedPlan {
         }
         guard cell.standing.isSurvival, let rule, !covering.contains(where: \.isKey) else { return }
         checkPins(of: cell, policy, rule, host, covering)
-        checkEnd(of: cell, policy, host, covering)
+        // The expiry of a rule that only reports isn't an end.
+        if rule.mode == .enforce || rule.expiry == nil { checkEnd(of: cell, policy, host, covering) }
     }
 
     /// The standings that a file may have.
@@ -283,6 +285,11 @@ extension PinningPolicy {
     fileprivate func replacingRules(_ body: (PinningRule) -> PinningRule) -> PinningPolicy {
         let rules = rules.map(body)
         return PinningPolicy(checked: rules, RuleTable(rules), unlisted, deny: deny)
+    }
+
+    /// Whether the key of a certificate is denied.
+    fileprivate func deniesKey(of certificate: X509Certificate) -> Bool {
+        deny.contains { $0.fingerprint == .publicKey(certificate.spkiFingerprint) }
     }
 
     /// Whether a pin is of this certificate itself and not of its key.
