@@ -366,7 +366,7 @@ REFUSED = [
         BOTH, ANYONE,
         r"not signed by the key|unable to get local issuer|is not a trust anchor",
         both(no_path, repeats_name_and_key),
-        "a path has a name and key once, which ends every loop (RFC 4158, 2.4.2); the library compares more"),
+        "a path has a name and key once, which ends every loop (RFC 4158, 2.4.1); the library compares more"),
     # The leaf.
     Row(
         BOTH, ("Go", "GnuTLS", "pyca"),
