@@ -82,9 +82,9 @@ extension Arguments {
             "note: policy \(bundle.sequence) for \(bundle.audience), valid until \(bundle.expires.rfc3339)"
                 + (bundle.rollout.map { ", for \($0.share)% until \($0.until.rfc3339)" } ?? ""))
         guard let previous = try previousBundle(keySets) else {
-            guard bundle.sequence > 1 else { return }
-            return console.note(
-                "note: to see what changes before you sign, give \(Flag.previousBundle.dashed) with the bundle before")
+            // Otherwise a signer wouldn't see what changes, or that it locks servers out.
+            guard bundle.sequence == 1 else { throw .missingFlag(.previousBundle) }
+            return
         }
         guard bundle.sequence > previous.sequence else {
             throw .invalidValue(
@@ -110,6 +110,9 @@ extension Arguments {
         let previous = try previousBundle(keySets)
         let keySet = keySets[keySets.count - 1]
         guard previous != nil || keySet.number == 1 else { throw .missingFlag(.previousBundle) }
+        if let last = previous?.keySetNumber, last > keySet.number {
+            throw .invalidValue(.keySets, reason: "the bundle before is signed by key set \(last): give its file too")
+        }
         let sequence = try sequence(after: previous)
         let period = try period(.validFor) ?? 30 * 86_400
         guard period > 0, period <= PolicyBundle.maximumLifetime else {

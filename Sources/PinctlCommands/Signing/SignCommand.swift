@@ -69,6 +69,12 @@ extension CommandDefinition {
                 bundle = try arguments.newBundle(path, bytes, keySets, time, &console)
             }
             guard console.status == .good else { return }
+            if let stranger = keySets.first(where: { $0.audience != bundle.audience }) {
+                throw .invalidValue(
+                    .keySets,
+                    reason: "a key set is for \(quoted(stranger.audience)), and the bundle for "
+                        + "\(quoted(bundle.audience)): give only key sets of one program")
+            }
             if arguments.has(.servers), try await !areServed(path, arguments, environment, &console) { return }
             try arguments.sign(&bundle, keySets, environment)
             let signers = bundle.signers(among: keySets.flatMap(\.keys))
@@ -80,9 +86,12 @@ extension CommandDefinition {
                 _ = try bundle.verifiedAtAnyTime(by: PolicyBundleTrust(keySet: keySets[0]))
             } catch {
                 guard case .tooFewSignatures = error else { throw .unusable(["\(path): \(error)"]) }
-                let sets = arguments.all(.keySets).map { " \(Flag.keySets.dashed) \($0)" }.joined()
+                let flags = [Flag.keySets, .previousBundle].flatMap { flag in
+                    arguments.all(flag).map { " \(flag.dashed) \($0)" }
+                }
                 console.note(
-                    "note: \(error): pinctl sign \(arguments[.output] ?? "FILE")\(sets) \(Flag.signingKey.dashed) KEY")
+                    "note: \(error): pinctl sign \(arguments[.output] ?? "FILE")\(flags.joined()) "
+                        + "\(Flag.signingKey.dashed) KEY")
             }
             let members: [(String, JSON)] = [
                 ("audience", .string(bundle.audience)), ("sequence", .integer(bundle.sequence)),
