@@ -5,21 +5,22 @@ extension SubjectPublicKeyInfo {
     /// Whether signatures over messages can be made with the private half of this key: Ed25519 (RFC 8032), or ECDSA on
     /// P-256 with SHA-256 and a DER signature (FIPS 186-5). No other kind of key verifies anything.
     ///
-    /// Only one encoding of a key does, with all bits used and an uncompressed point. Otherwise one person could be two
-    /// of the signers that are required.
+    /// Only one encoding of a key does, since ``Fields`` and ``PublicKeyKind`` accept no other. Otherwise one person could
+    /// be two of the signers that are required.
     package var signsMessages: Bool { hashing != nil }
 
     private var hashing: MessageHashing? {
-        guard let fields = try? Fields(derBytes.span), derBytes[fields.key].first == 0 else { return nil }
+        guard let fields = try? Fields(derBytes.span) else { return nil }
+        // After the number of unused bits, which is 0.
         let octets = Array(derBytes[fields.key].dropFirst())
         switch keyKind {
         case .ed25519 where octets.count == 32 && !Self.isOfLowOrder(octets): return .bySignatureScheme
-        case .ellipticCurve("P-256") where octets.count == 65 && octets[0] == 4: return .sha256
+        case .ellipticCurve("P-256") where octets.count == 65: return .sha256
         default: return nil
         }
     }
 
-    /// Whether an Ed25519 key is a point of order 1, 2, 4 or 8, for which everybody can make signatures (RFC 8032,
+    /// Whether an Ed25519 key is a point of order 1, 2, 4 or 8, for which anyone can make signatures (RFC 8032,
     /// section 5.1). Its y is 0, 1, -1 or one of two more, and OpenSSL also reads those of p and p + 1.
     private static func isOfLowOrder(_ key: [UInt8]) -> Bool {
         let y = key.dropLast() + [key[31] & 0x7F]
