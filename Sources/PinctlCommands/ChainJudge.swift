@@ -20,8 +20,8 @@ struct ChainJudge: Sendable {
     var warningPeriod: WarningPeriod?
     /// The trust stores of other clients, each with its name. A good verdict gets a warning if it isn't good there.
     var clientStores: [(name: String, store: TrustStore)] = []
-    /// The period in which the policy is valid if it is a signed bundle.
-    var bundle: BundleTerm?
+    /// The signed bundle that the policy is in, if it is.
+    var bundle: PolicyBundle?
     /// The files that the policy exports, whose clients must accept the chain too.
     var exports: [ExportedPins] = []
 

@@ -166,6 +166,8 @@ extension PolicyFile {
                 PolicyProblem(location: PolicyLocation(path: path), message: error.description)
             ])
         }
-        return try bundle.policyFile(in: path)
+        var file = try bundle.policyFile(in: path)
+        file.bundle = bundle
+        return file
     }
 }

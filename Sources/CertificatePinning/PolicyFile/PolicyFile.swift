@@ -19,6 +19,8 @@ public struct PolicyFile: Sendable {
     let names: [String: Pin]
     /// Comments that allow lint findings.
     let allowances: [LintAllowance]
+    /// The bundle that the policy was read from, if it was. Nothing in it is verified.
+    package internal(set) var bundle: PolicyBundle?
 
     /// Reads a whole file: JSON with comments and trailing commas, or strict JSON if the name ends in `.json`.
     ///

@@ -50,7 +50,7 @@ extension ChainJudge {
     /// Returns warnings if the verdict is good, and its rule or the bundle that the policy is in expires within the period.
     func ending(_ verdict: Verdict) -> [CheckWarning] {
         guard verdict.isGood, let warningPeriod else { return [] }
-        let ending = bundle?.warning(at: time, within: warningPeriod)
+        let ending = bundle?.expiryWarning(at: time, within: warningPeriod)
         return endingRule(verdict, within: warningPeriod)
             + [ending].compactMap { $0.map { CheckWarning(kind: .ruleEndsSoon, text: $0) } }
     }

@@ -40,7 +40,7 @@ struct Check: Sendable {
         if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
         if case .policy(let file) = source {
             judge.exports = try Self.exports(of: file)
-            judge.bundle = arguments.bundleTerm(in: environment)
+            judge.bundle = file.bundle
         }
         let named =
             try arguments.has(.files) ? Self.files(arguments) : Self.servers(targets, source, hasLists: !lists.isEmpty)

@@ -178,7 +178,7 @@ private struct LintJob {
         let calendar: RootCalendar
         if let given = self.calendar { calendar = given } else { calendar = try RootCalendar(of: file) }
         if self.calendar == nil, let note = calendar.note(at: time) { console.note("note: \(note)") }
-        let ending = BundleTerm(of: bytes)?.warning(at: time, within: .usual)
+        let ending = file.bundle?.expiryWarning(at: time, within: .usual)
         var others = [ending].compactMap(\.self).map {
             LintFinding(.expiry, .warning, at: PolicyLocation(path: title, line: 1, column: 1), $0)
         }

@@ -271,7 +271,7 @@ extension Arguments {
                         + "name released files with --against"
                 )
             }
-            reader.append(current: file, bundleTerm(in: environment), &console)
+            reader.append(current: file, &console)
         } else {
             guard self[.policy] == nil else {
                 throw .unusable(["--policy and --against cannot be used together: name the policy with --against too"])

@@ -29,7 +29,7 @@ extension Plan {
     func endOfBundle(_ release: Release, before limit: Date?) -> PlanEnd? {
         let times = candidates.map { $0.time(from: now) } + [limit ?? now]
         guard let expires = release.bundle?.expires, let last = times.max(), expires <= last else { return nil }
-        return PlanEnd(date: expires, why: "the bundle expires, and \(BundleTerm.effect)")
+        return PlanEnd(date: expires, why: "the bundle expires, and \(PolicyBundle.effectOfExpiry)")
     }
 
     /// Returns the first change of a public trust store after which the release doesn't survive. Changes count if they

@@ -15,8 +15,8 @@ struct Release: Sendable {
     let isCurrent: Bool
     /// The percentage of users that have it, or `nil` if not given.
     var share: Double?
-    /// The period in which it is valid if it is a signed bundle.
-    var bundle: BundleTerm?
+    /// The signed bundle that it is in, if it is.
+    var bundle: PolicyBundle?
     /// The exported files in other systems' formats, which are judged too.
     var exports: [Release] = []
 

@@ -50,10 +50,10 @@ struct ReleaseReader {
     }
 
     /// Adds the policy of the working tree.
-    mutating func append(current file: PolicyFile, _ bundle: BundleTerm?, _ console: inout Console) {
+    mutating func append(current file: PolicyFile, _ console: inout Console) {
         var release = Release(
             name: untaken(file.path), pins: ShippedPolicy(CanonicalPolicy(file), of: .policy), isCurrent: true)
-        release.bundle = bundle
+        release.bundle = file.bundle
         release.exports = exports(of: file, readFile, nil, &console).releases
         releases.append(release)
     }
@@ -282,7 +282,7 @@ struct ReleaseReader {
                 }
             let exports = exports(of: file, read, tag, &console)
             var release = Release(name: name, pins: ShippedPolicy(CanonicalPolicy(file), of: .policy))
-            release.bundle = BundleTerm(of: bytes)
+            release.bundle = file.bundle
             release.exports = exports.releases
             releases.append(release)
             return exports.bytes
