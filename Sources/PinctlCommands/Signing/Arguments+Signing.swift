@@ -26,7 +26,7 @@ extension Arguments {
         }
     }
 
-    /// Throws if `--output` can't be written. A signature may cost somebody the touch of a token.
+    /// Throws if `--output` can't be written. Checked before signing, which may take a user's touch on a token.
     func checkOutput() throws(UsageError) {
         guard let path = self[.output] else { return }
         do throws(NewFileError) {
@@ -60,8 +60,8 @@ extension Arguments {
                 + "give the file of key set \(first - 1) too")
     }
 
-    /// Reports what a bundle changes that somebody else has created, and refuses a key set that this signer doesn't
-    /// know: its owners would take over.
+    /// Reports what the bundle of another signer changes, and refuses it if its key set isn't one of those that this
+    /// signer gives: the owners of that set would take over.
     func review(
         _ bundle: PolicyBundle, _ path: String, _ keySets: [PolicyKeySet], _ console: inout Console
     ) throws(UsageError) {
@@ -81,24 +81,16 @@ extension Arguments {
         console.note(
             "note: policy \(bundle.sequence) for \(bundle.audience), valid until \(bundle.expires.rfc3339)"
                 + (bundle.rollout.map { ", for \($0.share)% until \($0.until.rfc3339)" } ?? ""))
-        guard let previous = try previousBundle(keySets) else {
-            // Otherwise a signer wouldn't see what changes, or that it locks servers out.
-            guard bundle.sequence == 1 else { throw .missingFlag(.previousBundle) }
-            return
-        }
-        guard bundle.sequence > previous.sequence else {
+        let previous = try previousBundle(keySets)
+        // Otherwise a signer wouldn't see what changes, or that it locks servers out.
+        guard previous != nil || bundle.sequence == 1 else { throw .missingFlag(.previousBundle) }
+        if let previous, bundle.sequence <= previous.sequence {
             throw .invalidValue(
                 .previousBundle,
                 reason: "sequence number \(previous.sequence) isn't before \(bundle.sequence): "
                     + "name the bundle before this one")
         }
-        let changes: [PolicyChange]
-        do throws(PolicyBundleError) {
-            changes = try bundle.changes(from: previous)
-        } catch {
-            throw .unusable(Self.problems(of: error, in: path))
-        }
-        try report(changes, &console)
+        try report(bundle, after: previous, path, &console)
     }
 
     /// Creates an unsigned bundle, and reports what it changes.
@@ -122,16 +114,14 @@ extension Arguments {
         let issued = Date(timeIntervalSince1970: time.timeIntervalSince1970.rounded(.down))
         let rollout = try rollout(from: issued, until: issued + period)
         let bundle: PolicyBundle
-        let changes: [PolicyChange]
         do throws(PolicyBundleError) {
             bundle = try PolicyBundle(
                 policyAt: path, sequence: sequence, issued: issued, expires: issued + period, rollout: rollout,
                 keySet: keySet, after: previous)
-            changes = try bundle.changes(from: previous)
         } catch {
             throw .unusable(Self.problems(of: error, in: path))
         }
-        try report(changes, &console)
+        try report(bundle, after: previous, path, &console)
         return bundle
     }
 
@@ -185,8 +175,16 @@ extension Arguments {
         return number
     }
 
-    /// Reports changes, and refuses those that lock a server out.
-    private func report(_ changes: [PolicyChange], _ console: inout Console) throws(UsageError) {
+    /// Reports what a bundle changes, and refuses it if that locks a server out.
+    private func report(
+        _ bundle: PolicyBundle, after previous: PolicyBundle?, _ path: String, _ console: inout Console
+    ) throws(UsageError) {
+        let changes: [PolicyChange]
+        do throws(PolicyBundleError) {
+            changes = try bundle.changes(from: previous)
+        } catch {
+            throw .unusable(Self.problems(of: error, in: path))
+        }
         for change in changes { console.note("note: \(change)") }
         let isAllowed = all(.allowLockout).contains(PolicyChange.lockout)
         for value in all(.allowLockout) where value != PolicyChange.lockout {
