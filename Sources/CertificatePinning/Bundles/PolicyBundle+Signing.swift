@@ -57,7 +57,7 @@ extension PolicyBundle {
         } catch {
             throw .policy(error)
         }
-        // A file of roots may also have a server's key, and everybody can read a bundle.
+        // A file of roots may also have a server's key, and a bundle is public.
         for (path, bytes) in files where bytes.firstRange(of: Array("PRIVATE KEY-----".utf8)) != nil {
             throw .policy(
                 PolicyFileError(problems: [

@@ -110,7 +110,7 @@ struct PolicySchemaTests {
 
     @Test(
         "A JSON Schema validator accepts valid policies and rejects the invalid ones that a schema can detect",
-        .enabled(if: hasValidator, "python3-jsonschema is not installed: nobody else has read the schema"))
+        .enabled(if: hasValidator, "python3-jsonschema is not installed: no other validator reads the schema"))
     func validator() throws {
         let folder = try TestFolder()
         func isValid(_ text: String) throws -> Bool {

@@ -12,7 +12,7 @@ import Testing
     "Timestamps and pyca/cryptography",
     .enabled(
         if: TestCommand.isPresent("python3", "-c", "import cryptography"),
-        "python3-cryptography is not installed: nobody else verifies timestamps"))
+        "python3-cryptography is not installed: timestamps are not compared with another verifier"))
 struct TimestampPeerTests {
     /// A leaf with timestamps inside, the key that its issuer is said to have, and the logs' keys.
     private struct Case: Encodable {

@@ -41,7 +41,7 @@ struct ResultSchemaTests {
 
     @Test(
         "The JSON of every command is valid, whatever the outcome",
-        .enabled(if: hasValidator, "python3-jsonschema is not installed: nobody else has read the schema"))
+        .enabled(if: hasValidator, "python3-jsonschema is not installed: no other validator reads the schema"))
     func valid() async throws {
         let site = try PinctlSite()
         let log = try TestLog("A")
@@ -135,7 +135,7 @@ struct ResultSchemaTests {
 
     @Test(
         "Documents with other members or values aren't valid",
-        .enabled(if: hasValidator, "python3-jsonschema is not installed: nobody else has read the schema"))
+        .enabled(if: hasValidator, "python3-jsonschema is not installed: no other validator reads the schema"))
     func invalid() async throws {
         let site = try PinctlSite()
         let run = await pinctl(
