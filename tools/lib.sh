@@ -40,13 +40,24 @@ require_swift() {
         die "Swift ${version:-of an unknown version} is too old: install Swift 6.3 or later"
 }
 
+# Prints the directory of the Swift toolchain's programs.
+toolchain_programs() { dirname "$(readlink -f "$(command -v swift)")"; }
+
 # Prints the libraries that programs of the Swift toolchain lack.
 missing_libraries() {
     local folder program
-    folder=$(dirname "$(readlink -f "$(command -v swift)")")
+    folder=$(toolchain_programs)
     for program in swift-driver swift-build swift-frontend clang; do
         ldd "$(readlink -f "$folder/$program")" 2>/dev/null | sed -nE 's/^\s*(\S+) => not found$/\1/p'
     done | sort -u
+}
+
+# copy_sources DIRECTORY: copies the files of this working tree that git doesn't ignore. They keep their times.
+copy_sources() {
+    local file
+    git ls-files -z -co --exclude-standard | while IFS= read -r -d '' file; do
+        [[ ! -e $file && ! -L $file ]] || printf '%s\0' "$file"
+    done | tar --create --null --files-from=- | tar --extract --directory "$1"
 }
 
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
