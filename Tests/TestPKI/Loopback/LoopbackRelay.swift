@@ -57,7 +57,7 @@ package final class LoopbackRelay: Sendable {
     }
 }
 
-func connectOnLoopback(port: UInt16, waits: Bool = true) throws(TestPKIError) -> Int32 {
+package func connectOnLoopback(port: UInt16, waits: Bool = true) throws(TestPKIError) -> Int32 {
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue) | (waits ? 0 : Int32(SOCK_NONBLOCK.rawValue))
     let descriptor = socket(AF_INET, kind, 0)
     guard descriptor >= 0 else { throw .system("socket") }

@@ -33,9 +33,9 @@ package enum TestCommand {
     }
 
     /// Starts `command` with these standard files and without blocked signals.
-    static func spawn(
+    package static func spawn(
         _ command: [String], files: [Int32], environment: [String]
-    ) throws(TestPKIError) -> pid_t {
+    ) throws(TestPKIError) -> Int32 {
         closesInheritedOnExec
         let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
         var instruments: [String] = []

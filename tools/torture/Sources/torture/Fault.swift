@@ -1,5 +1,5 @@
 /// A way in which a call can fail.
-struct Fault: Sendable {
+struct Fault: Sendable, Equatable {
     /// The name in `interposer.c`.
     let call: String
     let error: String

@@ -1,4 +1,5 @@
 import Glibc
+import TestPKI
 
 /// A program that ran to its end in a directory, with its output in two files there.
 struct Child: Sendable {
@@ -8,21 +9,15 @@ struct Child: Sendable {
     /// Runs a program with these variables only. Its output goes to these files.
     init(
         _ command: [String], variables: [String], directory: String, output: String, errors: String, limit: Double
-    ) throws(TortureError) {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        let flags = O_WRONLY | O_CREAT | O_TRUNC
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_addopen(&actions, 1, output, flags, 0o600)
-        unsafe posix_spawn_file_actions_addopen(&actions, 2, errors, flags, 0o600)
-        var child = pid_t()
-        let error = unsafe Self.withPointers(["env", "--chdir=\(directory)"] + variables + command) { words in
-            unsafe Self.withPointers([]) { none in
-                unsafe posix_spawn(&child, "/usr/bin/env", &actions, nil, words, none)
-            }
-        }
-        guard error == 0 else { throw TortureError("\(command[0]) can't be started: error \(error)") }
+    ) throws {
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
+        let files = unsafe [
+            open("/dev/null", O_RDONLY | O_CLOEXEC), open(output, flags, 0o600), open(errors, flags, 0o600),
+        ]
+        defer { for file in files where file >= 0 { close(file) } }
+        guard files.allSatisfy({ $0 >= 0 }) else { throw TortureError("\(output) can't be opened: error \(errno)") }
+        let child = try TestCommand.spawn(
+            ["env", "-i", "--chdir=\(directory)"] + variables + command, files: files, environment: [])
         status = Self.wait(for: child, limit: limit)
     }
 
@@ -38,14 +33,6 @@ struct Child: Sendable {
             usleep(300)
         }
         return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
-    }
-
-    private static func withPointers<Result>(
-        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
-    ) -> Result {
-        let pointers = unsafe strings.map { unsafe strdup($0) }
-        defer { for index in unsafe pointers.indices { unsafe free(pointers[index]) } }
-        return unsafe body(pointers + [nil])
     }
 }
 
