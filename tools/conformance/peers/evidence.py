@@ -128,9 +128,9 @@ def serial_is_odd(certificate):
     return serial_is_negative(certificate) or not any(certificate.serial) or len(certificate.serial) > 20
 
 
-def serial_is_padded(certificate):
-    serial = certificate.serial
-    return len(serial) > 1 and (serial[0] == 0 and serial[1] < 0x80 or serial[0] == 0xFF and serial[1] >= 0x80)
+def names_a_certificate(certificate):
+    """authorityKeyIdentifier names a certificate, besides a key or in place of one."""
+    return bool({each.tag for each in certificate.sequence(chains.AKI) or []} & {0xA1, 0x82})
 
 
 def issuer_is_empty(certificate):
@@ -398,8 +398,7 @@ def not_strict(difference):
 
 
 def ends_now(difference):
-    now = difference.case["validation_time"][:19].replace("-", "").replace("T", "").replace(":", "") + "Z"
-    return any(each.end == now for each in difference.path)
+    return any(each.end == reference.moment(difference.case) for each in difference.path)
 
 
 def has_other_candidates(difference):
@@ -421,8 +420,7 @@ def key_identifiers_differ(difference):
 
 def names_issuer_certificate(difference):
     """authorityKeyIdentifier names a certificate too, which an issuer's other certificate is not."""
-    return any(
-        {each.tag for each in below.sequence(chains.AKI) or []} & {0xA1, 0x82} for below, _ in difference.edges)
+    return any(names_a_certificate(below) for below, _ in difference.edges)
 
 
 def has_self_issued_intermediate(difference):
@@ -496,8 +494,7 @@ def identifiers_mismatch(difference):
     certificates = difference.certificates
     return any(
         key_identifier(below, chains.AKI) != key_identifier(above, chains.SKI) for below in certificates
-        for above in certificates if below.issuer == above.subject) or any(
-            {each.tag for each in below.sequence(chains.AKI) or []} & {0xA1, 0x82} for below in certificates)
+        for above in certificates if below.issuer == above.subject) or any(map(names_a_certificate, certificates))
 
 
 def no_path(difference):

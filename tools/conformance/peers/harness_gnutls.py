@@ -71,7 +71,7 @@ def evaluate(case):
     owned, store = [], ctypes.c_void_p()
     succeed(LIBRARY.gnutls_x509_trust_list_init(ctypes.byref(store), 0), "failed")
     try:
-        leaf, unread = parsed([case["peer_certificate"]], "leaf", owned)
+        leaf, _ = parsed([case["peer_certificate"]], "leaf", owned)
         if not leaf:
             raise limbo.Refused("unparsed: leaf")
         # The store frees what it was given, and what it doesn't take over.

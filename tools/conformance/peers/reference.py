@@ -448,10 +448,15 @@ def search(path, others, anchors, now, steps):
     return None
 
 
+def moment(case):
+    """The time of validation, as certificates have it."""
+    return strftime("%Y%m%d%H%M%SZ", gmtime(seconds(case)))
+
+
 def valid_path(case):
     """A valid path, leaf first, or None."""
     leaf = certificate(case["peer_certificate"])
-    now = strftime("%Y%m%d%H%M%SZ", gmtime(seconds(case)))
+    now = moment(case)
     anchors, others = (list(dict.fromkeys(filter(None, map(certificate, case[key]))))
                        for key in ("trusted_certs", "untrusted_intermediates"))
     try:
