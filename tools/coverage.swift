@@ -59,14 +59,15 @@ for function in export.data.flatMap(\.functions) {
     }
 }
 
-func sum(below prefix: String) -> Sum {
-    let isInside = { (file: String) in file == prefix || file.hasPrefix(prefix + "/") }
+func isInside(_ file: String, _ part: String) -> Bool { file == part || file.hasPrefix(part + "/") }
+
+func sum(below part: String) -> Sum {
     var sum = Sum()
-    for (file, lines) in files where isInside(file) {
+    for (file, lines) in files where isInside(file, part) {
         sum.lines.covered += lines.covered
         sum.lines.count += lines.count
     }
-    for (region, count) in runs where isInside(region.file) {
+    for (region, count) in runs where isInside(region.file, part) {
         sum.regions.covered += count > 0 ? 1 : 0
         sum.regions.count += 1
     }
@@ -103,7 +104,7 @@ for part in parts {
 }
 
 let missed = runs.filter { region, count in
-    count == 0 && parts.contains { region.file == $0 || region.file.hasPrefix($0 + "/") }
+    count == 0 && parts.contains { isInside(region.file, $0) }
 }.keys.sorted { ($0.file, $0.start[0], $0.start[1]) < ($1.file, $1.start[0], $1.start[1]) }
 if !missed.isEmpty { print("\nnot run by any test:") }
 for region in missed {
