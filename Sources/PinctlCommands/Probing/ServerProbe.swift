@@ -57,7 +57,7 @@ struct ServerProbe: Sendable {
         }
         retries = try arguments.count(.retries, in: 0...100) ?? retries
         rate = try arguments.count(.rate, in: 1...1_000_000).map { ConnectionRate(perSecond: Double($0)) }
-        jobs = try arguments.count(.jobs, in: 1...100_000) ?? jobs
+        jobs = min(try arguments.count(.jobs, in: 1...100_000) ?? jobs, connectionLimit())
     }
 
     /// Parses `HOST:PORT:ADDRESS`, as in curl. Brackets around an IPv6 address are optional.
