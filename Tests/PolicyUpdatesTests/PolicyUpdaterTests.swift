@@ -374,9 +374,12 @@ struct PolicyUpdaterTests {
         var count = 0
         let bundle = try staged(4, share: 30)
         for _ in 0..<100 {
-            let updater = try await UpdatedProgram(publisher).start()
+            let program = try UpdatedProgram(publisher)
+            let updater = try await program.start()
             await updater.receive(bundle)
             if updater.host == "host4.example" { count += 1 }
+            // The program deletes its directory at its end.
+            withExtendedLifetime(program) {}
         }
         // Outside of this range once in ten million runs.
         #expect((8...58).contains(count))

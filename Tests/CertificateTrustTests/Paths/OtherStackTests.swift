@@ -49,10 +49,7 @@ struct OtherStackTests {
         for (presented, anchors, count) in [
             ([authority], [roots[0]], 1), ([authority, crossed], roots, 2), ([authority, crossed], [roots[0]], 1),
         ] {
-            let trust = ServerTrust(
-                presented: try PresentedChain(derCertificates: [leaf.derBytes] + presented.map(\.derBytes)),
-                name: try ServerName("api.example.test"),
-                store: TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) }))
+            let trust = try Claim(leaf: leaf, presented: presented, anchors: anchors).trust()
             let path = try trust.evaluate(at: time)
             let beside = try trust.allPaths(beside: path, at: time, limit: 10)
             #expect(try beside == trust.allPaths(at: time, limit: 10))
@@ -71,10 +68,7 @@ struct OtherStackTests {
         let leaf = try root.leaf("api.example.test")
         let time = Date(timeIntervalSince1970: 1_800_000_000)
         for (anchors, isTrusted) in [([root], true), ([], false)] {
-            let trust = ServerTrust(
-                presented: try PresentedChain(derCertificates: [leaf.derBytes]),
-                name: try ServerName("api.example.test"),
-                store: TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) }))
+            let trust = try Claim(leaf: leaf, anchors: anchors).trust()
             #expect(trust.withAttachment { $0 == nil })
             trust.withAttachment { $0 = "trusted" }
             #expect(trust.withAttachment { $0 as? String } == "trusted")

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Replacing the pins inside a file")
 struct ReplacingTests {
-    static func pin(_ byte: UInt8, _ role: PinRole = .any) -> CanonicalPin {
-        CanonicalPin(.publicKey, .sha256, [UInt8](repeating: byte, count: 32), role: role)
+    static func pin(_ byte: UInt8, _ role: PinRole = .any, name: String? = nil) -> CanonicalPin {
+        CanonicalPin(.publicKey, .sha256, [UInt8](repeating: byte, count: 32), role: role, name: name)
     }
     static func base64(_ byte: UInt8) -> String {
         let bytes = [UInt8](repeating: byte, count: 32)

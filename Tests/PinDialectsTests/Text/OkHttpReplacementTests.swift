@@ -6,19 +6,17 @@ import Testing
 
 @Suite("Replacing the pins in a Kotlin or Java file")
 struct OkHttpReplacementTests {
-    private static func pin(_ key: UInt8, _ name: String? = nil) -> CanonicalPin {
-        CanonicalPin(.publicKey, .sha256, [UInt8](repeating: key, count: 32), name: name)
-    }
-
     /// Returns the text with the pin of a key for `K1`, `K2` and `K3`.
     private static func text(_ text: String) -> String {
-        (UInt8(1)...3).reduce(text) { $0.replacing("K\($1)", with: pin($1).description) }
+        (UInt8(1)...3).reduce(text) { $0.replacing("K\($1)", with: ReplacingTests.pin($1).description) }
     }
 
     private static let policy = CanonicalPolicy(
         rules: [
-            CanonicalRule(patterns: [HostPattern("a.test", .exact)], pins: [pin(1, "now"), pin(2)]),
-            CanonicalRule(patterns: [HostPattern("b.test", .exactAndBelow)], pins: [pin(3)]),
+            CanonicalRule(
+                patterns: [HostPattern("a.test", .exact)],
+                pins: [ReplacingTests.pin(1, name: "now"), ReplacingTests.pin(2)]),
+            CanonicalRule(patterns: [HostPattern("b.test", .exactAndBelow)], pins: [ReplacingTests.pin(3)]),
         ], combination: .union)
 
     struct Row: CustomTestStringConvertible {

@@ -19,12 +19,9 @@ struct PinNameTests {
             + "</network-security-config>"
     }
 
-    private static func pin(_ key: UInt8) -> String {
-        let bytes = [UInt8](repeating: key, count: 32)
-        return Base64.encode(bytes.span)
+    private static func element(_ key: UInt8) -> String {
+        "<pin digest=\"SHA-256\">\(ReplacingTests.base64(key))</pin>"
     }
-
-    private static func element(_ key: UInt8) -> String { "<pin digest=\"SHA-256\">\(pin(key))</pin>" }
 
     @Test(
         "Comments and constants that name a pin become its name",
@@ -47,28 +44,28 @@ struct PinNameTests {
             Row(
                 title: "constants", dialect: .okhttp,
                 text: """
-                    object Keys { const val API_2026 = "sha256/\(pin(1))"; const val HASH = "\(pin(2))" }
+                    object Keys { const val API_2026 = "sha256/\(ReplacingTests.base64(1))"; const val HASH = "\(ReplacingTests.base64(2))" }
                     val c = CertificatePinner.Builder()
-                        .add("a.test", Keys.API_2026, "sha256/$HASH", "sha256/\(pin(3))")
+                        .add("a.test", Keys.API_2026, "sha256/$HASH", "sha256/\(ReplacingTests.base64(3))")
                     """, names: ["API_2026", "HASH", nil]),
             Row(
                 title: "comments in Kotlin", dialect: .okhttp,
                 text: """
                     val c = CertificatePinner.Builder()
                         .add("a.test",
-                            "sha256/\(pin(1))", // one
+                            "sha256/\(ReplacingTests.base64(1))", // one
                             // not a name
-                            "sha256/\(pin(2))", /* two */
-                            "sha256/\(pin(3))" // three
+                            "sha256/\(ReplacingTests.base64(2))", /* two */
+                            "sha256/\(ReplacingTests.base64(3))" // three
                         )
-                        .add("a.test", "sha256/\(pin(4))") // four
-                        .add("a.test", "sha256/\(pin(5))", "sha256/\(pin(6))") // both
-                        .add("a.test", "sha256/\(pin(1))") // again
+                        .add("a.test", "sha256/\(ReplacingTests.base64(4))") // four
+                        .add("a.test", "sha256/\(ReplacingTests.base64(5))", "sha256/\(ReplacingTests.base64(6))") // both
+                        .add("a.test", "sha256/\(ReplacingTests.base64(1))") // again
                     """, names: ["one", "two", "three", "four", nil, nil]),
             Row(
                 title: "a constant and a comment", dialect: .okhttp,
                 text: """
-                    private static final String NOW = "sha256/\(pin(1))";
+                    private static final String NOW = "sha256/\(ReplacingTests.base64(1))";
                     new CertificatePinner.Builder().add("a.test", NOW) // rotates soon
                     """, names: ["NOW"]),
         ])

@@ -10,12 +10,7 @@ struct DeployScriptTests {
 
     init() async throws {
         site = try PinctlSite()
-        let article = try String(
-            contentsOfFile: Repository.root + "/Sources/PinctlCommands/PinctlCommands.docc/RenewCertificates.md",
-            encoding: .utf8)
-        let from = try #require(article.firstRange(of: "#!/bin/sh\n# deploy-certificate"))
-        let to = try #require(article[from.lowerBound...].firstRange(of: "```"))
-        _ = try site.folder.add(String(article[from.lowerBound..<to.lowerBound]), name: "deploy-certificate")
+        _ = try site.folder.add(RunbookWorld.deployment(), name: "deploy-certificate")
         _ = try site.folder.add(site.leaf.key.privateKeyPEM, name: "key.pem")
         start = """
             export TLS_SERVED=$PWD/served PIN_RELEASES=$PWD/releases SSL_CERT_FILE=$PWD/root.pem

@@ -57,7 +57,7 @@ struct RunbookWorld {
     }
 
     /// The script of the article on renewals.
-    private static func deployment() throws -> String {
+    static func deployment() throws -> String {
         let path = Repository.root + "/Sources/PinctlCommands/PinctlCommands.docc/RenewCertificates.md"
         let text = try String(contentsOfFile: path, encoding: .utf8)
         let start = try #require(text.firstRange(of: "```sh\n"))

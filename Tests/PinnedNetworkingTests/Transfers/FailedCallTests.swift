@@ -19,8 +19,7 @@ struct FailedCallTests {
     /// Fails the first call of a function, then the second, until the program doesn't make so many. Returns what it
     /// printed each time.
     private func outputs(
-        _ words: [String], failing function: String, _ rest: String, _ server: LoopbackServer, _ site: TestSite,
-        _ check: () async throws -> Void = {}
+        _ words: [String], failing function: String, _ rest: String, _ server: LoopbackServer, _ site: TestSite
     ) async throws -> [String] {
         let roots = try folder.add(site.root.pemText)
         let temporary = folder.path + "/tmp"

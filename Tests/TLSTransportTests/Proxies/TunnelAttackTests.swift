@@ -164,6 +164,15 @@ import Testing
         }
     }
 
+    /// Connects to a site through a proxy, and expects its leaf.
+    private func dial(_ site: TestSite, through proxy: CleartextProxy) async throws {
+        let pending = try await Transport.shared.dial(
+            Endpoint(name: site.name, port: 443), through: proxy,
+            options: .with { $0.handshakeTimeout = .seconds(20) })
+        #expect(pending.presented.leaf.derBytes == site.leaf.derBytes)
+        await pending.refuse()
+    }
+
     @Test(
         "A dial uses a tunnel that any 2xx status opened, and fails for any other status (RFC 9110, section 9.3.6)",
         arguments: [
@@ -178,17 +187,12 @@ import Testing
             }
             try await LoopbackServer(plain: script).run { server in
                 let proxy = CleartextProxy(.http, host: try ServerName(server.address), port: server.port)
-                func dial() async throws {
-                    let pending = try await Transport.shared.dial(
-                        Endpoint(name: site.name, port: 443), through: proxy,
-                        options: .with { $0.handshakeTimeout = .seconds(20) })
-                    #expect(pending.presented.leaf.derBytes == site.leaf.derBytes)
-                    await pending.refuse()
-                }
                 if isOpen {
-                    try await dial()
+                    try await dial(site, through: proxy)
                 } else {
-                    await expectFailure(Self.refused("response \(status.prefix(3))"), dial)
+                    await expectFailure(Self.refused("response \(status.prefix(3))")) {
+                        try await dial(site, through: proxy)
+                    }
                     #expect(origin.records.isEmpty || origin.records[0].protocolVersion == nil)
                 }
             }
@@ -213,14 +217,11 @@ import Testing
             try await LoopbackServer(plain: script).run { server in
                 let login = password.map { CleartextProxy.Login(user: "me", password: $0) }
                 let proxy = CleartextProxy(.http, host: try ServerName(server.address), port: server.port, login: login)
-                func dial() async throws {
-                    let pending = try await Transport.shared.dial(
-                        Endpoint(name: site.name, port: 443), through: proxy,
-                        options: .with { $0.handshakeTimeout = .seconds(20) })
-                    #expect(pending.presented.leaf.derBytes == site.leaf.derBytes)
-                    await pending.refuse()
+                if let refusal {
+                    await expectFailure(Self.refused(refusal)) { try await dial(site, through: proxy) }
+                } else {
+                    try await dial(site, through: proxy)
                 }
-                if let refusal { await expectFailure(Self.refused(refusal), dial) } else { try await dial() }
                 #expect(origin.records.isEmpty == (refusal != nil))
             }
         }
