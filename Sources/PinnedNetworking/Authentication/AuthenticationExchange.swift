@@ -25,8 +25,9 @@ struct AuthenticationExchange: Sendable {
 
     /// The maximum number of answers to one scheme before the response is delivered as it is (HA7).
     static let answerLimit = 4
-    /// The maximum number of new nonces before a request for another one counts as a refusal.
-    static let renewalLimit = 4
+    /// The maximum number of new nonces before a request for another one counts as a refusal. Concurrent requests can
+    /// make each other's nonces stale: Apache with `AuthDigestNonceLifetime 0` accepts only the latest one.
+    static let renewalLimit = 20
     /// The maximum number of messages of connection logins. NTLM requires two, and Negotiate seldom more.
     static let messageLimit = 20
     /// The maximum number of times a login starts again because its connection was closed in the middle. A single close
