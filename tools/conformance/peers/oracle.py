@@ -20,6 +20,7 @@ from explanations import explanation
 from mutate import Mutations
 
 PIECE = 500
+KINDS = ("base", "certificate", "chain", "weak")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROFILES = ("default", "strict")
 mutations = None
@@ -106,10 +107,9 @@ def prepare(seed, limbo):
 
 def show(total):
     names = list(harnesses("", ""))
-    kinds = ("base", "certificate", "chain")
-    print("".join(f"{title:>15}" for title in [*names, *(f"{kind}s" for kind in kinds)]))
+    print("".join(f"{title:>15}" for title in [*names, *KINDS]))
     for accepted in sorted({accepted for _, accepted in total.verdicts}, reverse=True):
-        cells = ["accepts" if each else "-" for each in accepted] + [total.verdicts[kind, accepted] for kind in kinds]
+        cells = ["accepts" if each else "-" for each in accepted] + [total.verdicts[kind, accepted] for kind in KINDS]
         print("".join(f"{cell:>15}" for cell in cells))
     for (direction, peer, reason), number in sorted(total.explained.items()):
         print(f"{number:>8}  {direction} {peer}: {reason}")
@@ -139,9 +139,9 @@ def summarize(seed, total):
 
 def main():
     seed, count, folder, ours, go, *limbo = sys.argv[1:]
-    pieces = [("base", range(40))] + [
-        (kind, range(start, min(start + PIECE, int(count))))
-        for start in range(0, int(count), PIECE) for kind in ("certificate", "chain")]
+    counts = zip(KINDS, (40, int(count), int(count), int(count) // 20))
+    pieces = [
+        (kind, range(start, min(start + PIECE, end))) for kind, end in counts for start in range(0, end, PIECE)]
     total = Outcome()
     with concurrent.futures.ProcessPoolExecutor(
             initializer=prepare, initargs=(seed, limbo[0] if limbo else None)) as pool:
