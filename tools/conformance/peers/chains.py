@@ -49,7 +49,7 @@ def prime(random, bits=1024, exponent=65537):
     """A prime of so many bits, of which the upper two are set, for this RSA exponent (Miller and Rabin's test)."""
     while True:
         candidate = random.getrandbits(bits) | 3 << bits - 2 | 1
-        if math.gcd(candidate - 1, exponent) > 1 or any(candidate % small == 0 for small in (3, 5, 7, 11, 13, 17, 19, 23)):
+        if math.gcd(candidate - 1, exponent) > 1 or math.gcd(candidate, 3 * 5 * 7 * 11 * 13 * 17 * 19 * 23) > 1:
             continue
         odd, twos = candidate - 1, 0
         while odd % 2 == 0:

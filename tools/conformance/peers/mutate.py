@@ -1,7 +1,7 @@
 """Cases of x509-limbo with mutated certificates and chains: the same from the same seed.
 
 Most of what is mutated is signed again, so that a verifier gets beyond the signature. The certificates of limbo.json,
-whose keys nobody has, are mutated as they are.
+whose keys nobody has, are mutated as they are. Other chains have a weak or unusual key or signature of `signers.py`.
 """
 
 import base64

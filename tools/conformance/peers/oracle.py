@@ -1,11 +1,11 @@
-"""Judges mutated chains with this project and four other libraries, and explains every difference.
+"""Judges mutated and weak chains with this project and four other libraries, and explains every difference.
 
 usage: oracle.py SEED COUNT FOLDER LIMBO-HARNESS GO-HARNESS [LIMBO.json]
 
 A difference is a case in which the verdict of a profile and a library's verdict are not the same. Prints the
 differences that `explanations.py` has a row for, counted by row, and lists the others, whose cases FOLDER gets as
-unexplained.limbo. The last lines have the sums for each library and for the run. Exits with 1 if there is one, if this project's harness crashes, if a chain is refused that isn't
-mutated yet, or if a harness leaves a case out.
+unexplained.limbo. The last lines have the sums for each library and for the run. Exits with 1 if there is one, if this
+project's harness crashes, if a chain is refused that isn't mutated yet, or if a harness leaves a case out.
 """
 
 import collections

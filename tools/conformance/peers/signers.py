@@ -69,8 +69,8 @@ def hashed(kind, octets):
 
 
 class RSA:
-    """A key whose modulus has primes of 256 bits, since many small ones are found sooner than two large ones. A verifier
-    can't tell."""
+    """A key whose modulus has primes of 256 bits, since many small ones are found sooner than two large ones. A
+    verifier can't tell."""
 
     def __init__(self, random, bits=2048, exponent=65537):
         self.bits, self.exponent = bits, exponent
@@ -128,8 +128,9 @@ def rsa_signers(random):
             name, key.spki(algorithm) if algorithm else key.spki(), sequence(oid(HASHES[SHA256][1]), NULL),
             key.pkcs1(SHA256))
 
-    for bits in (512, 768, 1023, 1024, 1025, 1536, 2040, 2047, 2048, 2049, 2056, 3071, 3072, 4096, 8191, 8192, 8193, 8200,
-                 16384):
+    for bits in (
+        512, 768, 1023, 1024, 1025, 1536, 2040, 2047, 2048, 2049, 2056, 3071, 3072, 4096, 8191, 8192, 8193, 8200, 16384
+    ):
         yield signer(f"RSA {bits}", RSA(random, bits))
     for bits, exponents in [
         (2048, (-1, 0, 1, 2, 3, 17, 65536, (1 << 31) - 1, (1 << 32) + 1, (1 << 33) - 1, (1 << 33) + 1, (1 << 64) + 1,
