@@ -5,7 +5,8 @@ usage: oracle.py SEED COUNT FOLDER LIMBO-HARNESS GO-HARNESS [LIMBO.json]
 A difference is a case in which the verdict of a profile and a library's verdict are not the same. Prints the
 differences that `explanations.py` has a row for, counted by row, and lists the others, whose cases FOLDER gets as
 unexplained.limbo. The last lines have the sums for each library and for the run. Exits with 1 if there is one, if this
-project's harness crashes, if a chain is refused that isn't mutated yet, or if a harness leaves a case out.
+project's harness crashes, if a chain is refused that isn't mutated yet, if one is accepted in which the reference finds
+no valid path, whatever the libraries say, or if a harness leaves a case out.
 """
 
 import collections
@@ -15,6 +16,7 @@ import os
 import subprocess
 import sys
 
+import reference
 from evidence import Difference
 from explanations import explanation
 from mutate import Mutations
@@ -88,6 +90,8 @@ def judge(kind, numbers, ours, go):
             outcome.faults.append(f"a chain is refused before it is mutated: {case['id']}")
         if accepts["strict"] and not accepts["default"]:
             outcome.faults.append(f"strict accepts what default refuses: {case['id']}")
+        if accepts["default"] and reference.valid_path(case) is None:
+            outcome.faults.append(f"accepted, but the reference finds no valid path: {case['id']}")
         for profile in PROFILES:
             for peer in peers(profile):
                 if accepts[profile] != accepts[peer]:
