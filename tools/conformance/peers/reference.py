@@ -1,7 +1,7 @@
 """A second implementation of the default profile, written to be read: every path is tried, and every rule is a line.
 
-It serves as evidence. A chain that this project accepts and another library refuses counts as explained only if this
-implementation, too, finds a valid path in its DER. It follows RFC 5280, section 6.1, RFC 9525 and the table of
+It serves as evidence. In every chain that this project accepts, this implementation, too, must find a valid path, even
+if no other library refuses the chain. It follows RFC 5280, section 6.1, RFC 9525 and the table of
 `Profiles.md`. Certificate policies aren't processed: Go and OpenSSL do that, and disagree if this project doesn't.
 """
 
