@@ -23,6 +23,21 @@ enum SignatureAlgorithms {
         }
     }
 
+    /// Whether a DER AlgorithmIdentifier is one of the six that the Baseline Requirements list for RSA (section
+    /// 7.1.3.2.1), byte for byte, or of another kind of key: PKCS #1 with NULL parameters, or RSASSA-PSS with a salt as
+    /// long as the hash.
+    static func isOfWebPKI(_ algorithm: Span<UInt8>) -> Bool {
+        var outer = DERCursor(0..<algorithm.count)
+        guard let fields = try? outer.next(DERTag.sequence, algorithm).contents else { return false }
+        let contents = algorithm.extracting(fields)
+        let isOfRSA = (0x0A...0x0D).contains { (number: UInt8) in
+            let identifier = rsaIdentifier(number)
+            return contents.count >= identifier.count
+                && identifier.span.elementsEqual(contents.extracting(first: identifier.count))
+        }
+        return !isOfRSA || webPKI.contains { $0.span.elementsEqual(contents) }
+    }
+
     private static let null: [UInt8] = [0x05, 0x00]
     private static let pssIdentifier = rsaIdentifier(0x0A)
 
@@ -43,6 +58,15 @@ enum SignatureAlgorithms {
                 + DERText.element(DERTag.constructedContext(1), DERText.sequence(rsaIdentifier(0x08) + hash))
         }
     }
+
+    /// The contents of the six AlgorithmIdentifiers for ``isOfWebPKI(_:)``.
+    private static let webPKI: [[UInt8]] = {
+        let pss = zip(pssHashes.suffix(3), [32, 48, 64] as [UInt8]).map { hashes, salt in
+            pssIdentifier
+                + DERText.sequence(hashes + DERText.element(DERTag.constructedContext(2), [DERTag.integer, 1, salt]))
+        }
+        return (0x0B...0x0D).map { rsaIdentifier($0) + null } + pss
+    }()
 
     /// Returns the identifier `1.2.840.113549.1.1.n` as DER.
     private static func rsaIdentifier(_ number: UInt8) -> [UInt8] {

@@ -99,6 +99,11 @@ public struct X509Certificate: Sendable {
     var hasExtensions: Bool { layout.extensions != nil }
     /// Whether ``SignatureAlgorithms`` accepts the signature algorithm.
     var hasAcceptedSignature: Bool { storage.contents.hasAcceptedSignature }
+    /// Whether the signature algorithm is encoded as ``SignatureAlgorithms`` has it for the Web PKI.
+    var hasWebSignature: Bool {
+        let der = storage.derBytes
+        return SignatureAlgorithms.isOfWebPKI(der.span.extracting(layout.signatureAlgorithms.inner))
+    }
     /// The signature algorithm, if it is one of FIPS 204 or FIPS 205.
     var postQuantumSignature: PostQuantumAlgorithm? {
         let der = storage.derBytes

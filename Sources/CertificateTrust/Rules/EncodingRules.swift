@@ -20,6 +20,14 @@ extension CertificateRule {
             return "its signature algorithm is encoded differently inside and outside the signed part: reissue it"
         },
         CertificateRule(
+            rule: .signatureAlgorithm, places: .belowAnchor, source: "Baseline Requirements, section 7.1.3.2.1",
+            isBase: false
+        ) { certificate, _ in
+            guard !certificate.hasWebSignature else { return nil }
+            return "its RSA signature has parameters that the Web PKI does not have: reissue it with NULL, or for "
+                + "RSASSA-PSS with a salt as long as the hash"
+        },
+        CertificateRule(
             rule: .serialNumber, places: .belowAnchor, source: "RFC 5280, section 4.1.2.2", isBase: false
         ) { certificate, _ in
             let serial = certificate.serialNumber

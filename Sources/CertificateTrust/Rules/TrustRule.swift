@@ -49,8 +49,9 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     /// OpenSSL rejected the certificate for any other reason, which the detail quotes.
     public static let other = TrustRule(rawValue: "other")
 
-    /// The certificate names two different signature algorithms, or, in ``TrustPolicy/strict``, encodes the same one in
-    /// two ways (RFC 5280, section 4.1.1.2).
+    /// The certificate names two different signature algorithms (RFC 5280, section 4.1.1.2). In ``TrustPolicy/strict``,
+    /// also: it encodes the same one in two ways, or one of RSA otherwise than the Web PKI does (Baseline Requirements,
+    /// section 7.1.3.2.1).
     public static let signatureAlgorithm = TrustRule(rawValue: "signature-algorithm")
     /// The version doesn't allow extensions, or, in ``TrustPolicy/strict``, isn't 3 (RFC 5280, section 4.1.2.9).
     public static let certificateVersion = TrustRule(rawValue: "certificate-version")

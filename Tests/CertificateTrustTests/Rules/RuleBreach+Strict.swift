@@ -168,7 +168,17 @@ extension RuleBreach {
                 $0.extensions = [.certificatePolicies(["1.2.3", "1.2.3"])]
             }),
         RuleBreach(
-            .signatureAlgorithm, "RFC 5280, section 4.1.1.2", 0,
+            .signatureAlgorithm, "Baseline Requirements, section 7.1.3.2.1", 0,
+            ChainVariant("RSA without NULL") {
+                let root = try TestCertificate.root("Root", key: .shared(.rsa2048))
+                let bare = TestDER.sequence(TestDER.objectIdentifier("1.2.840.113549.1.1.11"))
+                let leaf = try root.leaf("api.example.test") {
+                    ($0.innerSignatureAlgorithm, $0.outerSignatureAlgorithm) = (bare, bare)
+                }
+                return Claim(leaf: leaf, anchors: [root])
+            }),
+        RuleBreach(
+            .signatureAlgorithm, "RFC 5280, section 4.1.1.2", 0, otherwise: "signature-algorithm",
             ChainVariant("without NULL beside with") {
                 let root = try TestCertificate.root("Root", key: .shared(.rsa2048))
                 let leaf = try root.leaf("api.example.test") {

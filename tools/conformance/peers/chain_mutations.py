@@ -41,6 +41,19 @@ def below(chain, certificate):
     return [each for each in [*chain.authorities, chain.leaf] if each.signer is certificate.key]
 
 
+def give_key(chain, old, new):
+    """Puts a key in the place of another one everywhere in the chain."""
+    for each in [*chain.authorities, chain.leaf, *chain.strangers]:
+        if each.key is old:
+            each.key = new
+        if each.signer is old:
+            each.signer = new
+        for kind, wrap in ((SKI, lambda octets: tlv(4, octets)), (AKI, lambda octets: sequence(tlv(0x80, octets)))):
+            critical, value = each.extensions.get(kind, (False, None))
+            if value == wrap(old.identifier):
+                each.extensions[kind] = (critical, wrap(new.identifier))
+
+
 def drop_intermediate(chain, other, random):
     if chain.authorities[1:]:
         del chain.authorities[random.randrange(1, len(chain.authorities))]

@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import math
 from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives import hashes, serialization
@@ -44,11 +45,11 @@ class Key:
         return self.private.sign(octets, ec.ECDSA(self.ECDSA[self.kind][1], deterministic_signing=True))
 
 
-def prime(random):
-    """A prime of 1024 bits whose upper two are set (Miller and Rabin's test)."""
+def prime(random, bits=1024, exponent=65537):
+    """A prime of so many bits, of which the upper two are set, for this RSA exponent (Miller and Rabin's test)."""
     while True:
-        candidate = random.getrandbits(1024) | 3 << 1022 | 1
-        if candidate % 65537 == 1 or any(candidate % small == 0 for small in (3, 5, 7, 11, 13, 17, 19, 23)):
+        candidate = random.getrandbits(bits) | 3 << bits - 2 | 1
+        if math.gcd(candidate - 1, exponent) > 1 or math.gcd(candidate, 3 * 5 * 7 * 11 * 13 * 17 * 19 * 23) > 1:
             continue
         odd, twos = candidate - 1, 0
         while odd % 2 == 0:

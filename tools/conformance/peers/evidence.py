@@ -8,10 +8,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 import chains
 import harness
 import reference
-from der import parse
+from der import oid, parse
 from limbo import unpem
 
 PRINTABLE = re.compile(rb"[A-Za-z0-9 '()+,./:=?-]*")
+
+# SHA-1, and those of NIST.
+HASH_IDENTIFIERS = re.compile(rb"\x06\x05\x2b\x0e\x03\x02\x1a|\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02.", re.DOTALL)
 
 NOT_THE_PATH = "accepted without the other certificates"
 
@@ -199,6 +202,13 @@ def has_explicit_default(certificate):
     return explicit_false(certificate) or basic.startswith(b"\x30\x03\x01\x01\0")
 
 
+def encodes_default_of_pss(certificate):
+    """Parameters of RSASSA-PSS with SHA-1, a salt of 20 or the trailer 1, which are the defaults (RFC 4055, 3.1)."""
+    identifier, parameters = signature_algorithm(certificate)
+    defaults = (oid("1.3.14.3.2.26"), b"\xa2\3\2\1\x14", b"\xa3\3\2\1\1")
+    return identifier == "1.2.840.113549.1.1.10" and any(each in parameters for each in defaults)
+
+
 def explicit_false(certificate):
     fields = reference.elements(reference.only(certificate.tbs, 0x30))
     for each in reference.elements(reference.only(fields[-1].contents, 0x30)) if fields[-1].tag == 0xA3 else ():
@@ -309,18 +319,88 @@ def has_malformed_policies(certificate):
     return any([each.tag for each in entry] not in ([6], [6, 0x30]) for entry in fields)
 
 
+def signature_algorithm(certificate):
+    """The identifier of the signature algorithm, and the DER of its parameters."""
+    identifier, *parameters = reference.elements(reference.only(certificate.inner, 0x30))
+    return reference.dotted(identifier.contents), b"".join(each.whole for each in parameters)
+
+
+def has_other_algorithm(certificate):
+    """A signature algorithm that isn't RSA or ECDSA with SHA-256 or better, or of an Edwards curve, or RSASSA-PSS with
+    other hashes than these, or with two."""
+    identifier, parameters = signature_algorithm(certificate)
+    if identifier == "1.2.840.113549.1.1.10":
+        hashes = HASH_IDENTIFIERS.findall(parameters)
+        return len(hashes) != 2 or hashes[0] != hashes[1] or hashes[0][-1] not in (1, 2, 3)
+    return identifier not in {
+        *(f"1.2.840.113549.1.1.{last}" for last in (11, 12, 13)), *(f"1.2.840.10045.4.3.{last}" for last in (2, 3, 4)),
+        "1.3.101.112", "1.3.101.113"}
+
+
 def has_odd_parameters(certificate):
-    """A signature algorithm whose parameters aren't absent, or NULL for RSA, or one that isn't RSA or ECDSA."""
+    """A signature algorithm whose parameters aren't absent, or NULL for RSA, or those of RSASSA-PSS."""
     try:
-        identifier, *parameters = reference.elements(reference.only(certificate.inner, 0x30))
+        identifier, parameters = signature_algorithm(certificate)
+        if identifier == "1.2.840.113549.1.1.10":
+            return not reference.pss_of(parameters)
     except (reference.Malformed, ValueError):
         return True
-    is_rsa = identifier.contents.startswith(b"\x2a\x86\x48\x86\xf7\x0d\x01\x01")
-    if is_rsa and identifier.contents[8:] not in (b"\x0a", b"\x0b", b"\x0c", b"\x0d"):
+    return parameters not in ([b"", b"\5\0"] if identifier.startswith("1.2.840.113549.1.1.") else [b""])
+
+
+def has_other_encoding(certificate):
+    """The signature algorithm isn't, byte for byte, one that BR 7.1.3.2 lists."""
+    identifier, parameters = signature_algorithm(certificate)
+    if has_other_algorithm(certificate) or has_odd_parameters(certificate) or identifier.startswith("1.3.101."):
         return True
-    if not is_rsa and not re.fullmatch(rb"\x2a\x86\x48\xce\x3d\x04\x03[\2-\4]", identifier.contents):
-        return True
-    return [each.whole for each in parameters] not in ([[], [b"\5\0"]] if is_rsa else [[]])
+    if identifier == "1.2.840.113549.1.1.10":
+        return has_other_salt(certificate) or parameters.count(b"\5\0") != 3 or b"\xa3" in parameters
+    return (parameters == b"\5\0") != identifier.startswith("1.2.840.113549.")
+
+
+def has_other_salt(certificate):
+    """A signature by RSASSA-PSS whose salt isn't as long as the hash."""
+    identifier, parameters = signature_algorithm(certificate)
+    if identifier != "1.2.840.113549.1.1.10":
+        return False
+    digest, salt = reference.pss_of(parameters)
+    return salt != digest.digest_size
+
+
+def key_of_rsa(test):
+    """The modulus and exponent of an RSA key are so."""
+    def condition(certificate):
+        if not certificate.key_algorithm.startswith(b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01"):
+            return False
+        numbers = reference.tagged(reference.only(certificate.key_octets, 0x30), 2, 2)
+        return test(*(int.from_bytes(each.contents, "big", signed=True) for each in numbers))
+    return condition
+
+
+def has_odd_exponent(modulus, exponent):
+    return exponent < 3 or exponent % 2 == 0 or exponent.bit_length() > 33
+
+
+def curve_outside(*curves):
+    """The key is on another curve than these, or on one that is given by its parameters or not at all."""
+    def condition(certificate):
+        if certificate.key_algorithm != b"\x06\x07\x2a\x86\x48\xce\x3d\x02\x01":
+            return False
+        return certificate.key_parameters[:1] != b"\6" or reference.dotted(certificate.key_parameters[2:]) not in curves
+    return condition
+
+
+def has_key_for_pss(certificate):
+    return certificate.key_algorithm == reference.PSS
+
+
+def has_edwards_key(*arcs):
+    """The key is of one of these curves: 112 is Ed25519, 113 Ed448."""
+    return lambda certificate: certificate.key_algorithm in [bytes([6, 3, 0x2B, 0x65, arc]) for arc in arcs]
+
+
+def has_dsa_key(certificate):
+    return certificate.key_algorithm == b"\x06\x07\x2a\x86\x48\xce\x38\x04\x01"
 
 
 def maps_any_policy(certificate):
@@ -362,9 +442,9 @@ def breaks_structure(certificate):
 
 
 def has_other_key(certificate):
-    """A key that isn't RSA of whole octets, P-256, P-384 or P-521."""
+    """A key that isn't RSA of whole octets and not for RSASSA-PSS alone, P-256, P-384 or P-521."""
     size, curve = getattr(certificate.key, "key_size", 0), getattr(certificate.key, "curve", None)
-    return certificate.key is None or (
+    return certificate.key is None or has_key_for_pss(certificate) or (
         curve.name not in ("secp256r1", "secp384r1", "secp521r1") if curve else not size or size % 8 != 0)
 
 
@@ -391,6 +471,14 @@ def repeats_policy(certificate):
 
 
 # Evidence about the proven path.
+
+
+def on_path(test):
+    return lambda difference: any(map(test, difference.path))
+
+
+def below_anchor(test):
+    return lambda difference: any(map(test, difference.path[:-1]))
 
 
 def not_strict(difference):

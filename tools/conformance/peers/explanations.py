@@ -24,6 +24,8 @@ POLICY_KINDS = ("2.5.29.32", "2.5.29.33", "2.5.29.36", "2.5.29.54")
 # What pyca says if it has tried several issuers, or one that issued itself, and what it has against the last of them is
 # of no use.
 UNTOLD = "no interior errors|chain construction exceeds max depth"
+WEB_CURVES = ("1.2.840.10045.3.1.7", "1.3.132.0.34", "1.3.132.0.35")
+TLS_CURVES = ("1.3.132.0.33", *WEB_CURVES, "1.3.132.0.10", *(f"1.3.36.3.3.2.8.1.1.{last}" for last in (7, 11, 13)))
 # Netscape's and Microsoft's server-gated cryptography.
 STEP_UP = {"2.16.840.1.113730.4.1", "1.3.6.1.4.1.311.10.3.3"}
 
@@ -170,6 +172,47 @@ ACCEPTED = [
         r"ASN.1 parsing error: invalid value",
         leaf_has(alternative_name(lambda name: not name.isascii())),
         "an alternative name that can't match is ignored; strict refuses it in a leaf"),
+    # Keys and signatures.
+    Row(
+        BOTH, ("Go",),
+        r"public exponent too large",
+        on_path(key_of_rsa(lambda modulus, exponent: exponent.bit_length() > 31)),
+        "an RSA exponent has up to 33 bits, as in BoringSSL; Go verifies with up to 31"),
+    Row(
+        DEFAULT, ("Go",),
+        r"unknown authority|unsupported elliptic curve",
+        on_path(any_of(has_edwards_key(113), has_key_for_pss, curve_outside("1.3.132.0.33", *WEB_CURVES))),
+        "TLS has Ed448, keys for RSASSA-PSS and more curves (RFC 8446, 4.2.3; RFC 8422); Go lacks them"),
+    Row(
+        DEFAULT, ("GnuTLS",),
+        r"^insecure algorithm",
+        on_path(curve_outside("1.3.132.0.33", *WEB_CURVES)),
+        "secp256k1 and the Brainpool curves have the strength of 128 bits or more; GnuTLS lacks them"),
+    Row(
+        DEFAULT, ("Go", "GnuTLS"),
+        r"algorithm unimplemented|^signature failure",
+        below_anchor(has_other_salt),
+        "a salt of RSASSA-PSS may have any length (RFC 4055, 3.1); strict and the library require the hash's"),
+    Row(
+        DEFAULT, ("pyca",),
+        rf"Forbidden public key algorithm|{UNTOLD}",
+        on_path(has_other_key),
+        "TLS has more kinds of keys than the Web PKI; strict and pyca refuse them (BR 6.1.5)"),
+    Row(
+        DEFAULT, ("pyca",),
+        rf"Forbidden signature algorithm|{UNTOLD}",
+        below_anchor(has_other_encoding),
+        "RFC 4055 has more encodings of RSA than the Web PKI; strict and pyca refuse them (BR 7.1.3.2)"),
+    Row(
+        BOTH, ("pyca",),
+        r"EncodedDefault",
+        has(encodes_default_of_pss),
+        "OpenSSL reads the parameters of RSASSA-PSS with encoded defaults; strict refuses them, except in an anchor"),
+    Row(
+        BOTH, ("pyca",),
+        r"ExtraData|InvalidValue",
+        any_anchor(has_odd_parameters),
+        "an anchor's signature isn't used, nor is its algorithm read; pyca reads it"),
     # The path.
     Row(
         BOTH, ("Go", "GnuTLS", "pyca"),
@@ -522,6 +565,39 @@ REFUSED = [
         "policies"),
     # Keys and signatures.
     Row(
+        BOTH, ANYONE,
+        r"its key is too weak",
+        both(no_path, anywhere(any_of(
+            key_of_rsa(lambda modulus, exponent: modulus.bit_length() < 2048), curve_outside(*TLS_CURVES)))),
+        "RSA has at least 2048 bits (SP 800-57); the library takes fewer, or doesn't look at this key"),
+    Row(
+        BOTH, ANYONE,
+        r"larger than 8192 bits",
+        both(no_path, anywhere(key_of_rsa(lambda modulus, exponent: modulus.bit_length() > 8192))),
+        "RSA has at most 8192 bits, since larger keys take long (CVE-2023-29409); the library has no such limit"),
+    Row(
+        BOTH, ANYONE,
+        r"its RSA key has an unusual exponent",
+        both(no_path, anywhere(key_of_rsa(has_odd_exponent))),
+        "an RSA exponent is odd, at least 3, and of at most 33 bits; the library has other limits, or doesn't look at "
+        "this key"),
+    Row(
+        BOTH, ANYONE,
+        r"its key is (EC|DSA) .* which TLS does not support",
+        both(no_path, anywhere(any_of(has_dsa_key, curve_outside(*TLS_CURVES)))),
+        "TLS has no DSA, and named curves alone from P-224 on (RFC 8446, 4.2.3; RFC 8422, 5.1.1); the library takes "
+        "others, or doesn't look at this key"),
+    Row(
+        BOTH, ANYONE,
+        r"signature algorithm is too weak or unsupported",
+        both(no_path, anywhere(has_other_algorithm)),
+        "signatures are by RSA or ECDSA with SHA-256 or better, or an Edwards curve; the library takes others"),
+    Row(
+        BOTH, ("GnuTLS",),
+        r"signature digest algorithm too weak",
+        both(no_path, anywhere(has_odd_parameters)),
+        "the length of a salt isn't negative (RFC 4055, 3.1); GnuTLS takes it for the hash's"),
+    Row(
         BOTH, ("pyca", "GnuTLS", *OPENSSL),
         r"its key is key of malformed parameters",
         anywhere(lacks_null),
@@ -550,7 +626,7 @@ REFUSED = [
         "both places name the same algorithm (RFC 5280, 4.1.1.2), in an anchor too; the library compares them only "
         "with a signature, or not at all"),
     Row(
-        BOTH, ("GnuTLS", *OPENSSL),
+        BOTH, ("Go", "GnuTLS", *OPENSSL),
         r"signature algorithm is too weak or unsupported",
         both(no_path, anywhere(has_odd_parameters)),
         "an algorithm has the parameters of RFC 4055 and RFC 5758; the library ignores others"),
@@ -674,6 +750,10 @@ REFUSED = [
         r"its authorityInfoAccess",
         anywhere(extension("1.3.6.1.5.5.7.1.1")),
         "authorityInfoAccess is well formed (RFC 5280, 4.2.2.1)"),
+    strict_row(
+        r"parameters that the Web PKI does not have",
+        anywhere(has_other_encoding),
+        "RSA signatures have the encodings of the Web PKI (BR 7.1.3.2.1)"),
     strict_row(
         r"the Web PKI has only",
         anywhere(has_other_key),

@@ -1,7 +1,7 @@
 """Cases of x509-limbo with mutated certificates and chains: the same from the same seed.
 
 Most of what is mutated is signed again, so that a verifier gets beyond the signature. The certificates of limbo.json,
-whose keys nobody has, are mutated as they are.
+whose keys nobody has, are mutated as they are. Other chains have a weak or unusual key or signature of `signers.py`.
 """
 
 import base64
@@ -9,9 +9,10 @@ import json
 import random as randomness
 
 import chains
-from chain_mutations import MUTATIONS
+from chain_mutations import MUTATIONS, give_key
 from der_mutations import mutate_octets, mutate_tree
 from limbo import unpem
+from signers import signers
 
 def pem(octets):
     text = base64.b64encode(octets).decode()
@@ -70,6 +71,25 @@ def mutated_certificate(number, bases, limbo, random):
     return written(f"certificate::{number}::{how}", chain, {place: octets})
 
 
+def weak_chain(number, bases, unusual, random):
+    """A chain of which one key, or one signature, is unusual. Every signer has its turn."""
+    chain, other = (each.copied() for each in random.sample(bases, 2))
+    mutations = random.choices(MUTATIONS, k=random.choice([0, 0, 0, 1]))
+    for mutation in mutations:
+        mutation(chain, other, random)
+    signer = unusual[number % len(unusual)]
+    place = random.choice([-1, *range(len(chain.authorities))])
+    certificate = chain.leaf if place == -1 else chain.authorities[place]
+    what = random.choice(["key", "signature"])
+    if what == "key":
+        give_key(chain, certificate.key, signer)
+    else:
+        give_key(chain, certificate.signer, signer.usual or signer)
+        certificate.signer = signer
+    names = "+".join([what, *(each.__name__ for each in mutations)])
+    return written(f"weak::{number}::{names}::{signer.name}", chain)
+
+
 class Mutations:
     """The cases of a seed. A piece depends on the seed and its numbers alone, so that pieces can be made in parallel."""
 
@@ -78,6 +98,7 @@ class Mutations:
         random = randomness.Random(seed)
         keys = [chains.Key(kind, random) for kind in ["P-256"] * 8 + ["P-384"] * 2 + ["RSA"] * 2]
         self.bases = [chains.mint(keys, random) for _ in range(40)]
+        self.unusual = signers(randomness.Random(f"{seed} signers"))
         self.limbo = []
         if limbo:
             with open(limbo) as file:
@@ -89,7 +110,7 @@ class Mutations:
                 each["validation_time"] = each["validation_time"] or "2026-11-01T00:00:00+00:00"
 
     def piece(self, kind, numbers):
-        """The cases with these numbers: of `certificate`, of `chain`, or of `base`, the chains that are mutated."""
+        """The cases with these numbers: of `certificate`, `chain` or `weak`, or of `base`, the chains that are mutated."""
         random = randomness.Random(f"{self.seed} {kind} {numbers.start}")
         match kind:
             case "base":
@@ -98,3 +119,5 @@ class Mutations:
                 return [mutated_certificate(number, self.bases, self.limbo, random) for number in numbers]
             case "chain":
                 return [mutated_chain(number, self.bases, random) for number in numbers]
+            case "weak":
+                return [weak_chain(number, self.bases, self.unusual, random) for number in numbers]

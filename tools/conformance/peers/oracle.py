@@ -1,11 +1,12 @@
-"""Judges mutated chains with this project and four other libraries, and explains every difference.
+"""Judges mutated and weak chains with this project and four other libraries, and explains every difference.
 
 usage: oracle.py SEED COUNT FOLDER LIMBO-HARNESS GO-HARNESS [LIMBO.json]
 
 A difference is a case in which the verdict of a profile and a library's verdict are not the same. Prints the
 differences that `explanations.py` has a row for, counted by row, and lists the others, whose cases FOLDER gets as
-unexplained.limbo. The last lines have the sums for each library and for the run. Exits with 1 if there is one, if this project's harness crashes, if a chain is refused that isn't
-mutated yet, or if a harness leaves a case out.
+unexplained.limbo. The last lines have the sums for each library and for the run. Exits with 1 if there is one, if this
+project's harness crashes, if a chain is refused that isn't mutated yet, if one is accepted in which the reference finds
+no valid path, whatever the libraries say, or if a harness leaves a case out.
 """
 
 import collections
@@ -15,11 +16,13 @@ import os
 import subprocess
 import sys
 
+import reference
 from evidence import Difference
 from explanations import explanation
 from mutate import Mutations
 
 PIECE = 500
+KINDS = ("base", "certificate", "chain", "weak")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROFILES = ("default", "strict")
 mutations = None
@@ -87,6 +90,8 @@ def judge(kind, numbers, ours, go):
             outcome.faults.append(f"a chain is refused before it is mutated: {case['id']}")
         if accepts["strict"] and not accepts["default"]:
             outcome.faults.append(f"strict accepts what default refuses: {case['id']}")
+        if accepts["default"] and reference.valid_path(case) is None:
+            outcome.faults.append(f"accepted, but the reference finds no valid path: {case['id']}")
         for profile in PROFILES:
             for peer in peers(profile):
                 if accepts[profile] != accepts[peer]:
@@ -106,10 +111,9 @@ def prepare(seed, limbo):
 
 def show(total):
     names = list(harnesses("", ""))
-    kinds = ("base", "certificate", "chain")
-    print("".join(f"{title:>15}" for title in [*names, *(f"{kind}s" for kind in kinds)]))
+    print("".join(f"{title:>15}" for title in [*names, *KINDS]))
     for accepted in sorted({accepted for _, accepted in total.verdicts}, reverse=True):
-        cells = ["accepts" if each else "-" for each in accepted] + [total.verdicts[kind, accepted] for kind in kinds]
+        cells = ["accepts" if each else "-" for each in accepted] + [total.verdicts[kind, accepted] for kind in KINDS]
         print("".join(f"{cell:>15}" for cell in cells))
     for (direction, peer, reason), number in sorted(total.explained.items()):
         print(f"{number:>8}  {direction} {peer}: {reason}")
@@ -139,9 +143,9 @@ def summarize(seed, total):
 
 def main():
     seed, count, folder, ours, go, *limbo = sys.argv[1:]
-    pieces = [("base", range(40))] + [
-        (kind, range(start, min(start + PIECE, int(count))))
-        for start in range(0, int(count), PIECE) for kind in ("certificate", "chain")]
+    counts = zip(KINDS, (40, int(count), int(count), int(count) // 20))
+    pieces = [
+        (kind, range(start, min(start + PIECE, end))) for kind, end in counts for start in range(0, end, PIECE)]
     total = Outcome()
     with concurrent.futures.ProcessPoolExecutor(
             initializer=prepare, initargs=(seed, limbo[0] if limbo else None)) as pool:

@@ -1,7 +1,7 @@
 """A second implementation of the default profile, written to be read: every path is tried, and every rule is a line.
 
-It serves as evidence. A chain that this project accepts and another library refuses counts as explained only if this
-implementation, too, finds a valid path in its DER. It follows RFC 5280, section 6.1, RFC 9525 and the table of
+It serves as evidence. In every chain that this project accepts, this implementation, too, must find a valid path, even
+if no other library refuses the chain. It follows RFC 5280, section 6.1, RFC 9525 and the table of
 `Profiles.md`. Certificate policies aren't processed: Go and OpenSSL do that, and disagree if this project doesn't.
 """
 
@@ -16,12 +16,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, padding, rsa
 
 import chains
-from der import oid
+from der import oid, sequence, tlv
 from limbo import seconds, unpem
 
 STEPS = 5000
 PROCESSED = {"2.5.29." + arc for arc in "15 17 19 30 31 32 33 36 37 54".split()}
 HASHES = {0x0B: hashes.SHA256, 0x0C: hashes.SHA384, 0x0D: hashes.SHA512}
+PSS = oid("1.2.840.113549.1.1.10")
+PSS_HASHES = {f"2.16.840.1.101.3.4.2.{last}": digest for last, digest in zip((1, 2, 3), HASHES.values())}
 ECDSA = {2: hashes.SHA256, 3: hashes.SHA384, 4: hashes.SHA512}
 
 
@@ -137,7 +139,8 @@ class Certificate:
         self.start, self.end = map(time, tagged(dates.contents, None, None))
         algorithm, key = tagged(spki.contents, 0x30, 3)
         require(elements(algorithm.contents)[0].tag == 6 and key.contents[:1] == b"\0" and self.start <= self.end)
-        self.key_octets = key.contents[1:]
+        self.key_algorithm, *parameters = [each.whole for each in elements(algorithm.contents)]
+        self.key_parameters, self.key_octets = b"".join(parameters), key.contents[1:]
         self.has_unique_identifiers = [each.tag for each in fields[6:] if each.tag in (0x81, 0x82)]
         rest = [each.tag for each in fields[6:]]
         require(rest == sorted(set(rest)) and set(rest) <= {0x81, 0x82, 0xA3})
@@ -250,8 +253,8 @@ class Certificate:
                 exponent = key.public_numbers().e
                 return 2048 <= key.key_size <= 8192 and exponent.bit_length() <= 33 and exponent % 2 and exponent > 1
             case ec.EllipticCurvePublicKey() as key:
-                # RFC 8422, section 5.1.2: TLS has uncompressed points only.
-                return self.key_octets[:1] == b"\4" and key.curve.name in (
+                # RFC 8422, section 5.1.2: TLS has named curves and uncompressed points only.
+                return self.key_parameters[:1] == b"\6" and self.key_octets[:1] == b"\4" and key.curve.name in (
                     "secp224r1", "secp256r1", "secp384r1", "secp521r1", "secp256k1", "brainpoolP256r1",
                     "brainpoolP384r1", "brainpoolP512r1")
             case ed25519.Ed25519PublicKey() | ed448.Ed448PublicKey():
@@ -268,20 +271,42 @@ def certificate(pem):
         return None
 
 
+def pss_of(parameters):
+    """The hash and the length of the salt of RSASSA-PSS-params (RFC 4055, section 3.1), with one hash of the profile
+    for both purposes. Raises for others."""
+    first, second, *rest = elements(only(parameters, 0x30))
+    for kind, digest in PSS_HASHES.items():
+        for null in (b"", b"\5\0"):
+            algorithm = sequence(oid(kind), null)
+            if (first.whole, second.whole) == (
+                    tlv(0xA0, algorithm), tlv(0xA1, sequence(oid("1.2.840.113549.1.1.8"), algorithm))):
+                fields = {each.tag: int.from_bytes(only(each.contents, 2), "big", signed=True) for each in rest}
+                if fields.pop(0xA3, 1) == 1 and (salt := fields.pop(0xA2, 20)) >= 0 and not fields:
+                    return digest, salt
+    raise Malformed("parameters")
+
+
 @functools.lru_cache(65536)
 def is_signed(below, above):
     """Whether the key of one certificate verifies the signature of the other. Only algorithms of the profile count."""
     ((_, kind, _), *parameters) = elements(only(below.inner, 0x30))
+    parameters = b"".join(each.whole for each in parameters)
     key, octets, signature = above.key, below.tbs, below.signature
+    is_for_pss = above.key_algorithm == PSS
     try:
         match key:
-            case rsa.RSAPublicKey() if kind[:-1] == b"\x2a\x86\x48\x86\xf7\x0d\x01\x01" and kind[-1] in HASHES:
+            case rsa.RSAPublicKey() if kind[:-1] == PSS[2:-1] and kind[-1] in HASHES and not is_for_pss:
+                require(parameters in (b"", b"\5\0"))
                 key.verify(signature, octets, padding.PKCS1v15(), HASHES[kind[-1]]())
-            case rsa.RSAPublicKey() if kind == b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0a":
-                digest = next(digest for number, digest in zip((1, 2, 3), HASHES.values())
-                              if bytes([0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, number]) in parameters[0][1])
-                key.verify(
-                    signature, octets, padding.PSS(padding.MGF1(digest()), padding.PSS.AUTO), digest())
+            case rsa.RSAPublicKey() if kind == PSS[2:]:
+                digest, salt = pss_of(parameters)
+                # A key for PSS alone may have parameters: its hash, and the shortest salt (RFC 4055, section 3.3).
+                if is_for_pss and above.key_parameters:
+                    allowed, shortest = pss_of(above.key_parameters)
+                    require(allowed is digest and salt >= shortest)
+                key.verify(signature, octets, padding.PSS(padding.MGF1(digest()), salt), digest())
+            case _ if parameters:
+                return False
             case ec.EllipticCurvePublicKey() if kind[:-1] == oid("1.2.840.10045.4.3.2")[2:-1] and kind[-1] in ECDSA:
                 key.verify(signature, octets, ec.ECDSA(ECDSA[kind[-1]]()))
             case ed25519.Ed25519PublicKey() if kind == b"\x2b\x65\x70":
@@ -290,7 +315,7 @@ def is_signed(below, above):
                 key.verify(signature, octets)
             case _:
                 return False
-    except (InvalidSignature, ValueError, StopIteration):
+    except (InvalidSignature, ValueError, Malformed):
         return False
     return True
 
