@@ -3,6 +3,7 @@
 #define CLINUX_SHIMS_H
 
 #ifdef __linux__
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #endif

@@ -68,6 +68,28 @@ struct FailedCallTests {
                 == "pinctl: cannot read its arguments from /proc/self/cmdline: mount /proc, or close some files\n")
     }
 
+    @Test("Without memory or processes for its threads, pinctl says so and doesn't wait")
+    func threads() async throws {
+        let certificate = try folder.add(try TestCertificate.root("Test Root").pemText, name: "c.pem")
+        let message =
+            "pinctl: cannot create threads: Resource temporarily unavailable: "
+            + "raise the limit on memory (ulimit -v) or on processes (ulimit -u)\n"
+        // Enough for the program and its libraries, but not for eight stacks.
+        let limited = try await shell("ulimit -s 8192 -v 80000; timeout 60 pinctl show \(certificate)")
+        #expect(limited.status == 2)
+        #expect(limited.errors == message)
+        for number in [1, 8] {
+            let (run, hasFailed) = try await run(
+                ["show", certificate], failing: "pthread_create \(number) 11 * onward")
+            #expect(hasFailed)
+            #expect(run.status == 2)
+            #expect(run.errors == message)
+        }
+        // Under a limit on memory, the allocator takes no space from the stacks.
+        let sufficient = try await shell("ulimit -s 8192 -v 250000; timeout 60 pinctl show \(certificate)")
+        #expect(sufficient.status == 0, "\(sufficient.errors)")
+    }
+
     @Test("A file that can't be written whole is left as it was", arguments: ["write", "fsync", "rename", "close"])
     func files(call: String) async throws {
         let backup = try TestKey().pin

@@ -11,7 +11,7 @@ public enum PinDecision: Sendable {
     case unpinned(VerifiedPath, PinningRule?)
     /// The pins don't match, and the rule only reports.
     case forgiven(PinMismatch)
-    /// The pins don't match, and the path ends outside the anchors under which they apply.
+    /// The pins don't match, and every valid path ends outside the anchors under which they apply.
     case bypassed(PinMismatch)
     /// The rule has expired and stops pinning then. No pin was compared.
     case stopped(VerifiedPath, PinningRule)

@@ -67,7 +67,7 @@ extension PinningPolicy {
         return covering.isEmpty ? unlisted == .trust : covering.allSatisfy { $0.mode != .enforce }
     }
 
-    /// Decides on a verified path to `path.name` at `time`. Has no side effects.
+    /// Decides on a verified path to `path.name` at `time`, as if it were the chain's only one. Has no side effects.
     public func decide(_ path: VerifiedPath, port: Int, at time: Date) throws(PinningError) -> PinDecision {
         try decide(path, by: rule(for: path.name, port: port), port: port, at: time)
     }
@@ -76,25 +76,32 @@ extension PinningPolicy {
     /// any.
     ///
     /// The pins take part in path building. If several paths are valid, the result is one that has the required pins
-    /// and nothing denied. A chain that isn't trusted is refused in every mode.
+    /// and nothing denied. Pins are bypassed only if no valid path ends at an anchor under which they apply. A chain that
+    /// isn't trusted is refused in every mode.
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> PinDecision {
         let rule = rule(for: trust.name, port: port)
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
         let trust = rule.map { trust.under($0) } ?? trust
         var accepted: PinDecision?
-        // An acceptance without a match, used only if no path has the pins.
-        var unmatched: PinDecision?
+        // Acceptances without a match, used only if no path has the pins.
+        var forgiven: PinDecision?
+        var bypassed: PinDecision?
+        // Whether a path ends at an anchor under which the pins apply. Then they apply to the server, and a root that the
+        // client also has, such as one of a company that cross-signed a public CA, doesn't turn them off.
+        var isUnderPins = false
         // The refusal of the best path.
         var refusal: PinningError?
         do throws(TrustFinding) {
             _ = try trust.evaluate(
                 at: time,
                 accepting: { candidate in
+                    if rule?.pinsApplyOnlyUnder?.contains(candidate.anchor) == true { isUnderPins = true }
                     do throws(PinningError) {
                         let decision = try decide(candidate, by: rule, port: port, at: time)
                         switch decision {
                         case .matched, .unpinned, .stopped: accepted = decision
-                        case .forgiven, .bypassed: unmatched = unmatched ?? decision
+                        case .forgiven: forgiven = forgiven ?? decision
+                        case .bypassed: bypassed = bypassed ?? decision
                         }
                     } catch {
                         refusal = refusal ?? error
@@ -104,8 +111,8 @@ extension PinningPolicy {
         } catch {
             throw .untrusted(error)
         }
-        if let decision = accepted ?? unmatched { return decision }
-        // Every path that isn't accepted has a refusal.
+        if let decision = accepted ?? forgiven ?? (isUnderPins ? nil : bypassed) { return decision }
+        // Every path that isn't accepted has a refusal, and there is one if the pins apply.
         throw refusal ?? .unlisted(trust.name, port: port)
     }
 

@@ -26,8 +26,8 @@ public struct PinningRule: Sendable {
     /// The extent to which Certificate Transparency is checked for this host. `nil` means the evaluator's setting,
     /// `TrustPolicy.certificateTransparency`. It is a condition on the path, whatever the ``mode`` of the pins is.
     public let certificateTransparency: CertificateTransparencyMode?
-    /// The anchors under which the pins apply. A path that ends at any other anchor is accepted without a match, for
-    /// example that of a debugging proxy with its own CA. `nil` means that the pins always apply.
+    /// The anchors under which the pins apply. A chain whose valid paths all end at other anchors is accepted without a
+    /// match, for example that of a debugging proxy with its own CA. `nil` means that the pins always apply.
     public let pinsApplyOnlyUnder: TrustStore?
     /// The URLs that receive failure reports: `https`, and not a host that this rule covers.
     public let reports: [URL]

@@ -200,7 +200,7 @@ extension PolicyReader {
         }
     }
 
-    /// Returns the system's trust store. Paths that end at other anchors bypass the pins.
+    /// Returns the system's trust store. A chain bypasses the pins if all its paths end at other anchors.
     private mutating func systemStore(for value: JSONValue) -> TrustStore? {
         do throws(TrustStoreError) {
             if let store = stores[[""]] { return store }

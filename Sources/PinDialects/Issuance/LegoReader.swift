@@ -35,7 +35,8 @@ struct LegoReader {
 /// A reader of lego's command lines in scripts, crontabs, units and other texts.
 ///
 /// lego creates a key at each renewal unless the command has `--reuse-key` (`lego renew --help`, lego 4). In lego 5,
-/// `lego run` renews too. A name that is a variable isn't known, and is left out.
+/// `lego run` renews too. A name that is a variable isn't known, and is left out. A command in quotes is read if it is
+/// for a shell (`sh -c '…'`). In other quotes, it isn't known whether anything runs it.
 struct LegoCommandReader {
     let path: String
     /// The maximum length of a command line: half of what Linux accepts as one argument.
@@ -44,6 +45,8 @@ struct LegoCommandReader {
     private struct Command {
         let words: [String]
         let line: Int
+        /// Whether something runs the command, going by what is around it.
+        let isRun: Bool
         var verb: String? { words.dropFirst().first { $0 == "renew" || $0 == "run" } }
     }
 
@@ -64,16 +67,22 @@ struct LegoCommandReader {
                 "more than \(IssuanceText.limit) commands: split the file", at: PolicyLocation(path: path))
         }
         // The command that obtains the first certificate has no such flag in lego 4.
-        let verb = commands.contains { $0.verb == "renew" } ? "renew" : "run"
+        let verb = commands.contains { $0.verb == "renew" && $0.isRun } ? "renew" : "run"
         var renewals: [KeyRenewal] = []
-        for command in commands where command.verb == verb && !command.words.contains(where: { $0.hasPrefix("--csr") })
-        {
+        for command in commands {
+            guard let found = command.verb, found == verb || !command.isRun,
+                !command.words.contains(where: { $0.hasPrefix("--csr") })
+            else { continue }
             let isReused = Self.reusesKey(command.words)
+            // What may not be run shows neither that the key is kept nor that it changes.
+            guard command.isRun || !isReused else { continue }
             let place = PolicyLocation(path: path, line: command.line, column: 1)
+            let quotes = command.isRun ? "" : " in quotes"
             renewals.append(
                 KeyRenewal(
-                    names: try Self.domains(command.words, at: place), isReused ? .keepsKey : .changesKey, at: place,
-                    program: "lego", setting: isReused ? "--reuse-key" : "lego \(verb) without --reuse-key",
+                    names: try Self.domains(command.words, at: place),
+                    !command.isRun ? .unknown : isReused ? .keepsKey : .changesKey, at: place, program: "lego",
+                    setting: isReused ? "--reuse-key" : "lego \(found)\(quotes) without --reuse-key",
                     remedy: "add --reuse-key"))
         }
         return renewals
@@ -96,6 +105,12 @@ struct LegoCommandReader {
     private static func domains(
         _ words: [String], at location: PolicyLocation
     ) throws(PolicyFileError) -> [String] {
+        try IssuanceText.names(domainTexts(words).joined(separator: ","), at: location)
+            .filter { name in !name.contains { "$`{}%".contains($0) } }
+    }
+
+    /// Returns the values of the flags for domains.
+    private static func domainTexts(_ words: [String]) -> [Substring] {
         var texts: [Substring] = []
         for (index, word) in words.enumerated() {
             guard let flag = flag(word), flag.name == "d" || flag.name == "domains" else { continue }
@@ -105,8 +120,7 @@ struct LegoCommandReader {
                 texts.append(words[index + 1][...])
             }
         }
-        return try IssuanceText.names(texts.joined(separator: ","), at: location)
-            .filter { name in !name.contains { "$`{}%".contains($0) } }
+        return texts
     }
 
     /// Returns the commands whose program is called `lego`, with lines that a backslash continues joined, up to one more
@@ -131,20 +145,45 @@ struct LegoCommandReader {
             let whole = pending + line.text
             pending = ""
             guard whole.utf8.contains(bytesOf: "lego") else { continue }
-            var words = words(of: whole)[...]
-            while commands.count <= IssuanceText.limit, let index = words.firstIndex(where: Self.isProgram) {
-                let rest = words[words.index(after: index)...]
-                let end = rest.firstIndex(of: ";") ?? rest.endIndex
-                commands.append(Command(words: Array(words[index..<end]), line: start))
-                words = words[end...]
-            }
+            collect(words(of: whole), line: start, isRun: true, in: &commands)
         }
         return commands
     }
 
+    /// Adds the commands among words, and those in words that were in quotes.
+    private static func collect(_ line: [String], line number: Int, isRun: Bool, in commands: inout [Command]) {
+        var words = line[...]
+        while commands.count <= IssuanceText.limit, let index = words.firstIndex(where: isProgram) {
+            let rest = words[words.index(after: index)...]
+            let end = rest.firstIndex(of: ";") ?? rest.endIndex
+            let command = Command(words: Array(words[index..<end]), line: number, isRun: isRun)
+            // A message that names the program has no domains.
+            if isRun || !domainTexts(command.words).isEmpty { commands.append(command) }
+            words = words[end...]
+        }
+        for (index, word) in line.enumerated() where word.contains(" ") && word.utf8.contains(bytesOf: "lego") {
+            // Each of them has fewer quotes.
+            let isForShell = index > 0 && isShellFlag(plain(line[index - 1]))
+            collect(Self.words(of: plain(word)), line: number, isRun: isRun && isForShell, in: &commands)
+        }
+    }
+
+    /// Returns an element of a list in YAML or JSON without the list's own signs.
+    private static func plain(_ word: String) -> String {
+        var text = word[...]
+        while let last = text.last, "[],".contains(last) { text.removeLast() }
+        while let first = text.first, "[],".contains(first) { text.removeFirst() }
+        return String(text)
+    }
+
+    /// Whether a shell runs the word behind this one: `-c`, also together with other flags (`-lc`).
+    private static func isShellFlag(_ word: String) -> Bool {
+        word.hasPrefix("-") && word.hasSuffix("c") && word.dropFirst().allSatisfy(\.isLetter)
+    }
+
     /// Whether a word runs lego, such as `ExecStart=/usr/bin/lego`.
     private static func isProgram(_ word: String) -> Bool {
-        word.split(whereSeparator: { $0 == "/" || $0 == "=" }).last == "lego"
+        word.split(whereSeparator: { "/=,".contains($0) }).last == "lego"
     }
 
     /// Splits a line into words as a shell does, without expanding anything. Whatever ends a command is the word `;`. A
@@ -155,13 +194,21 @@ struct LegoCommandReader {
         var isWord = false
         var quote: Character?
         var before: Character?
+        var isEscaped = false
         func close() {
             if isWord { words.append(word) }
             (word, isWord) = ("", false)
         }
         for character in line {
             defer { before = character }
-            if let open = quote {
+            if isEscaped {
+                isEscaped = false
+                // Between double quotes, a backslash is itself before other characters.
+                if quote != nil, !"\"\\$`".contains(character) { word.append("\\") }
+                word.append(character)
+            } else if character == "\\", quote != "'" {
+                (isEscaped, isWord) = (true, true)
+            } else if let open = quote {
                 if character == open { quote = nil } else { word.append(character) }
             } else if character == "'" || character == "\"" {
                 (quote, isWord) = (character, true)

@@ -28,12 +28,17 @@ enum PathJudgement: Hashable, Sendable {
 }
 
 extension ReleaseRule {
-    /// Judges a path that ends at a root of `store` the way the release's clients do. `store` is `nil` for the default
-    /// one. The roots of a named store are those of other clients, on which they aren't added locally.
-    func judge(_ path: [X509Certificate], under store: String? = nil, at time: Date) -> PathJudgement {
-        judgement(
-            of: release.decisions(
-                on: path, by: rules, at: time, hasLocalAnchors: store == nil || anchors != nil))
+    /// Judges the valid paths of a chain, which end at roots of `store`, the way the release's clients do. `store` is
+    /// `nil` for the default one. The roots of a named store are those of other clients, on which they aren't added
+    /// locally. Local roots bypass the pins only if no path ends at another one.
+    func judge(_ paths: [[X509Certificate]], under store: String? = nil, at time: Date) -> [PathJudgement] {
+        let pinned = rules.compactMap(\.stores.pinsApplyOnlyUnder)
+        let isLocal = !paths.compactMap(\.last).contains { root in pinned.contains { $0.contains(root) } }
+        return paths.map {
+            judgement(
+                of: release.decisions(
+                    on: $0, by: rules, at: time, hasLocalAnchors: isLocal && (store == nil || anchors != nil)))
+        }
     }
 
     /// Combines the decisions of devices in the time zones where a day begins first and last.

@@ -154,7 +154,8 @@ struct Plan {
                             StoreJudgement(
                                 candidate: candidate, store: name,
                                 untrusted: alive.isEmpty ? "its path has expired" : nil,
-                                paths: alive.map { ($0, rule.judge($0.certificates, under: name, at: time)) },
+                                paths: Array(
+                                    zip(alive, rule.judge(alive.map(\.certificates), under: name, at: time))),
                                 direct: direct))
                     }
                 }

@@ -94,7 +94,7 @@ extension Plan {
         let begin = judgement.candidate.time(from: now)
         func survives(at time: Date, countsPending: Bool) -> Bool {
             let seen = paths.flatMap { calendar.paths($0, in: store, at: time, countsPending, rule.triesEveryPath) }
-            let accepted = seen.count { rule.judge($0, under: judgement.store, at: time).isAccepted }
+            let accepted = rule.judge(seen, under: judgement.store, at: time).count(where: \.isAccepted)
             return accepted > 0 && (accepted == seen.count || rule.triesEveryPath)
         }
         for change in calendar.changes(on: paths, in: store, at: begin) {

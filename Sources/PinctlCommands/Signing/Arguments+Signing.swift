@@ -82,8 +82,9 @@ extension Arguments {
             "note: policy \(bundle.sequence) for \(bundle.audience), valid until \(bundle.expires.rfc3339)"
                 + (bundle.rollout.map { ", for \($0.share)% until \($0.until.rfc3339)" } ?? ""))
         let previous = try previousBundle(keySets)
-        // Otherwise a signer wouldn't see what changes, or that it locks servers out.
-        guard previous != nil || bundle.sequence == 1 else { throw .missingFlag(.previousBundle) }
+        guard previous != nil || bundle.sequence == 1 else {
+            throw Self.requiresPrevious("sequence number \(bundle.sequence)")
+        }
         if let previous, bundle.sequence <= previous.sequence {
             throw .invalidValue(
                 .previousBundle,
@@ -101,11 +102,12 @@ extension Arguments {
         try lint(path, bytes, time)
         let previous = try previousBundle(keySets)
         let keySet = keySets[keySets.count - 1]
-        guard previous != nil || keySet.number == 1 else { throw .missingFlag(.previousBundle) }
+        guard previous != nil || keySet.number == 1 else { throw Self.requiresPrevious("key set \(keySet.number)") }
         if let last = previous?.keySetNumber, last > keySet.number {
             throw .invalidValue(.keySets, reason: "the bundle before is signed by key set \(last): give its file too")
         }
         let sequence = try sequence(after: previous)
+        guard previous != nil || sequence == 1 else { throw Self.requiresPrevious("sequence number \(sequence)") }
         let period = try period(.validFor) ?? 30 * 86_400
         guard period > 0, period <= PolicyBundle.maximumLifetime else {
             throw .invalidValue(.validFor, reason: "a bundle is valid for up to 400 days: give another period")
@@ -123,6 +125,15 @@ extension Arguments {
         }
         try report(bundle, after: previous, path, &console)
         return bundle
+    }
+
+    /// Returns the error for a bundle that isn't the first. Without the one before, a signer wouldn't see what changes, or
+    /// that it locks servers out.
+    private static func requiresPrevious(_ reason: String) -> UsageError {
+        .unusable([
+            "\(Flag.previousBundle.dashed) is required with \(reason): give the bundle before, to see whether servers are "
+                + "locked out"
+        ])
     }
 
     /// Throws if lint finds an error in a policy.

@@ -28,8 +28,9 @@ extension CommandDefinition {
             "server can't serve two keys at once. With --servers, so is a policy that refuses a server as it",
             "is now, or that can't be checked.",
             "",
-            "Give every key set with --keys, from that of the oldest program that has to accept the bundle.",
-            "Signatures that are already in the bundles are verified with them.",
+            "--keys is required. Give every key set, from that of the oldest program that has to accept the",
+            "bundle. Signatures that are already in the bundles are verified with them. --after is required",
+            "for every bundle but the first.",
         ],
         examples: [
             (

@@ -1,6 +1,7 @@
 import CertificateTrust
 import PinctlFoundation
 import PinctlLibC
+import TLSTransport
 
 extension Pinctl {
     /// Runs the command line of this process, and exits. `commit` is the first 16 hexadecimal digits of the commit that
@@ -16,7 +17,7 @@ extension Pinctl {
         // The signals that Swift's traps raise.
         for trap in [SIGILL, SIGTRAP] { _ = signal(trap) { _ in endWithDefect() } }
         raiseDescriptorLimit()
-        if let problem = OpenSSLVersion.problem {
+        if let problem = threadProblem ?? OpenSSLVersion.problem {
             _ = StandardStreams.write(Array("pinctl: \(problem)\n".utf8), to: 2)
             exit(ExitCode.badInput.rawValue)
         }
@@ -37,6 +38,17 @@ extension Pinctl {
             Array(words.dropFirst()), in: environment, output: StandardStreams.output,
             diagnostics: StandardStreams.diagnostics)
         exit(status.rawValue)
+    }
+}
+
+/// The reason why the process can't have its threads, or nil if it can. They are at most eight at a time, unless there is
+/// much to do.
+private var threadProblem: String? {
+    do throws(SystemError) {
+        try requireThreads(8)
+        return nil
+    } catch {
+        return "cannot create threads: \(error): raise the limit on memory (ulimit -v) or on processes (ulimit -u)"
     }
 }
 

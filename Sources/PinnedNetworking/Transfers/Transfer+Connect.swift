@@ -58,9 +58,11 @@ extension Transfer {
                 session.pool.keep(connection, for: key)
             case .open:
                 do {
-                    let connection = try await open(key, evaluators)
-                    askedConnections.append(connection)
-                    return (connection, false)
+                    if let connection = try await open(key, evaluators) {
+                        askedConnections.append(connection)
+                        return (connection, false)
+                    }
+                    session.pool.close(nil, for: key)
                 } catch {
                     session.pool.close(nil, for: key)
                     throw error
@@ -127,7 +129,8 @@ extension Transfer {
         return .accepted(hasWaited: mustCall)
     }
 
-    private func open(_ key: ConnectionPool.Key, _ evaluators: ServerEvaluators) async throws -> PooledConnection {
+    /// Opens a new connection. Returns `nil` if the trust settings were replaced before the proxy was asked for a tunnel.
+    private func open(_ key: ConnectionPool.Key, _ evaluators: ServerEvaluators) async throws -> PooledConnection? {
         let generation = session.pool.currentGeneration
         task.note { $0.connectStart = Date() }
         defer { task.note { $0.connectEnd = Date() } }
@@ -143,7 +146,10 @@ extension Transfer {
         case (let proxy?, _) where !key.isTunneled:
             bare = try await reach(proxy, evaluators, options, &proxyServer)
         case (let proxy?, _):
-            bare = try await tunnel(through: proxy, evaluators, options, &proxyServer)
+            guard let tunnel = try await tunnel(through: proxy, key, evaluators, options, &proxyServer) else {
+                return nil
+            }
+            bare = tunnel
         case (nil, _):
             let route = session.settings.route
             bare = try await Transport.shared.connect(
@@ -191,11 +197,12 @@ extension Transfer {
     }
 
     /// Opens a tunnel to the target. If the proxy requires another answer, asks it again, on the same connection if
-    /// possible.
+    /// possible. Returns `nil`, without sending anything more, if the trust settings were replaced since the proxy was
+    /// approved.
     private func tunnel(
-        through proxy: ProxyConfiguration, _ evaluators: ServerEvaluators, _ options: DialOptions,
-        _ server: inout EvaluatedServer?
-    ) async throws -> BareConnection {
+        through proxy: ProxyConfiguration, _ key: ConnectionPool.Key, _ evaluators: ServerEvaluators,
+        _ options: DialOptions, _ server: inout EvaluatedServer?
+    ) async throws -> BareConnection? {
         var bare = try await reach(proxy, evaluators, options, &server)
         var login: (any ConnectionLogin)?
         while true {
@@ -209,6 +216,8 @@ extension Transfer {
             }
             let request = try HTTPRequestHead(
                 method: "CONNECT", target: .authority, origin: target.origin, credentials: credentials)
+            let current = try ServerEvaluators(key, for: task, of: session).proxy
+            if let server, current?.hasSettings(of: server.approval) != true { return nil }
             task.limit.progress(to: .tunnel)
             let (head, isReusable) = try await bare.requestTunnel(request, limit: options.handshakeTimeout)
             let isAnswered = try await logIntoProxy(head, login)

@@ -1,4 +1,9 @@
 import PinctlLibC
+import Synchronization
+
+#if os(Linux)
+import CPinctlLinux
+#endif
 
 /// Runs `body` on a detached thread that receives no signals (`pthread_create`).
 ///
@@ -41,6 +46,25 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemEr
     #else
     pthread_detach(thread)
     #endif
+}
+
+/// Throws if the process can't have `count` threads at a time. Call it before there are any.
+///
+/// libdispatch, which runs Swift's tasks, doesn't report that: it tries again once a second, without end.
+package func requireThreads(_ count: Int) throws(SystemError) {
+    #if os(Linux)
+    // Each thread reserves a stack. Glibc also reserves 64 MiB for the allocations of each, which would take the stacks'
+    // space where the address space is limited.
+    var limit = rlimit()
+    if unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur != .max {
+        _ = mallopt(M_ARENA_MAX, 1)
+    }
+    #endif
+    // While it is locked, the threads wait, so that all exist at the same time.
+    let gate = Mutex(())
+    try gate.withLock { _ throws(SystemError) in
+        for _ in 0..<count { try startThread { gate.withLock { _ in } } }
+    }
 }
 
 /// Returns an identifier of the current thread that is unique among live threads (`pthread_self`).

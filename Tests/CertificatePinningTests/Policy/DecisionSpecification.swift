@@ -106,7 +106,8 @@ enum DecisionSpecification {
             }
         }
         if isMatched { return "accepted: matched" }
-        // "A path that ends at an anchor outside the system's trust store is accepted without a matching pin."
+        // "A chain whose valid paths all end at anchors outside the system's trust store is accepted without a matching
+        // pin." This is about one path.
         if let anchors = rule.anchors, let anchor = path.last, !anchors.contains(anchor) {
             return "accepted: bypassed"
         }

@@ -134,6 +134,30 @@ struct DeniedPinTests {
         #expect(decision.description.hasPrefix("PINS ARE BYPASSED: the path doesn't end at a system root"))
     }
 
+    @Test("PE2: Pins aren't bypassed by a local root if another path ends at an anchor under which they apply")
+    func bypassBesideAnchor() throws {
+        // A company's CA has cross-signed a public root, so every public chain has a path to each.
+        let crossSigned = try other.root.crossSign(server.root)
+        let sent = [server.leaf, server.intermediate, crossSigned]
+        let trust = try TestSite.trust(sent: sent, anchors: [server.root, other.root])
+        for root in [server.root, other.root] {
+            let store = TrustStore(certificates: [try root.parsed])
+            func verdict(_ mode: PinningMode, deny: [Pin] = []) throws -> String {
+                try PinningPolicy(pins: [other.leaf.pin()], mode: mode, pinsApplyOnlyUnder: store, deny: deny)
+                    .verdict(trust)
+            }
+            #expect(try verdict(.enforce) == "refused: mismatch")
+            #expect(try verdict(.report) == "accepted: forgiven")
+            #expect(try verdict(.enforce, deny: [root.pin()]) == "refused: denied")
+        }
+        // If the client lost the public root, only the local one is left.
+        let local = try TestSite.trust(sent: sent, anchors: [other.root])
+        let store = TrustStore(certificates: [try server.root.parsed])
+        #expect(
+            try PinningPolicy(pins: [other.leaf.pin()], pinsApplyOnlyUnder: store).verdict(local)
+                == "accepted: bypassed")
+    }
+
     @Test("A path that matches the pins is preferred to one that bypasses them")
     func pinnedFirst() throws {
         let crossSigned = try other.root.crossSign(server.root)

@@ -222,6 +222,18 @@ struct IssuanceTests {
             "(lego -d a.test renew)&&x --reuse-key\nlego -d b.test renew>/dev/null 2>&1\n"
                 + "y=$(lego -d c.test renew|x --reuse-key)\nlego -d d.test --email $(m) renew 2>&1 --reuse-key\n",
             "a.test changes 1", "b.test changes 2", "c.test changes 3", "d.test keeps 4"),
+        Row(
+            "lego in quotes for a shell",
+            "0 3 * * * root sh -c 'lego -d a.test renew'\nsh -c \"lego -d \\\"b.test\\\" renew --reuse-key\"\n"
+                + "bash -lc 'x && lego -d c.test renew && y' --reuse-key\nsu -c \"sh -c 'lego -d d.test renew'\"\n"
+                + "command: [\"sh\", \"-c\", \"lego -d e.test renew\"]\n",
+            "a.test changes 1", "b.test keeps 2", "c.test changes 3", "d.test changes 4", "e.test changes 5"),
+        Row(
+            "lego in other quotes",
+            "ssh a \"lego -d a.test renew\"\nlego -d a.test renew --reuse-key\necho \"lego renew failed\"\n"
+                + "x [\"sh\",\"-c\",\"lego -d b.test renew\"]\nX=\"lego -d c.test renew --reuse-key\"\n"
+                + "echo it\\'s; lego -d d.test renew\n",
+            "a.test unknown 1", "a.test keeps 2", "b.test unknown 4", "d.test changes 6"),
         Row("lego for a variable", "lego -d \"$DOMAIN\" renew --reuse-key\n", " keeps 1"),
         Row(
             "lego after a comment and with a flag of another command",

@@ -106,6 +106,18 @@ struct PlanSettingTests {
         #expect(store.output.contains("no pin matches the new chain; \(remark)"), "\(store.output)")
         let matched = await plan("--against", try policy(site.root.key.pin, true))
         #expect(matched.status == 0 && matched.output.contains("(root); \(remark)"), "\(matched.output)")
+        // A local CA has cross-signed the system's root. Then the pins apply, as in the client.
+        let own = try TestCertificate.root("Local Root")
+        _ = try site.folder.add(own.pemText, name: "local.pem")
+        let crossSigned = try own.crossSign(site.root)
+        _ = try site.folder.add((site.chain + [crossSigned]).map(\.pemText).joined(), name: "cross-signed.pem")
+        _ = try site.folder.add(own.pemText + site.root.pemText, name: "both.pem")
+        for (roots, status) in [("local.pem", Int32(0)), ("both.pem", 1)] {
+            let run = try await shell(
+                "SSL_CERT_FILE=\(site.rootFile) pinctl plan --at 2026-11-20 --ca-file \(roots) --new cross-signed.pem "
+                    + "--against \(try policy(strangePin, true))", in: site.folder)
+            #expect(run.status == status, "\(run.output)\(run.errors)")
+        }
         // The issuer of a bare key's certificate isn't known.
         let key = try site.folder.add(TestKey().publicKeyPEM)
         let alone = await pinctl("plan", "--new", key, "--against", try policy(strangePin, true))

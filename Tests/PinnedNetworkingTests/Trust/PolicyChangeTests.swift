@@ -190,6 +190,56 @@ struct PolicyChangeTests {
         }
     }
 
+    /// When the pins of a proxy are replaced: while its handshake waits, or while its login is asked for.
+    enum ProxyMoment: CaseIterable, Sendable {
+        case handshake, login
+    }
+
+    @Test(
+        "PE21: CONNECT isn't sent to a proxy that was approved under pins replaced in the meantime",
+        arguments: ProxyMoment.allCases, [true, false])
+    func replacedBeforeTunnel(at moment: ProxyMoment, isAccepted: Bool) async throws {
+        let site = try TestSite.shared.get()
+        let next = try PinningPolicy.pinning(
+            isAccepted ? site.intermediate.key.pin : strangePin, host: "localhost")
+        let current = Locked<URLSession?>(nil)
+        let delegate = TaskHandlerDelegate { challenge in
+            let isLogin = challenge.protectionSpace.serverTrust == nil
+            if isLogin == (moment == .login) { current.withLock { $0?.pinning = next } }
+            return isLogin
+                ? (.useCredential, URLCredential(user: "open", password: "sesame", persistence: .none))
+                : (.performDefaultHandling, nil)
+        }
+        try await LoopbackServer(chain: site.chain).run { server in
+            let script = LoopbackServer.Script.proxy(to: ["pinned.test:443": server.port]) { request in
+                moment == .handshake || !request.values(of: "Proxy-Authorization").isEmpty
+                    ? .serve
+                    : .respond(
+                        .init(
+                            "407 Proxy Authentication Required", fields: ["Proxy-Authenticate: Basic realm=\"way out\""]
+                        ))
+            }
+            try await LoopbackServer(chain: site.proxyChain(), script).run { proxy in
+                let policy = try PinningPolicy.pinning(site.intermediate.key.pin, role: .ca, host: "localhost")
+                let session = try site.session(server, policy: policy) {
+                    $0.urlCredentialStorage = URLCredentialStorage()
+                    $0.proxyConfigurations = [try? proxy.configuration(usesTLS: true)].compactMap(\.self)
+                }
+                current.withLock { $0 = session }
+                if isAccepted {
+                    #expect(try await session.get(delegate: delegate).body == "hello")
+                } else {
+                    #expect(try await session.failure(delegate: delegate).code == .serverCertificateUntrusted)
+                }
+                await session.flush()
+                // The first connection ends with what was sent before the pins were replaced.
+                #expect(
+                    await proxy.ended(2).map(\.requests.count) == [moment == .login ? 1 : 0, isAccepted ? 1 : 0])
+                #expect(server.records.count == (isAccepted ? 1 : 0))
+            }
+        }
+    }
+
     @Test("PE21: A request isn't sent on a reused connection if its delegate replaces the pins")
     func replacedBeforeReuse() async throws {
         let site = try TestSite.shared.get()

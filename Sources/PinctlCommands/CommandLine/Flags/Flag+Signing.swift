@@ -18,7 +18,8 @@ extension Flag {
         details: "The shell runs COMMAND for each document, with the bytes to sign on standard input. It prints the "
             + "signature in Base64: 64 bytes for Ed25519, DER for ECDSA with SHA-256.")
     static let previousBundle = Flag(
-        "after", value: .file("BUNDLE"), "the bundle before this one, which the new one replaces")
+        "after", value: .file("BUNDLE"), "the bundle before this one, which the new one replaces",
+        details: "Required for every bundle but the first, also to add a signature.")
     static let sequence = Flag(
         "sequence", value: .text("N"), "the sequence number (default: one more than that of --after, or 1)")
     static let validFor = Flag(
