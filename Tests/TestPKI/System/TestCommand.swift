@@ -20,8 +20,8 @@ package enum TestCommand {
         (try? run([program] + arguments))?.status == 0
     }
 
-    /// Runs `command`, whose first element is looked up in PATH. Its environment has PATH, the options of sanitizers
-    /// and coverage, and `environment`.
+    /// Runs `command`, whose first element is looked up in PATH. Its environment has PATH, the options of sanitizers,
+    /// coverage and mutations, and `environment`.
     package static func run(
         _ command: [String], input: String = "", environment: [String] = ["LC_ALL=C"]
     ) throws(TestPKIError) -> Result {
@@ -39,7 +39,7 @@ package enum TestCommand {
         closesInheritedOnExec
         let path = unsafe "PATH=" + (getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin")
         var instruments: [String] = []
-        for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "LLVM_PROFILE_FILE"] {
+        for name in ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "LLVM_PROFILE_FILE", "PINCTL_MUTATION"] {
             // If a variable is set twice, a program reads the first one.
             guard !environment.contains(where: { $0.hasPrefix(name + "=") }), let value = unsafe getenv(name) else {
                 continue
