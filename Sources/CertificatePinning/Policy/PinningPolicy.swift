@@ -76,8 +76,8 @@ extension PinningPolicy {
     /// any.
     ///
     /// The pins take part in path building. If several paths are valid, the result is one that has the required pins
-    /// and nothing denied. Pins are bypassed only if no valid path ends at an anchor under which they apply. A chain that
-    /// isn't trusted is refused in every mode.
+    /// and nothing denied. Pins are bypassed only if every path was tried and no valid one ends at an anchor under which
+    /// they apply. A chain that isn't trusted is refused in every mode.
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> PinDecision {
         let rule = rule(for: trust.name, port: port)
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
@@ -89,6 +89,8 @@ extension PinningPolicy {
         // Whether a path ends at an anchor under which the pins apply. Then they apply to the server, and a root that the
         // client also has, such as one of a company that cross-signed a public CA, doesn't turn them off.
         var isUnderPins = false
+        // The limit that ended the search. A path to such an anchor may be among those that weren't tried.
+        var limit: TrustFinding?
         // The refusal of the best path.
         var refusal: PinningError?
         do throws(TrustFinding) {
@@ -107,11 +109,16 @@ extension PinningPolicy {
                         refusal = refusal ?? error
                     }
                     return accepted != nil
-                })
+                },
+                tracing: { limit = limit ?? $0.limit })
         } catch {
             throw .untrusted(error)
         }
-        if let decision = accepted ?? forgiven ?? (isUnderPins ? nil : bypassed) { return decision }
+        if let decision = accepted ?? forgiven { return decision }
+        if let bypassed, !isUnderPins {
+            guard let limit else { return bypassed }
+            throw .untrusted(limit)
+        }
         // Every path that isn't accepted has a refusal, and there is one if the pins apply.
         throw refusal ?? .unlisted(trust.name, port: port)
     }

@@ -21,6 +21,14 @@ public struct TrustAttempt: Sendable, Hashable {
     public var isValid: Bool {
         if case .untrusted = outcome { false } else { true }
     }
+
+    /// The finding, if the path wasn't judged because of a limit or for lack of memory. It may be valid.
+    package var limit: TrustFinding? {
+        guard case .untrusted(let finding) = outcome, finding.rule == .budget || finding.rule == .outOfMemory else {
+            return nil
+        }
+        return finding
+    }
 }
 
 extension TrustAttempt: CustomStringConvertible {

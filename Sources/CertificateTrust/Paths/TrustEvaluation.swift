@@ -106,9 +106,10 @@ struct TrustEvaluation: PathJudge {
         var builder = PathBuilder(
             leaf: presented.leaf, intermediates: presented.intermediates, store: claim.store, time: time)
         let outcome = builder.search(with: &self)
-        guard accepted == nil, !isRefused else { return }
+        guard accepted == nil else { return }
+        // Also if a path was refused: whoever concludes something from the others has to know that they weren't all seen.
         if outcome == .overBudget, finding?.rule != .budget { note(Self.overBudget, of: builder.longestWalk) }
-        if finding == nil {
+        if finding == nil, !isRefused {
             note(builder.isCutShort ? Self.tooLong : missingIssuer(builder.longestWalk), of: builder.longestWalk)
         }
     }

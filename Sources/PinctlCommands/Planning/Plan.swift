@@ -27,7 +27,8 @@ struct Plan {
     }
 
     private enum FoundPaths {
-        case paths([VerifiedPath])
+        /// The valid paths, and whether there are no others.
+        case paths([VerifiedPath], isWhole: Bool)
         case untrusted(String)
     }
 
@@ -143,7 +144,7 @@ struct Plan {
                         judged.append(
                             StoreJudgement(
                                 candidate: candidate, store: name, untrusted: reason, paths: [], direct: direct))
-                    case .paths(let paths):
+                    case .paths(let paths, let isWhole):
                         let alive = paths.filter { path in
                             path.certificates.enumerated().allSatisfy { index, certificate in
                                 certificate.notAfter >= time || index == 0 && !leafMayEnd
@@ -155,7 +156,10 @@ struct Plan {
                                 candidate: candidate, store: name,
                                 untrusted: alive.isEmpty ? "its path has expired" : nil,
                                 paths: Array(
-                                    zip(alive, rule.judge(alive.map(\.certificates), under: name, at: time))),
+                                    zip(
+                                        alive,
+                                        rule.judge(
+                                            alive.map(\.certificates), besides: !isWhole, under: name, at: time))),
                                 direct: direct))
                     }
                 }
@@ -177,7 +181,17 @@ struct Plan {
             presented: chain, name: host, store: store, policy: policy, transparency: TransparencyEvidence(logs: logs))
         let result: FoundPaths
         do throws(TrustFinding) {
-            result = .paths(try trust.allPaths(at: time, limit: Self.pathLimit))
+            var paths: [VerifiedPath] = []
+            var isWhole = true
+            _ = try trust.evaluate(
+                at: time,
+                accepting: { path in
+                    paths.append(path)
+                    isWhole = paths.count < Self.pathLimit
+                    return !isWhole
+                },
+                tracing: { if $0.limit != nil { isWhole = false } })
+            result = .paths(paths, isWhole: isWhole)
         } catch {
             result = .untrusted(error.description)
         }

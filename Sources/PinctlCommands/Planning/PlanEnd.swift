@@ -94,7 +94,12 @@ extension Plan {
         let begin = judgement.candidate.time(from: now)
         func survives(at time: Date, countsPending: Bool) -> Bool {
             let seen = paths.flatMap { calendar.paths($0, in: store, at: time, countsPending, rule.triesEveryPath) }
-            let accepted = rule.judge(seen, under: judgement.store, at: time).count(where: \.isAccepted)
+            // A root of the store isn't local, although the machine's own store may have another certificate of it.
+            let isPublic = seen.contains { path in
+                path.last.flatMap { calendar.root(of: $0)?.trust[store] } != nil
+            }
+            let accepted = rule.judge(seen, besides: isPublic, under: judgement.store, at: time)
+                .count(where: \.isAccepted)
             return accepted > 0 && (accepted == seen.count || rule.triesEveryPath)
         }
         for change in calendar.changes(on: paths, in: store, at: begin) {

@@ -158,6 +158,26 @@ struct DeniedPinTests {
                 == "accepted: bypassed")
     }
 
+    @Test("PE2, CB18: A local root bypasses no pins if the search ends before a path to the public one was tried")
+    func bypassBeyondBudget() throws {
+        let system = TrustStore(certificates: [try server.root.parsed])
+        let policy = try PinningPolicy(pins: [other.leaf.pin()], pinsApplyOnlyUnder: system)
+        // The local root is another certificate of the public one.
+        let local = try TestCertificate.root("Test Root", key: server.root.key)
+        let issuer = try server.intermediate.intermediate("Issuer")
+        let leaf = try issuer.leaf(TestSite.host)
+        let fakes = try issuer.namesakes(20, below: server.intermediate)
+        var verdicts: [String] = []
+        for count in 0...fakes.count {
+            let sent = [leaf] + fakes.prefix(count) + [issuer, server.intermediate]
+            verdicts.append(policy.verdict(try TestSite.trust(sent: sent, anchors: [local, server.root])))
+        }
+        #expect(Set(verdicts) == ["refused: mismatch", "refused: untrusted"])
+        #expect(verdicts.first == "refused: mismatch")
+        let alone = try TestSite.trust(sent: [leaf, issuer, server.intermediate], anchors: [local])
+        #expect(policy.verdict(alone) == "accepted: bypassed")
+    }
+
     @Test("A path that matches the pins is preferred to one that bypasses them")
     func pinnedFirst() throws {
         let crossSigned = try other.root.crossSign(server.root)

@@ -67,6 +67,23 @@ struct PlanCalendarTests {
         #expect(blind.status == 0)
     }
 
+    @Test("A root that the machine doesn't have, but the store does, isn't a local one")
+    func notLocal() async throws {
+        let change = try calendar(
+            new: #""mozilla": { "since": "2020-01-01", "source": "t" }"#,
+            old: #""mozilla": { "removed": "2027-01-01", "source": "t" }"#)
+        for bypasses in [false, true] {
+            let text = policyText([("api.test", ["\"\(try old.key.pin)\""])])
+            let release = try folder.add(
+                text.replacing("\"host\":", with: "\"localAnchorsBypassPins\": \(bypasses), \"host\":"))
+            let run = try await shell(
+                "SSL_CERT_FILE=\(roots) pinctl plan --new \(chain) --against \(release) --calendar \(change) "
+                    + "--fail-within 9999d")
+            #expect(run.status == 1, "\(run.output)\(run.errors)")
+            #expect(run.output.contains("until 2027-01-01T00:00:00Z: old-root leaves the store mozilla"), "\(run.output)")
+        }
+    }
+
     /// The stores of the new or of the old root, and the day and reason of the end for a release that pins the old root.
     struct Change: Sendable, CustomTestStringConvertible {
         var new = ""

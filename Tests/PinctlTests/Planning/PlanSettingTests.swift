@@ -118,6 +118,22 @@ struct PlanSettingTests {
                     + "--against \(try policy(strangePin, true))", in: site.folder)
             #expect(run.status == status, "\(run.output)\(run.errors)")
         }
+        // Nor do they if the search ends before it reaches the system's root.
+        let other = try TestCertificate.selfSigned(site.root.settings, key: site.root.key)
+        _ = try site.folder.add(other.pemText, name: "other.pem")
+        let issuer = site.chain[1]
+        let below = try issuer.intermediate("Below")
+        let leaf = try below.leaf("api.test")
+        for count in 0...20 {
+            let fakes = try below.namesakes(count, below: issuer)
+            let sent = [leaf] + fakes + [below, issuer]
+            _ = try site.folder.add(sent.map(\.pemText).joined(), name: "fakes\(count).pem")
+        }
+        let search = try await shell(
+            "for n in $(seq 0 20); do SSL_CERT_FILE=\(site.rootFile) pinctl plan --at 2026-11-20 --new fakes$n.pem "
+                + "--ca-file other.pem --ca-file \(site.rootFile) --against \(try policy(strangePin, true)) "
+                + "> /dev/null; echo $?; done", in: site.folder)
+        #expect(Set(search.output.split(separator: "\n")) == ["1", "4"], "\(search.output)\(search.errors)")
         // The issuer of a bare key's certificate isn't known.
         let key = try site.folder.add(TestKey().publicKeyPEM)
         let alone = await pinctl("plan", "--new", key, "--against", try policy(strangePin, true))

@@ -73,3 +73,19 @@ extension [UInt8] {
         return (2 + octets.count, octets.reduce(0) { $0 << 8 | Int($1) })
     }
 }
+
+extension TestCertificate {
+    /// Returns CA certificates with the subject, issuer and key identifiers of this one, which `issuer` issued, but with
+    /// other keys, and signed by another key. A path builder can tell them from this one only by its signatures.
+    package func namesakes(_ count: Int, below issuer: TestCertificate) throws(TestPKIError) -> [TestCertificate] {
+        let stranger = try TestCertificate.selfSigned(issuer.settings)
+        var namesakes = settings
+        (namesakes.hasSubjectKeyIdentifier, namesakes.hasAuthorityKeyIdentifier) = (false, false)
+        namesakes.extensions += [
+            .subjectKeyIdentifier(try key.keyIdentifier), .authorityKeyIdentifier(try issuer.key.keyIdentifier),
+        ]
+        var made: [TestCertificate] = []
+        for _ in 0..<count { made.append(try stranger.issue(namesakes)) }
+        return made
+    }
+}
