@@ -76,7 +76,8 @@ struct Gate: Sendable {
         var parts = Self.counted.map { (tally[$0] ?? 0, $0 == .couldNotCheck ? "unreachable" : $0.words) }
         if warned > 0 { parts[0].1 += " (\(warned) with a warning)" }
         parts += [(known, "known"), (mended, "fixed")]
-        return "\(checked) checked: " + parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        let counts = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        return "\(checked) checked" + (counts.isEmpty ? "" : ": \(counts)")
     }
 
     /// The counts in the JSON summary.
