@@ -237,7 +237,8 @@ struct IssuanceTests {
         Row(
             "lego in quotes for a program that isn't a shell",
             "lego -d a.test run\ngrep -c 'lego -d a.test renew --reuse-key' f\nsh x.sh -c 'lego -d a.test renew --reuse-key'\n"
-                + "grep -c 'lego renew' f\nsh -c true x -c 'lego -d a.test renew --reuse-key'\n",
+                + "grep -c 'lego renew' f\nsh -c true x -c 'lego -d a.test renew --reuse-key'\n"
+                + "bash --norc 'lego -d a.test renew --reuse-key'\n",
             "a.test changes 1"),
         Row(
             "lego in quotes for a shell with other flags and arguments",
