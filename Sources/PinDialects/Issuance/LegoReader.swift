@@ -36,7 +36,7 @@ struct LegoReader {
 ///
 /// lego creates a key at each renewal unless the command has `--reuse-key` (`lego renew --help`, lego 4). In lego 5,
 /// `lego run` renews too. A name that is a variable isn't known, and is left out. A command in quotes is read if it is
-/// for a shell (`sh -c '…'`). In other quotes, it isn't known whether anything runs it.
+/// for a shell (`sh -c '…'`), and a list if it is on one line (`["lego", "renew"]`). In other quotes, it isn't known whether anything runs it.
 struct LegoCommandReader {
     let path: String
     /// The maximum length of a command line: half of what Linux accepts as one argument.
@@ -161,33 +161,63 @@ struct LegoCommandReader {
             if isRun || !domainTexts(command.words).isEmpty { commands.append(command) }
             words = words[end...]
         }
-        for (index, word) in line.enumerated() where word.contains(" ") && word.utf8.contains(bytesOf: "lego") {
+        var shell = ShellWords()
+        for word in line {
+            let isCommand = shell.runs(word)
+            guard word.contains(where: isBlank), word.utf8.contains(bytesOf: "lego") else { continue }
             // Each of them has fewer quotes.
-            let isForShell = index > 0 && isShellFlag(plain(line[index - 1]))
-            collect(Self.words(of: plain(word)), line: number, isRun: isRun && isForShell, in: &commands)
+            collect(Self.words(of: word), line: number, isRun: isRun && isCommand, in: &commands)
         }
     }
 
-    /// Returns an element of a list in YAML or JSON without the list's own signs.
-    private static func plain(_ word: String) -> String {
-        var text = word[...]
-        while let last = text.last, "[],".contains(last) { text.removeLast() }
-        while let first = text.first, "[],".contains(first) { text.removeFirst() }
-        return String(text)
+    /// Finds the word that a shell runs as a command: the first one behind `-c` that isn't a flag. `-c` may stand together
+    /// with other flags (`-lc`).
+    private struct ShellWords {
+        private static let shells = ["sh", "bash", "dash", "ash", "zsh", "ksh"]
+        /// Programs that have `-c` like a shell, also behind other arguments, such as a user or a lock.
+        private static let others = ["su", "runuser", "flock"]
+
+        private var isShell = false
+        private var isOther = false
+        private var hasFlag = false
+        /// Whether the word is the value of a flag (`-o pipefail`).
+        private var isValue = false
+
+        /// Takes the next word, and returns whether a shell runs it.
+        mutating func runs(_ word: String) -> Bool {
+            if word == ";" {
+                self = Self()
+            } else if isValue {
+                isValue = false
+            } else if isShell || isOther, word.hasPrefix("-") {
+                let letters = word.dropFirst()
+                guard letters.allSatisfy(\.isLetter) else { return false }
+                hasFlag = hasFlag || letters.contains("c")
+                isValue = letters.last == "o"
+            } else if hasFlag {
+                self = Self()
+                return true
+            } else {
+                let name = LegoCommandReader.program(word)
+                isOther = isOther || Self.others.contains(name)
+                isShell = Self.shells.contains(name)
+            }
+            return false
+        }
     }
 
-    /// Whether a shell runs the word behind this one: `-c`, also together with other flags (`-lc`).
-    private static func isShellFlag(_ word: String) -> Bool {
-        word.hasPrefix("-") && word.hasSuffix("c") && word.dropFirst().allSatisfy(\.isLetter)
-    }
+    private static func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
 
     /// Whether a word runs lego, such as `ExecStart=/usr/bin/lego`.
-    private static func isProgram(_ word: String) -> Bool {
-        word.split(whereSeparator: { "/=,".contains($0) }).last == "lego"
+    private static func isProgram(_ word: String) -> Bool { program(word) == "lego" }
+
+    /// Returns the name of a program without its directory and without what is before an equals sign.
+    private static func program(_ word: String) -> String {
+        word.split(whereSeparator: { "/=,".contains($0) }).last.map(String.init) ?? ""
     }
 
     /// Splits a line into words as a shell does, without expanding anything. Whatever ends a command is the word `;`. A
-    /// comment ends the line.
+    /// comment ends the line. The elements of a list in JSON or YAML are words, and a list with several ends a command.
     private static func words(of line: String) -> [String] {
         var words: [String] = []
         var word = ""
@@ -195,9 +225,14 @@ struct LegoCommandReader {
         var quote: Character?
         var before: Character?
         var isEscaped = false
+        // Whether the word has a blank, which was in quotes.
+        var isText = false
+        // The number of words before the list.
+        var list: Int?
         func close() {
+            if word.last == "," { word.removeLast() }
             if isWord { words.append(word) }
-            (word, isWord) = ("", false)
+            (word, isWord, isText) = ("", false, false)
         }
         for character in line {
             defer { before = character }
@@ -210,9 +245,12 @@ struct LegoCommandReader {
                 (isEscaped, isWord) = (true, true)
             } else if let open = quote {
                 if character == open { quote = nil } else { word.append(character) }
+                isText = isText || isBlank(character)
             } else if character == "'" || character == "\"" {
+                // The shell drops the sign in $'…'.
+                if before == "$" { _ = word.popLast() }
                 (quote, isWord) = (character, true)
-            } else if character == " " || character == "\t" {
+            } else if isBlank(character) {
                 close()
             } else if character == "#", !isWord {
                 break
@@ -221,6 +259,18 @@ struct LegoCommandReader {
             } else if ";&|".contains(character) {
                 close()
                 words.append(";")
+                list = nil
+            } else if character == "[", !isWord {
+                list = words.count
+            } else if character == "]", let start = list {
+                close()
+                if words.count > start + 1 { words.append(";") }
+                list = nil
+            } else if character == ",", list != nil || !isWord {
+                close()
+            } else if before == "'" || before == "\"", character == ":" || isText && "]},".contains(character) {
+                // Behind a key or a text of JSON or YAML. A shell joins -d "a.test","b.test".
+                close()
             } else {
                 word.append(character)
                 isWord = true

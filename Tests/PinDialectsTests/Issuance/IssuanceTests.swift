@@ -233,7 +233,48 @@ struct IssuanceTests {
             "ssh a \"lego -d a.test renew\"\nlego -d a.test renew --reuse-key\necho \"lego renew failed\"\n"
                 + "x [\"sh\",\"-c\",\"lego -d b.test renew\"]\nX=\"lego -d c.test renew --reuse-key\"\n"
                 + "echo it\\'s; lego -d d.test renew\n",
-            "a.test unknown 1", "a.test keeps 2", "b.test unknown 4", "d.test changes 6"),
+            "a.test unknown 1", "a.test keeps 2", "b.test changes 4", "d.test changes 6"),
+        Row(
+            "lego in quotes for a program that isn't a shell",
+            "lego -d a.test run\ngrep -c 'lego -d a.test renew --reuse-key' f\nsh x.sh -c 'lego -d a.test renew --reuse-key'\n"
+                + "grep -c 'lego renew' f\nsh -c true x -c 'lego -d a.test renew --reuse-key'\n"
+                + "bash --norc 'lego -d a.test renew --reuse-key'\n",
+            "a.test changes 1"),
+        Row(
+            "lego in quotes for a shell with other flags and arguments",
+            "bash -ce 'lego -d a.test renew'\nbash -cx 'lego -d b.test renew'\nsh -c -- 'lego -d c.test renew'\n"
+                + "ExecStart=/bin/bash -eo pipefail -c 'lego -d d.test renew'\nsu -s /bin/sh www -c 'lego -d e.test renew'\n"
+                + "docker exec -it lego sh -c 'lego -d f.test renew'\nflock -n /l -c 'lego -d g.test renew'\n"
+                + "sh -c -e 'lego -d h.test renew'\nexec \"/usr/bin/dash\" -c 'lego -d i.test renew'\n",
+            "a.test changes 1", "b.test changes 2", "c.test changes 3", "d.test changes 4", "e.test changes 5",
+            "f.test changes 6", "g.test changes 7", "h.test changes 8", "i.test changes 9"),
+        Row(
+            "lego in quotes with tabs and with a dollar sign",
+            "sh -c 'lego\t-d\ta.test\trenew'\nsh -c $'lego -d b.test renew'\nsh -c $\"lego -d c.test renew\"\n",
+            "a.test changes 1", "b.test changes 2", "c.test changes 3"),
+        Row(
+            "lego for a shell in JSON and YAML",
+            "{\"command\": [\"sh\", \"-c\", \"lego -d a.test renew\"]}\n"
+                + "- {name: x, command: [sh, -c, 'lego -d b.test renew']}\n"
+                + "\"command\": [\"/bin/sh\",\"-c\",\"lego -d c.test renew\"]}\n"
+                + "{\"x\":1,\"command\":[\"sh\",\"-c\",\"lego -d d.test renew\"],\"y\":[\"--reuse-key\"]}\n"
+                + "  \"sh\", \"-c\", \"lego -d e.test renew\"\n{\"command\": \"lego -d f.test renew\"}\n"
+                + "{\"command\":\"lego -d g.test renew\",\"x\":1}\n",
+            "a.test changes 1", "b.test changes 2", "c.test changes 3", "d.test changes 4", "e.test changes 5",
+            "f.test unknown 6", "g.test unknown 7"),
+        Row(
+            "lego in a list",
+            "CMD [\"lego\", \"--domains\", \"a.test\", \"renew\"]\n[\"lego\",\"-d\",\"b.test\",\"renew\"]\n"
+                + "command: [/lego, -d, c.test, renew, --reuse-key]\n"
+                + "[[\"lego\",\"-d\",\"d.test\",\"renew\"],[\"lego\",\"-d\",\"e.test\",\"renew\",\"--reuse-key\"]]\n"
+                + "  \"lego\", \"-d\", \"f.test\", \"renew\"\n",
+            "a.test changes 1", "b.test changes 2", "c.test keeps 3", "d.test changes 4", "e.test keeps 4",
+            "f.test changes 5"),
+        Row(
+            "lego with signs of JSON that the shell has too",
+            "{ lego -d \"a.test\",b.test --dns.resolvers [2001:db8::1]:53 renew; }\nlego -d {{ x }} -d c.test renew\n"
+                + "[ -f x ] && lego -d d.test,e.test renew\necho [; lego -d f.test,g.test renew\n",
+            "a.test,b.test changes 1", "c.test changes 2", "d.test,e.test changes 3", "f.test,g.test changes 4"),
         Row("lego for a variable", "lego -d \"$DOMAIN\" renew --reuse-key\n", " keeps 1"),
         Row(
             "lego after a comment and with a flag of another command",
