@@ -82,9 +82,8 @@ extension Arguments {
             "note: policy \(bundle.sequence) for \(bundle.audience), valid until \(bundle.expires.rfc3339)"
                 + (bundle.rollout.map { ", for \($0.share)% until \($0.until.rfc3339)" } ?? ""))
         let previous = try previousBundle(keySets)
-        guard previous != nil || bundle.sequence == 1 else {
-            throw Self.requiresPrevious("sequence number \(bundle.sequence)")
-        }
+        try Self.requirePrevious(
+            previous, for: bundle.sequence, max(bundle.keySetNumber, bundle.claimedKeySet?.number ?? 1))
         if let previous, bundle.sequence <= previous.sequence {
             throw .invalidValue(
                 .previousBundle,
@@ -102,12 +101,11 @@ extension Arguments {
         try lint(path, bytes, time)
         let previous = try previousBundle(keySets)
         let keySet = keySets[keySets.count - 1]
-        guard previous != nil || keySet.number == 1 else { throw Self.requiresPrevious("key set \(keySet.number)") }
         if let last = previous?.keySetNumber, last > keySet.number {
             throw .invalidValue(.keySets, reason: "the bundle before is signed by key set \(last): give its file too")
         }
         let sequence = try sequence(after: previous)
-        guard previous != nil || sequence == 1 else { throw Self.requiresPrevious("sequence number \(sequence)") }
+        try Self.requirePrevious(previous, for: sequence, keySet.number)
         let period = try period(.validFor) ?? 30 * 86_400
         guard period > 0, period <= PolicyBundle.maximumLifetime else {
             throw .invalidValue(.validFor, reason: "a bundle is valid for up to 400 days: give another period")
@@ -127,10 +125,14 @@ extension Arguments {
         return bundle
     }
 
-    /// Returns the error for a bundle that isn't the first. Without the one before, a signer wouldn't see what changes, or
-    /// that it locks servers out.
-    private static func requiresPrevious(_ reason: String) -> UsageError {
-        .unusable([
+    /// Throws if a bundle isn't the first, and the one before isn't known. Without it, a signer wouldn't see what changes,
+    /// or that it locks servers out.
+    private static func requirePrevious(
+        _ previous: PolicyBundle?, for sequence: Int, _ keySet: Int
+    ) throws(UsageError) {
+        guard previous == nil, sequence > 1 || keySet > 1 else { return }
+        let reason = keySet > 1 ? "key set \(keySet)" : "sequence number \(sequence)"
+        throw .unusable([
             "\(Flag.previousBundle.dashed) is required with \(reason): give the bundle before, to see whether servers are "
                 + "locked out"
         ])
@@ -186,7 +188,7 @@ extension Arguments {
         return number
     }
 
-    /// Reports what a bundle changes, and refuses it if that locks a server out.
+    /// Reports what a bundle changes, and refuses it if that locks a server out, or if there are bundles between.
     private func report(
         _ bundle: PolicyBundle, after previous: PolicyBundle?, _ path: String, _ console: inout Console
     ) throws(UsageError) {
@@ -196,16 +198,25 @@ extension Arguments {
         } catch {
             throw .unusable(Self.problems(of: error, in: path))
         }
+        if let previous { console.note("note: compared with policy \(previous.sequence)") }
         for change in changes { console.note("note: \(change)") }
-        let isAllowed = all(.allowLockout).contains(PolicyChange.lockout)
-        for value in all(.allowLockout) where value != PolicyChange.lockout {
-            throw .unknownChoice(.allowLockout, value, known: [PolicyChange.lockout])
+        let allowed = all(.allowChange)
+        for value in allowed where !PolicyChange.allowable.contains(value) {
+            throw .unknownChoice(.allowChange, value, known: PolicyChange.allowable)
         }
-        guard !isAllowed else { return }
+        if let previous, bundle.sequence - 1 > previous.sequence, !allowed.contains(PolicyChange.gap) {
+            console.problem(
+                "policy \(bundle.sequence) is compared with policy \(previous.sequence), so what changes from the ones "
+                    + "between isn't shown: give policy \(bundle.sequence - 1) with \(Flag.previousBundle.dashed), or, "
+                    + "if there is none between, \(Flag.allowChange.dashed) \(PolicyChange.gap)",
+                .finding)
+        }
+        guard !allowed.contains(PolicyChange.lockout) else { return }
         for host in changes.filter(\.locksOut).map(\.host) {
             console.problem(
                 "\(host): no pin of the bundle before is left, so its server must change its key in the same moment: "
-                    + "keep one of the pins until the server serves a new one, or give --allow \(PolicyChange.lockout)",
+                    + "keep one of the pins, in its role, until the server serves a new one, or give "
+                    + "\(Flag.allowChange.dashed) \(PolicyChange.lockout)",
                 .finding)
         }
     }

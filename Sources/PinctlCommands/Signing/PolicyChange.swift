@@ -4,8 +4,11 @@ import PinctlBasics
 
 /// A change between two policies for the servers of one rule.
 struct PolicyChange: Sendable, Hashable {
-    /// The name of the change that has to be allowed.
+    /// The name of a change that has to be allowed: no server that was accepted before is accepted.
     static let lockout = "lockout"
+    /// The name of a change that has to be allowed: sequence numbers are left out, and the changes between aren't shown.
+    static let gap = "gap"
+    static let allowable = [lockout, gap]
 
     enum Direction: String, Sendable {
         case stricter, weaker, changed
@@ -54,8 +57,15 @@ extension PinningPolicy {
         let (new, known) = (Self.byScope(rules), Self.byScope(old.rules))
         for scope in Set(new.keys).union(known.keys).sorted() {
             switch (known[scope], new[scope]) {
-            case (nil, _?): add(scope, .stricter, "is pinned")
-            case (_?, nil): add(scope, unlisted == .refuse ? .stricter : .weaker, "isn't pinned any more")
+            case (nil, let to?):
+                add(scope, .stricter, "is pinned")
+                for from in old.rules(deciding: to) { changes += to.changes(from: from, scope) }
+            case (let from?, nil):
+                add(scope, unlisted == .refuse ? .stricter : .weaker, "isn't pinned any more")
+                // The changes to a new rule are shown under its own hosts.
+                for to in self.rules(deciding: from) where known[to.scope] != nil {
+                    changes += to.changes(from: from, scope)
+                }
             case (let from?, let to?): changes += to.changes(from: from, scope)
             case (nil, nil): break
             }
@@ -63,31 +73,43 @@ extension PinningPolicy {
         return changes + lockouts(from: old)
     }
 
-    /// Returns the rules for whose hosts no server that the old policy accepts is accepted now, in order. The rule that
-    /// decides counts, whatever its host and ports are.
+    /// Returns the rules that decide for the hosts of a rule of another policy, in order of their hosts.
+    private func rules(deciding other: PinningRule) -> [PinningRule] {
+        let found = other.samples.compactMap { rule(for: $0.name, port: $0.port) }
+        return Self.byScope(found).sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// Returns the rules for whose hosts no pin that the old policy accepts is accepted now in each of its positions, in
+    /// order. The rule that decides counts, whatever its host and ports are.
     private func lockouts(from old: PinningPolicy) -> [PolicyChange] {
-        let denied = Set(deny.map(\.fingerprint))
         var reasons: [String: String] = [:]
         for rule in rules + old.rules {
-            let host = rule.host.description
-            let names = [host] + (rule.includesSubdomains ? ["any." + host] : [])
-            for name in names.compactMap({ try? ServerName($0) }) {
-                for port in rule.ports ?? [443] {
-                    guard let before = old.rule(for: name, port: port), before.mode == .enforce else { continue }
-                    guard let now = self.rule(for: name, port: port) else {
-                        if unlisted == .refuse {
-                            reasons[rule.scope] = "isn't pinned any more, and hosts without a rule are refused"
-                        }
-                        continue
+            for (name, port) in rule.samples {
+                guard let before = old.rule(for: name, port: port), before.mode == .enforce else { continue }
+                guard let now = self.rule(for: name, port: port) else {
+                    if unlisted == .refuse {
+                        reasons[rule.scope] = "isn't pinned any more, and hosts without a rule are refused"
                     }
-                    let left = Set(now.pins.map(\.fingerprint)).subtracting(denied)
-                    guard now.mode == .enforce, left.isDisjoint(with: before.pins.map(\.fingerprint)) else { continue }
-                    reasons[rule.scope] = "none of the pins before is left"
+                    continue
                 }
+                let (known, accepted) = (old.acceptedRoles(of: before), acceptedRoles(of: now))
+                let isLeft = known.contains { pin, roles in accepted[pin]?.isSuperset(of: roles) == true }
+                guard now.mode == .enforce, !isLeft else { continue }
+                let isKept = known.keys.contains { accepted[$0] != nil }
+                reasons[rule.scope] = "none of the pins before is left" + (isKept ? " in its role" : "")
             }
         }
         return reasons.sorted { $0.key < $1.key }.map {
             PolicyChange(host: $0.key, direction: .stricter, message: $0.value, locksOut: true)
+        }
+    }
+
+    /// Returns the positions in which a rule's pins are accepted, without those in which they are denied.
+    private func acceptedRoles(of rule: PinningRule) -> [PinFingerprint: Set<PinRole>] {
+        let denied = deny.roles
+        return rule.pins.roles.reduce(into: [:]) { accepted, pin in
+            let left = pin.value.subtracting(denied[pin.key] ?? [])
+            if !left.isEmpty { accepted[pin.key] = left }
         }
     }
 
@@ -102,6 +124,14 @@ extension PinningRule {
     fileprivate var scope: String {
         let list = ports.map { ":" + $0.sorted().map(String.init).joined(separator: ",") } ?? ""
         return (includesSubdomains ? "*." : "") + host.description + list
+    }
+
+    /// Hosts and ports that the rule covers, at least one of each kind.
+    fileprivate var samples: [(name: ServerName, port: Int)] {
+        let names = [host.description] + (includesSubdomains ? ["any." + host.description] : [])
+        return names.compactMap { try? ServerName($0) }.flatMap { name in
+            (ports ?? [443]).sorted().map { (name, $0) }
+        }
     }
 
     fileprivate func changes(from old: PinningRule, _ scope: String) -> [PolicyChange] {
@@ -127,10 +157,37 @@ extension PinningRule {
         if pinsApplyOnlyUnder?.digest != old.pinsApplyOnlyUnder?.digest {
             add(pinsApplyOnlyUnder == nil ? .stricter : .weaker, "local roots bypass the pins or don't")
         }
-        let roles = Set(pins.map { "\($0.fingerprint) \($0.role.rawValue)" })
-        if new == before, roles != Set(old.pins.map { "\($0.fingerprint) \($0.role.rawValue)" }) {
-            add(.changed, "its pins have other roles")
+        let (roles, known) = (pins.roles, old.pins.roles)
+        for pin in before.sorted(by: { "\($0)" < "\($1)" }) {
+            guard let now = roles[pin], let then = known[pin], now != then else { continue }
+            let direction: PolicyChange.Direction =
+                now.isSubset(of: then) ? .stricter : now.isSuperset(of: then) ? .weaker : .changed
+            add(direction, "\(pin) is accepted as \(now.names), before as \(then.names)")
         }
         return changes
+    }
+}
+
+extension [Pin] {
+    /// The positions that the pins of each object cover: leaf, intermediate and root.
+    fileprivate var roles: [PinFingerprint: Set<PinRole>] {
+        reduce(into: [:]) { roles, pin in
+            roles[pin.fingerprint, default: []].formUnion(pin.role.positions)
+        }
+    }
+}
+
+extension PinRole {
+    /// Those of leaf, intermediate and root that the role covers.
+    fileprivate var positions: Set<PinRole> {
+        Set((0..<3).filter { covers(index: $0, of: 3) }.map { PinRole(index: $0, of: 3) })
+    }
+}
+
+extension Set<PinRole> {
+    /// The role that covers these positions, or else their names in order of the path.
+    fileprivate var names: String {
+        let role = PinRole.allCases.first { $0.positions == self }
+        return role?.rawValue ?? PinRole.allCases.filter(contains).map(\.rawValue).joined(separator: " or ")
     }
 }

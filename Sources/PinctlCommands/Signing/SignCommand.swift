@@ -9,7 +9,7 @@ extension CommandDefinition {
         operandCount: 1...1,
         flags: [
             .keySets, .signingKey, .signer, .previousBundle, .sequence, .validFor, .rollout, .servers, .caFile,
-            .transparencyLogs, .passwordFile, .passwordDescriptor, .allowLockout, .output, .at,
+            .transparencyLogs, .passwordFile, .passwordDescriptor, .allowChange, .output, .at,
         ],
         notes: [
             "A bundle contains the policy and every file that it names. Programs accept it from a",
@@ -24,9 +24,11 @@ extension CommandDefinition {
             "    \"keys\": [\"MCowBQYDK2VwAyEA…\", \"MFkwEwYHKoZIzj0C…\", \"MCowBQYDK2VwAyEA…\"] }",
             "",
             "A policy with errors of pinctl lint isn't signed. With --after, pinctl reports what changes for",
-            "each host. A host whose pins are all replaced is refused without --allow lockout, because its",
-            "server can't serve two keys at once. With --servers, so is a policy that refuses a server as it",
-            "is now, or that can't be checked.",
+            "each host. A host whose pins are all replaced, or accepted in fewer roles, is refused without",
+            "--allow lockout, because its server can't serve two keys at once. So is a bundle whose number",
+            "isn't the next after that of --after without --allow gap, because the changes between aren't",
+            "shown. With --servers, so is a policy that refuses a server as it is now, or that can't be",
+            "checked.",
             "",
             "--keys is required. Give every key set, from that of the oldest program that has to accept the",
             "bundle. Signatures that are already in the bundles are verified with them. --after is required",

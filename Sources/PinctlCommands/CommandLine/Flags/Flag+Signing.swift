@@ -5,9 +5,10 @@ extension Flag {
         "the key set of the bundle, JSON (see pinctl help sign)",
         details: "Give each set, from that of the oldest program that has to accept the bundle. sign also signs the "
             + "last one if it is newer than the bundle before.")
-    static let allowLockout = Flag(
-        "allow", value: .choice("CHANGE", [PolicyChange.lockout]), repeatable: true,
-        "sign although no server that was accepted before is accepted now")
+    static let allowChange = Flag(
+        "allow", value: .choice("CHANGE", PolicyChange.allowable), repeatable: true,
+        "sign although no server that was accepted before is accepted now, or with a gap before the number",
+        details: "lockout is for the servers, and gap for a sequence number that isn't the next after that of --after.")
     static let signingKey = Flag(
         "key", value: .file("FILE"), repeatable: true,
         "sign with the private key in FILE: PEM, Ed25519 or EC P-256",
