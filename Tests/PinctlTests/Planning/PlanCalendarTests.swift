@@ -80,7 +80,8 @@ struct PlanCalendarTests {
                 "SSL_CERT_FILE=\(roots) pinctl plan --new \(chain) --against \(release) --calendar \(change) "
                     + "--fail-within 9999d")
             #expect(run.status == 1, "\(run.output)\(run.errors)")
-            #expect(run.output.contains("until 2027-01-01T00:00:00Z: old-root leaves the store mozilla"), "\(run.output)")
+            #expect(
+                run.output.contains("until 2027-01-01T00:00:00Z: old-root leaves the store mozilla"), "\(run.output)")
         }
     }
 
