@@ -17,10 +17,7 @@ enum SignatureAlgorithms {
             pssIdentifier.span.elementsEqual(algorithm.extracting(identifier)),
             let parameters = try? parts.next(DERTag.sequence, algorithm).contents
         else { return false }
-        return pssHashes.contains { hashes in
-            parameters.count >= hashes.count
-                && hashes.span.elementsEqual(algorithm.extracting(parameters).extracting(first: hashes.count))
-        }
+        return pssHashes.contains { starts(algorithm.extracting(parameters), with: $0) }
     }
 
     /// Whether a DER AlgorithmIdentifier is one of the six that the Baseline Requirements list for RSA (section
@@ -30,21 +27,23 @@ enum SignatureAlgorithms {
         var outer = DERCursor(0..<algorithm.count)
         guard let fields = try? outer.next(DERTag.sequence, algorithm).contents else { return false }
         let contents = algorithm.extracting(fields)
-        let isOfRSA = (0x0A...0x0D).contains { (number: UInt8) in
-            let identifier = rsaIdentifier(number)
-            return contents.count >= identifier.count
-                && identifier.span.elementsEqual(contents.extracting(first: identifier.count))
-        }
-        return !isOfRSA || webPKI.contains { $0.span.elementsEqual(contents) }
+        return !rsaIdentifiers.contains { starts(contents, with: $0) }
+            || webPKI.contains { $0.span.elementsEqual(contents) }
+    }
+
+    private static func starts(_ bytes: Span<UInt8>, with start: [UInt8]) -> Bool {
+        bytes.count >= start.count && start.span.elementsEqual(bytes.extracting(first: start.count))
     }
 
     private static let null: [UInt8] = [0x05, 0x00]
     private static let pssIdentifier = rsaIdentifier(0x0A)
+    /// The identifiers of RSASSA-PSS, and of sha256-, sha384- and sha512WithRSAEncryption.
+    private static let rsaIdentifiers: [[UInt8]] = (0x0A...0x0D).map { rsaIdentifier($0) }
 
     /// The contents of complete AlgorithmIdentifiers: sha256-, sha384- and sha512WithRSAEncryption, with or without
     /// NULL parameters; ecdsa-with-SHA256 to -SHA512; Ed25519 and Ed448.
     private static let whole: [[UInt8]] = {
-        let rsa: [[UInt8]] = (0x0B...0x0D).map { rsaIdentifier($0) }
+        let rsa = rsaIdentifiers.dropFirst()
         let ecdsa: [[UInt8]] = (0x02...0x04).map { [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, $0] }
         let edwards: [[UInt8]] = (0x70...0x71).map { [0x06, 0x03, 0x2B, 0x65, $0] }
         return rsa + rsa.map { $0 + null } + ecdsa + edwards
@@ -65,7 +64,7 @@ enum SignatureAlgorithms {
             pssIdentifier
                 + DERText.sequence(hashes + DERText.element(DERTag.constructedContext(2), [DERTag.integer, 1, salt]))
         }
-        return (0x0B...0x0D).map { rsaIdentifier($0) + null } + pss
+        return rsaIdentifiers.dropFirst().map { $0 + null } + pss
     }()
 
     /// Returns the identifier `1.2.840.113549.1.1.n` as DER.

@@ -36,7 +36,8 @@ struct LegoReader {
 ///
 /// lego creates a key at each renewal unless the command has `--reuse-key` (`lego renew --help`, lego 4). In lego 5,
 /// `lego run` renews too. A name that is a variable isn't known, and is left out. A command in quotes is read if it is
-/// for a shell (`sh -c '…'`), and a list if it is on one line (`["lego", "renew"]`). In other quotes, it isn't known whether anything runs it.
+/// for a shell (`sh -c '…'`), and a list if it is on one line (`["lego", "renew"]`). In other quotes, it isn't known
+/// whether anything runs it.
 struct LegoCommandReader {
     let path: String
     /// The maximum length of a command line: half of what Linux accepts as one argument.
