@@ -38,7 +38,7 @@ public struct ChainTrust: Sendable {
     /// Returns every valid path as of `time`, best first, up to `limit`, as ``ServerTrust/allPaths(at:limit:)`` does.
     /// Throws the most useful finding if there is none.
     public func allPaths(at time: Date, limit: Int) throws(TrustFinding) -> [VerifiedChain] {
-        try TrustEvaluation.allPaths(claim, at: time, limit: limit).map(verified)
+        try TrustEvaluation.allPaths(claim, at: time, limit: limit).paths.map(verified)
     }
 
     private var claim: TrustEvaluation.Claim {

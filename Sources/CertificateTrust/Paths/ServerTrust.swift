@@ -69,7 +69,15 @@ public final class ServerTrust: Sendable {
     ///
     /// Throws the most useful finding if there is none. The limits of an evaluation apply to all paths together.
     public func allPaths(at time: Date, limit: Int) throws(TrustFinding) -> [VerifiedPath] {
-        try TrustEvaluation.allPaths(claim, at: time, limit: limit).map(verified)
+        try paths(at: time, limit: limit).paths
+    }
+
+    /// Returns what ``allPaths(at:limit:)`` does, and whether there are surely no other valid paths.
+    package func paths(
+        at time: Date, limit: Int
+    ) throws(TrustFinding) -> (paths: [VerifiedPath], isWhole: Bool) {
+        let found = try TrustEvaluation.allPaths(claim, at: time, limit: limit)
+        return (found.paths.map(verified), found.isWhole)
     }
 
     /// Returns every valid path as of `time`, given one path that is known to be valid. Nothing is verified again if

@@ -383,17 +383,22 @@ extension TrustEvaluation {
         return path
     }
 
-    /// Returns every valid path, best first, up to `limit`. Throws the most useful finding if there is none.
-    static func allPaths(_ claim: Claim, at time: Date, limit: Int) throws(TrustFinding) -> [Path] {
-        guard limit > 0 else { return [] }
+    /// Returns every valid path, best first, up to `limit`, and whether there are surely no others. Throws the most useful
+    /// finding if there is none.
+    static func allPaths(
+        _ claim: Claim, at time: Date, limit: Int
+    ) throws(TrustFinding) -> (paths: [Path], isWhole: Bool) {
+        guard limit > 0 else { return ([], false) }
         var paths: [Path] = []
+        var isWhole = true
         let result = run(
             claim, at: time,
             accepting: { path in
                 paths.append(path)
+                isWhole = isWhole && paths.count < limit
                 return paths.count >= limit
-            }, tracing: { _ in })
+            }, tracing: { isWhole = isWhole && $0.limit == nil })
         guard !paths.isEmpty else { throw result.finding }
-        return paths
+        return (paths, isWhole)
     }
 }

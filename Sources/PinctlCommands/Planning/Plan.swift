@@ -181,16 +181,7 @@ struct Plan {
             presented: chain, name: host, store: store, policy: policy, transparency: TransparencyEvidence(logs: logs))
         let result: FoundPaths
         do throws(TrustFinding) {
-            var paths: [VerifiedPath] = []
-            var isWhole = true
-            _ = try trust.evaluate(
-                at: time,
-                accepting: { path in
-                    paths.append(path)
-                    isWhole = paths.count < Self.pathLimit
-                    return !isWhole
-                },
-                tracing: { if $0.limit != nil { isWhole = false } })
+            let (paths, isWhole) = try trust.paths(at: time, limit: Self.pathLimit)
             result = .paths(paths, isWhole: isWhole)
         } catch {
             result = .untrusted(error.description)
