@@ -142,17 +142,24 @@ struct PolicyChangeTests {
                 $0.urlCredentialStorage = URLCredentialStorage()
             }
             current.withLock { $0 = session }
-            if isAccepted {
-                #expect(try await session.get(delegate: delegate).body == "me ")
-            } else {
-                #expect(try await session.failure(delegate: delegate).code == .serverCertificateUntrusted)
-            }
+            try await expect(isAccepted ? "me " : nil, from: session, delegate)
             await session.flush()
             let records = await server.ended(2)
             // A request without a login, and one with its first message.
             #expect(records[0].requests.map { $0.values(of: "Authorization").count } == [0, 1])
             #expect(acceptor.received.count == (isAccepted ? 1 : 0))
             #expect(records[1].requests.isEmpty == !isAccepted)
+        }
+    }
+
+    /// Expects this response, or without one that the server is refused.
+    private func expect(
+        _ body: String?, from session: URLSession, _ delegate: (any URLSessionTaskDelegate)?
+    ) async throws {
+        if let body {
+            #expect(try await session.get(delegate: delegate).body == body)
+        } else {
+            #expect(try await session.failure(delegate: delegate).code == .serverCertificateUntrusted)
         }
     }
 
@@ -180,11 +187,7 @@ struct PolicyChangeTests {
             ) { if code == .observer { $0.serverTrustObserver = { _ in replace() } } }
             current.withLock { $0 = session }
             let delegate = code == .taskDelegate ? TaskHandlerDelegate(respond) : nil
-            if isAccepted {
-                #expect(try await session.get(delegate: delegate).body == "hello")
-            } else {
-                #expect(try await session.failure(delegate: delegate).code == .serverCertificateUntrusted)
-            }
+            try await expect(isAccepted ? "hello" : nil, from: session, delegate)
             await session.flush()
             #expect(await server.ended(2).map(\.requests.count) == [0, isAccepted ? 1 : 0])
         }
@@ -226,11 +229,7 @@ struct PolicyChangeTests {
                     $0.proxyConfigurations = [try? proxy.configuration(usesTLS: true)].compactMap(\.self)
                 }
                 current.withLock { $0 = session }
-                if isAccepted {
-                    #expect(try await session.get(delegate: delegate).body == "hello")
-                } else {
-                    #expect(try await session.failure(delegate: delegate).code == .serverCertificateUntrusted)
-                }
+                try await expect(isAccepted ? "hello" : nil, from: session, delegate)
                 await session.flush()
                 // The first connection ends with what was sent before the pins were replaced.
                 #expect(
