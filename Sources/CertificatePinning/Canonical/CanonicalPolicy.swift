@@ -11,6 +11,8 @@ public struct CanonicalPolicy: Sendable, Hashable {
     package var denied: [CanonicalPin]
     /// The treatment of a host that no rule reaches.
     package var unlisted: UnlistedHosts
+    /// The trust in hosts that no rule reaches. Only Android's base-config sets it.
+    package var unlistedTrust = UnlistedTrust()
 
     /// Creates a policy without checking it.
     package init(
@@ -21,6 +23,20 @@ public struct CanonicalPolicy: Sendable, Hashable {
         self.combination = combination
         self.denied = denied
         self.unlisted = unlisted
+    }
+}
+
+/// The conditions for trust in the chains of hosts that no rule reaches.
+package struct UnlistedTrust: Sendable, Hashable {
+    /// The roots that chains may end at, or `nil` for the system's default.
+    package var anchors: [AnchorSet]?
+    /// The extent to which Certificate Transparency is checked, or `nil` for the client's default.
+    package var certificateTransparency: CertificateTransparencyMode?
+
+    /// Creates the conditions.
+    package init(anchors: [AnchorSet]? = nil, certificateTransparency: CertificateTransparencyMode? = nil) {
+        self.anchors = anchors
+        self.certificateTransparency = certificateTransparency
     }
 }
 

@@ -5,14 +5,19 @@ import PinctlBasics
 /// A reader that parses a document like AOSP's XmlConfigSource.
 struct AndroidConfigReader {
     let path: String
+    /// The API level of the app, or `nil` if it isn't known.
+    let target: AndroidTarget?
     var problems: PolicyProblems
     var rules: [CanonicalRule] = []
+    /// The trust in hosts that no domain-config reaches: that of the base-config.
+    var unlistedTrust = UnlistedTrust()
     var notes: [ConversionNote] = []
     private var hosts: [String: SourcePosition] = [:]
     private var emptyPinSets: [EmptyPinSet] = []
 
-    init(path: String, problems: PolicyProblems) {
+    init(path: String, target: AndroidTarget? = nil, problems: PolicyProblems) {
         self.path = path
+        self.target = target
         self.problems = problems
     }
 
@@ -64,9 +69,11 @@ struct AndroidConfigReader {
         noteExtras(of: root, besides: [])
         let children = distinct(root.elements, once: ["base-config", "debug-overrides"])
         var base = Inheritance()
-        for child in children where child.localName == "base-config" { base = config(child, .base, Inheritance()) }
+        if target?.requiresTransparency == true { base.transparency = .require }
+        for child in children where child.localName == "base-config" { base = config(child, .base, base) }
         // Naming the system's roots explicitly is the same as the default.
         if base.anchors == [AnchorSet("system")] { base.anchors = nil }
+        unlistedTrust = UnlistedTrust(anchors: base.anchors, certificateTransparency: base.transparency)
         for child in children {
             switch child.localName {
             case "base-config": break

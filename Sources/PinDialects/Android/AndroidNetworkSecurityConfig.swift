@@ -7,8 +7,10 @@ enum AndroidNetworkSecurityConfig {
     ///
     /// Input that Android rejects is an error. Input that it ignores, or reads differently from how it looks, becomes a
     /// note. Each domain-config becomes a rule, including the settings it inherits. A config that pins no host becomes
-    /// a policy without pins, and a note.
-    static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
+    /// a policy without pins, and a note. The defaults of the system are those for `target`, if it is known.
+    static func read(
+        _ bytes: [UInt8], path: String, target: AndroidTarget? = nil
+    ) throws(PolicyFileError) -> DialectReading {
         var problems = PolicyProblems(path: path)
         let root: XMLElement
         do throws(MarkupProblem) {
@@ -17,10 +19,12 @@ enum AndroidNetworkSecurityConfig {
             problems.add(error.message, at: error.position)
             throw PolicyFileError(problems: problems.sorted)
         }
-        var reader = AndroidConfigReader(path: path, problems: problems)
+        var reader = AndroidConfigReader(path: path, target: target, problems: problems)
         reader.read(root)
         guard reader.problems.isEmpty else { throw PolicyFileError(reader.problems, besides: reader.notes) }
-        return DialectReading(CanonicalPolicy(rules: reader.rules, combination: .closest), notes: reader.notes.inOrder)
+        var policy = CanonicalPolicy(rules: reader.rules, combination: .closest)
+        policy.unlistedTrust = reader.unlistedTrust
+        return DialectReading(policy, notes: reader.notes.inOrder)
     }
 
     /// Returns a whole config. The policy must have been converted to this dialect.

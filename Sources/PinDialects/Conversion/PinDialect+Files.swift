@@ -7,9 +7,17 @@ extension PinDialect {
     /// reads differently from how they look, become notes. So does the fact that a file pins nothing. `host` is the
     /// host of the pins for dialects that don't always name it: Public-Key-Pins and Envoy.
     public func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
+        try read(bytes, path: path, host: host, target: nil)
+    }
+
+    /// Reads a file as an app does that targets this API level of Android, if it is known. Without a level, settings
+    /// that aren't in the file stay up to the client.
+    package func read(
+        _ bytes: [UInt8], path: String, host: String? = nil, target: AndroidTarget?
+    ) throws(PolicyFileError) -> DialectReading {
         switch self {
         case .policy: DialectReading(CanonicalPolicy(try PolicyFile.reading(bytes, path: path)))
-        case .android: try AndroidNetworkSecurityConfig.read(bytes, path: path)
+        case .android: try AndroidNetworkSecurityConfig.read(bytes, path: path, target: target)
         case .apple: try ApplePinnedDomains.read(bytes, path: path)
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)
         case .okhttp: try OkHttpReader.read(bytes, path: path)

@@ -152,6 +152,16 @@ extension Arguments {
         }
     }
 
+    /// Returns the API level of `--target-sdk`, if given.
+    func targetLevel() throws(UsageError) -> AndroidTarget? {
+        guard let text = self[.targetLevel] else { return nil }
+        guard let target = AndroidTarget(text) else {
+            throw .invalidValue(
+                .targetLevel, reason: "\"\(text)\" isn't an API level: write a number, such as 37 for Android 17")
+        }
+        return target
+    }
+
     /// Returns the operands as targets.
     func targets() throws(UsageError) -> [Target] {
         var targets: [Target] = []

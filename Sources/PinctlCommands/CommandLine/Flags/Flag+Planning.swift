@@ -8,6 +8,10 @@ extension Flag {
     static let against = Flag(
         "against", value: .text("SOURCE"), repeatable: true,
         "check these releases: git:TAGGLOB:PATH, a pin file, or a directory of them")
+    static let targetLevel = Flag(
+        "target-sdk", value: .text("LEVEL"),
+        "judge Android's config as an app does that targets this API level",
+        details: "The default is the level in an AndroidManifest.xml or a Gradle file above the config.")
     static let repository = Flag(
         "repository", value: .folder("DIR"), "read git: sources from this repository (default: current directory)")
     static let plannedHost = Flag(
