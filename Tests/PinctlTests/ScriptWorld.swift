@@ -25,6 +25,7 @@ final class ScriptWorld {
             if name != "root" { _ = try site.folder.add(certificate.pemText, name: "\(name).pem") }
         }
         _ = try site.folder.add(otherRoot.pemText, name: "other-root.pem")
+        variables["other-root.pin"] = try otherRoot.key.pin
         _ = try site.folder.add(site.leaf.derBytes, name: "leaf.der")
         _ = try site.folder.add(backup.publicKeyPEM, name: "backup.pub")
         _ = try site.folder.add(backup.privateKeyPEM, name: "backup.key")

@@ -39,6 +39,10 @@ private func tooFew(_ found: Int) -> @Sendable (PolicyBundleError) -> Bool {
     { if case .tooFewSignatures("the bundle", found, 2, _) = $0 { true } else { false } }
 }
 
+private func invalid(_ found: Int) -> @Sendable (PolicyBundleError) -> Bool {
+    { $0 == .invalidSignatures("the bundle", found: found, keySet: 1) }
+}
+
 private func tooFewForKeySet(_ found: Int, by set: Int) -> @Sendable (PolicyBundleError) -> Bool {
     { if case .tooFewSignatures("key set 2", found, _, set) = $0 { true } else { false } }
 }
@@ -73,7 +77,7 @@ private let attacks: [Attack] = [
             let signatures = { (text: String) in text.components(separatedBy: "[{")[1].components(separatedBy: "}]")[0]
             }
             return first.replacingOccurrences(of: "}], \"keySets\"", with: "}, {\(signatures(second))}], \"keySets\"")
-        }, tooFew(1)),
+        }, invalid(1)),
     Attack(
         "signatures under each other's keys",
         { publisher in
@@ -81,19 +85,19 @@ private let attacks: [Attack] = [
                 .replacingOccurrences(of: publisher.keys[0].name, with: "swap")
                 .replacingOccurrences(of: publisher.keys[2].name, with: publisher.keys[0].name)
                 .replacingOccurrences(of: "swap", with: publisher.keys[2].name)
-        }, tooFew(0)),
+        }, invalid(0)),
     Attack(
         "another payload under the signatures",
         { publisher in
             let mine = Data(Contents(sequence: 1).text.utf8).base64EncodedString()
             let other = Data(Contents(sequence: 9).text.utf8).base64EncodedString()
             return try publisher.bundle(Contents(sequence: 1)).replacingOccurrences(of: mine, with: other)
-        }, tooFew(0)),
+        }, invalid(0)),
     Attack(
         "signatures that were made for another type",
         { publisher in
             "{\(try publisher.envelope(Contents().text, signers: [0, 1], signingType: Publisher.keySetType))}"
-        }, tooFew(0)),
+        }, invalid(0)),
     Attack(
         "a key set in place of a bundle",
         { "{\(try $0.signedKeySet($0.keySet([0, 1, 2]), signers: [0, 1]))}" }, malformed("its type is")),

@@ -127,18 +127,22 @@ public struct PolicyBundle: Sendable {
     package func policyFile(in directory: String? = nil) throws(PolicyFileError) -> PolicyFile {
         let prefix = directory.map { $0 + "/" } ?? ""
         return try PolicyFile(
-            bytes: files[policyPath] ?? [], path: prefix + policyPath,
-            in: PolicyFolder(kept: { path, limit throws(InputFileError) in
-                let name = path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
-                guard let bytes = files[PolicyFolder.resolvingDots(in: name) ?? name] else {
-                    throw InputFileError(
-                        path: path, reason: .unavailable("isn't in the bundle: create the bundle again"))
-                }
-                guard bytes.count <= limit else {
-                    throw InputFileError(path: path, reason: .tooLarge(limit: limit))
-                }
-                return bytes
-            }))
+            bytes: files[policyPath] ?? [], path: prefix + policyPath, in: folder(besides: prefix + policyPath))
+    }
+
+    /// The files in the bundle, with the names that they have beside a policy at this path.
+    func folder(besides path: String) -> PolicyFolder {
+        let prefix = path.dropLast(policyPath.count)
+        return PolicyFolder(kept: { path, limit throws(InputFileError) in
+            let name = path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
+            guard let bytes = files[PolicyFolder.resolvingDots(in: name) ?? name] else {
+                throw InputFileError(path: path, reason: .unavailable("isn't in the bundle: create the bundle again"))
+            }
+            guard bytes.count <= limit else {
+                throw InputFileError(path: path, reason: .tooLarge(limit: limit))
+            }
+            return bytes
+        })
     }
 
     /// The file.
@@ -168,6 +172,23 @@ extension PolicyFile {
         }
         var file = try bundle.policyFile(in: path)
         file.bundle = bundle
+        file.exports = []
         return file
+    }
+
+    /// The notes for a command that uses a policy in a bundle: that nothing was verified, and that the files that the
+    /// policy exports aren't in the bundle. Empty for another policy.
+    package var bundleNotes: [String] {
+        guard let bundle else { return [] }
+        let path = visibleText(String(path.dropLast(bundle.policyPath.count + 1)))
+        let exported = root["exports"]?.elements?.isEmpty == false
+        return [
+            "\(path): the signatures of this bundle weren't verified: verify them with pinctl verify \(path) --keys KEYSET"
+        ]
+            + (exported
+                ? [
+                    "\(path): the files that its policy exports aren't in the bundle, so they weren't checked: check the policy that it was made from"
+                ]
+                : [])
     }
 }

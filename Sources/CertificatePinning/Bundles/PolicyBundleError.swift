@@ -12,6 +12,9 @@ public enum PolicyBundleError: Error, Hashable, Sendable {
     case otherAudience(String, expected: String)
     /// Fewer keys of the key set than its threshold have signed the document with this name.
     case tooFewSignatures(String, found: Int, threshold: Int, keySet: Int)
+    /// Too few signatures of the document with this name are valid, and others claim a key of the key set, but don't match
+    /// what they sign.
+    case invalidSignatures(String, found: Int, keySet: Int)
     /// The bundle is signed by an older key set than the one in force.
     case retiredKeySet(Int, current: Int)
     /// The bundle's key sets don't lead from the one in force to the one that signed it.
@@ -36,8 +39,17 @@ extension PolicyBundleError: CustomStringConvertible {
         case .tooLarge(let limit): "the bundle has more than \(limit) bytes: remove what clients don't need"
         case .otherAudience(let audience, let expected):
             "the bundle is for \(quoted(audience)), not for \(quoted(expected)): publish each application's own"
+        case .tooFewSignatures(let name, 0, let threshold, let keySet):
+            "\(name) has none of the \(threshold) valid \(threshold == 1 ? "signature" : "signatures") that key set "
+                + "\(keySet) requires: sign it with keys of this set, or give the set whose keys signed it"
         case .tooFewSignatures(let name, let found, let threshold, let keySet):
             "\(name) has \(found) of \(threshold) valid signatures that key set \(keySet) requires: sign it with more keys"
+        case .invalidSignatures(let name, 0, let keySet):
+            "the signatures of key set \(keySet) don't match, so \(name) was changed after signing: get it again from its "
+                + "signer"
+        case .invalidSignatures(let name, _, let keySet):
+            "\(name) has a signature that doesn't match, with the name of a key in key set \(keySet): sign it again with that "
+                + "key"
         case .retiredKeySet(let number, let current):
             "the bundle is signed by key set \(number), which key set \(current) has replaced: sign it with the keys in use"
         case .missingKeySet(let number):

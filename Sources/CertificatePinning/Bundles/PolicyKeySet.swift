@@ -76,6 +76,10 @@ public struct PolicyKeySet: Sendable, Hashable {
     func requireSignatures(on document: SignedDocument, _ name: String) throws(PolicyBundleError) -> [SPKIFingerprint] {
         let signers = document.signers(among: keys)
         guard signers.count >= threshold else {
+            let claimed = document.signatures.filter { signature in keys.contains { $0.fingerprint == signature.key } }
+            guard claimed.allSatisfy({ signers.contains($0.key) }) else {
+                throw .invalidSignatures(name, found: signers.count, keySet: number)
+            }
             throw .tooFewSignatures(name, found: signers.count, threshold: threshold, keySet: number)
         }
         return keys.map(\.fingerprint).filter(signers.contains)

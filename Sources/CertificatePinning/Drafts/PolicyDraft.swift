@@ -14,6 +14,8 @@ public struct PolicyDraft: Sendable {
         let host: ServerName
         let port: Int
         let pins: [String]
+        /// Whether the pins are keys of a leaf, of CAs, or of both.
+        let roles: Set<PinRole>
         let anchors: [String]
         let target: String?
     }
@@ -21,10 +23,16 @@ public struct PolicyDraft: Sendable {
     /// The free key that marks a missing backup. Lint rejects a policy that has one.
     static let slotKey = "x-backup-slot"
 
+    /// The positions in a path whose keys are pinned. Empty means all of them.
+    package var roles: [PinRole] = []
+    /// Whether rules apply to subdomains too.
+    package var includesSubdomains = false
+    /// The names of the backup pins of every rule.
+    private var backups: [String] = []
     private var pins: [NamedPin] = []
     private var rules: [Rule] = []
-    /// The named pins of the policy that the draft extends, without backups. `taken` has all its pin names,
-    /// `knownHosts` the hosts of its rules.
+    /// The named pins of the policy that the draft extends. `taken` has all its pin names, `knownHosts` the hosts of its
+    /// rules.
     private var known: [String: Pin] = [:]
     private var taken: Set<String> = []
     private var knownHosts: Set<ServerName> = []
@@ -35,7 +43,7 @@ public struct PolicyDraft: Sendable {
     /// Creates a draft of additions to a policy. Pins that have a name in the policy keep it, and no other key gets a
     /// name that is already used.
     package init(extending file: PolicyFile) {
-        for pin in file.policy.rules.flatMap(\.pins) where !pin.isBackup {
+        for pin in file.policy.rules.flatMap(\.pins) {
             if let name = pin.name { known[name] = pin }
         }
         taken = Set((file.root["pins"]?.members ?? []).map(\.key)).union(known.keys)
@@ -46,14 +54,32 @@ public struct PolicyDraft: Sendable {
     /// `anchors` lists the files with the rule's trust anchors and is empty for the system roots. `target` is the
     /// address to check, if it differs from host and port.
     ///
+    /// The rule covers every port, unless the policy has another rule for the host.
+    ///
     /// Issuers get the role `ca`: a root that is cross-signed later is no longer the root of the path, but still an
     /// issuer.
     public mutating func add(_ path: VerifiedPath, port: Int, anchors: [String] = [], target: String? = nil) {
         guard !rules.contains(where: { $0.host == path.name && $0.port == port }) else { return }
-        let names = path.certificates.enumerated().map { index, certificate in
-            name(of: certificate, index == 0 ? .leaf : .ca, host: path.name)
+        var pinned: Set<PinRole> = []
+        var names: [String] = []
+        for (index, certificate) in path.certificates.enumerated()
+        where roles.isEmpty || roles.contains(where: { $0.covers(index: index, of: path.certificates.count) }) {
+            let role = index == 0 ? PinRole.leaf : .ca
+            pinned.insert(role)
+            let pin = Pin(.publicKey(certificate.spkiFingerprint), role: role)
+            let plain = role == .leaf ? "\(path.name)-leaf" : Self.slug(certificate.subject)
+            names.append(
+                name(of: pin, plain, "\(certificate.subject) (\(certificate.subjectPublicKeyInfo.keyKind))"))
         }
-        rules.append(Rule(host: path.name, port: port, pins: names, anchors: anchors, target: target))
+        rules.append(
+            Rule(host: path.name, port: port, pins: names, roles: pinned, anchors: anchors, target: target))
+    }
+
+    /// Adds a backup pin to every rule, in place of the slot for one. `file` is the name of the file that it is from.
+    package mutating func addBackup(_ pin: Pin, from file: String) {
+        let base = file.split(separator: "/").last.map(String.init) ?? file
+        let name = name(of: pin, Self.slug(base.prefix { $0 != "." }, orElse: "backup"), "the key in \(base)")
+        if !backups.contains(name) { backups.append(name) }
     }
 
     /// The number of rules.
@@ -65,7 +91,7 @@ public struct PolicyDraft: Sendable {
     /// Returns the policy file. Strict JSON has neither comments nor a comma after the last element of a list.
     package func text(isStrict: Bool) -> String {
         // A separate file also needs the pins whose names are already in the policy.
-        let needed = rules.flatMap(\.pins)
+        let needed = rules.flatMap(\.pins) + backups
         let others = known.keys.sorted().filter(needed.contains).compactMap { name in
             known[name].map { NamedPin(name: name, pin: $0, remark: "already in the policy") }
         }
@@ -80,11 +106,11 @@ public struct PolicyDraft: Sendable {
     func newPinLines(isStrict: Bool) -> [String] { pinLines(pins, isStrict: isStrict) }
 
     private func pinLines(_ pins: [NamedPin], isStrict: Bool) -> [String] {
-        pins.flatMap { named in
-            (isStrict ? [] : ["    // \(named.remark)"]) + [
-                "    \(literal(named.name)): "
-                    + "{ \"pin\": \"\(named.pin.fingerprint)\", \"role\": \"\(named.pin.role.rawValue)\" },"
-            ]
+        let ordered = pins.filter { !$0.pin.isBackup } + pins.filter(\.pin.isBackup)
+        return ordered.flatMap { named -> [String] in
+            let backup = named.pin.isBackup ? ", \"backup\": true" : ""
+            let value = "{ \"pin\": \"\(named.pin.fingerprint)\", \"role\": \"\(named.pin.role.rawValue)\"\(backup) }"
+            return (isStrict ? [] : ["    // \(named.remark)"]) + ["    \(literal(named.name)): \(value),"]
         }
     }
 
@@ -97,25 +123,48 @@ public struct PolicyDraft: Sendable {
             let isOneOfSeveral =
                 knownHosts.contains(rule.host)
                 || rules.contains { $0.host == rule.host && $0.port != rule.port }
-            if rule.port != 443 || isOneOfSeveral { lines.append("      \"ports\": [\(rule.port)],") }
+            if isOneOfSeveral {
+                if !isStrict {
+                    lines.append("      // Other ports have no pins: a rule without \"ports\" covers all of them.")
+                }
+                lines.append("      \"ports\": [\(rule.port)],")
+            }
+            if includesSubdomains { lines.append("      \"subdomains\": true,") }
             if !rule.anchors.isEmpty {
                 let files = rule.anchors.map(literal).joined(separator: ", ")
                 lines.append("      \"anchors\": { \"files\": [\(files)] },")
             }
-            if let target = rule.target { lines.append("      \"check\": { \"targets\": [\(literal(target))] },") }
-            if !isStrict {
+            if let target = rule.target ?? (isOneOfSeveral ? nil : Self.target(rule.host, rule.port)) {
+                lines.append("      \"check\": { \"targets\": [\(literal(target))] },")
+            }
+            if !isStrict, rule.roles.count > 1 {
                 lines.append("      // One matching pin is enough: remove the CA pins to accept only the leaf's key.")
             }
-            lines.append("      \"pins\": [\(rule.pins.map(literal).joined(separator: ", "))],")
+            let pins = "      \"pins\": [\((rule.pins + backups).map(literal).joined(separator: ", "))]"
+            guard backups.isEmpty else {
+                lines += [pins + (isStrict ? "" : ","), "    },"]
+                continue
+            }
+            lines.append(pins + ",")
+            let role = rule.roles.contains(.leaf) ? PinRole.leaf : .ca
             if !isStrict {
                 lines.append(
                     "      // pinctl lint fails until this slot is removed and { \"pin\": \"sha256/…\", \"role\": "
-                        + "\"leaf\", \"backup\": true } is in the list above.")
+                        + "\"\(role.rawValue)\", \"backup\": true } is in the list above.")
             }
-            let slot = Self.slotText(rule.host, port: isOneOfSeveral ? rule.port : nil)
+            let slot =
+                role == .leaf
+                ? Self.slotText(rule.host, port: isOneOfSeveral ? rule.port : nil) : Self.authoritySlotText
             lines += ["      \(literal(Self.slotKey)): \(literal(slot))\(isStrict ? "" : ",")", "    },"]
         }
         return lines
+    }
+
+    /// Returns the address to check, or `nil` for the default port, at which `pinctl check` connects to the host.
+    private static func target(_ host: ServerName, _ port: Int) -> String? {
+        guard port != 443 else { return nil }
+        let name = host.description
+        return name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)"
     }
 
     /// Removes the last comma if the dialect doesn't allow it.
@@ -124,13 +173,13 @@ public struct PolicyDraft: Sendable {
         return lines.dropLast() + [String(last.dropLast())]
     }
 
-    /// Returns the name of the pin for a certificate's key in this role. Adds the pin if there is none yet.
-    private mutating func name(of certificate: X509Certificate, _ role: PinRole, host: ServerName) -> String {
-        let pin = Pin(.publicKey(certificate.spkiFingerprint), role: role)
+    /// Returns the name of a pin, which is `plain` unless another pin has it. Adds the pin if there is none yet.
+    private mutating func name(of pin: Pin, _ plain: String, _ remark: String) -> String {
         if let made = pins.first(where: { $0.pin == pin }) { return made.name }
-        let same = known.filter { $0.value.fingerprint == pin.fingerprint && $0.value.role == pin.role }
+        let same = known.filter { _, other in
+            other.fingerprint == pin.fingerprint && other.role == pin.role && other.isBackup == pin.isBackup
+        }
         if let name = same.keys.min() { return name }
-        let plain = role == .leaf ? "\(host)-leaf" : Self.slug(certificate.subject)
         // A name that starts with x- would be a free key and not the name of a pin.
         let base = PolicyKey.isFree(plain) ? "pin-\(plain)" : plain
         var name = base
@@ -139,20 +188,29 @@ public struct PolicyDraft: Sendable {
             name = "\(base)-\(number)"
             number += 1
         }
-        let remark = "\(certificate.subject) (\(certificate.subjectPublicKeyInfo.keyKind))"
         pins.append(NamedPin(name: name, pin: pin, remark: remark))
         return name
     }
 
-    /// Returns a name in lowercase letters, digits and hyphens, such as `isrg-root-x1`.
+    /// Returns a name for the key of a CA, such as `isrg-root-x1`.
     private static func slug(_ subject: X509Name) -> String {
-        let text = (subject.commonName ?? subject.description).utf8.prefix(60)
-        let words = text.split { byte in
+        slug(subject.commonName ?? subject.description, orElse: "ca")
+    }
+
+    /// Returns a text in lowercase letters, digits and hyphens, or another text if nothing is left.
+    private static func slug(_ text: some StringProtocol, orElse other: String) -> String {
+        let words = text.utf8.prefix(60).split { byte in
             !(UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte)
         }
         let slug = words.map { String(decoding: $0, as: UTF8.self).lowercased() }.joined(separator: "-")
-        return slug.isEmpty ? "ca" : slug
+        return slug.isEmpty ? other : slug
     }
+
+    /// The text of the backup slot of a rule that pins CAs only. A leaf's key would be no backup for them in formats
+    /// that pin CAs and leaves apart.
+    private static let authoritySlotText =
+        "no backup CA yet. Choose a second CA that can issue for the host, and print the pin of its root: pinctl hash "
+        + "ROOT.pem -- then add that pin to \"pins\", and remove this slot"
 
     /// Returns the text of the backup slot. `port` gives two rules for one host different file names.
     private static func slotText(_ host: ServerName, port: Int?) -> String {

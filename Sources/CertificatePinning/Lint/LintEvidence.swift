@@ -12,14 +12,16 @@ package struct LintEvidence: Sendable {
 
     private static let limit = 64
 
+    private static let maximumSize = 8 << 20
+
     /// Reads the keys in a file.
-    package init(file: String) {
+    init(file: String, in folder: PolicyFolder) {
         var keys: [KeyHolder] = []
         var failure: String?
         do throws(InputFileError) {
-            let input = try InputFile(path: file)
+            let bytes = try folder.contents(file, Self.maximumSize)
             do throws(KeyFile.Failure) {
-                try KeyFile.read(input) { item in
+                try KeyFile.read(bytes) { item in
                     guard keys.count < Self.limit else { return }
                     switch item.content {
                     case .success(let material):

@@ -32,8 +32,8 @@ extension PolicyFile {
             }
         }
         for file in (linter.policy.rules.flatMap(\.pins) + linter.namedPins).compactMap(\.from)
-        where linter.evidence[file] == nil {
-            linter.evidence[file] = LintEvidence(file: file)
+        where linter.evidence[file] == nil && !filesOutsideBundle.contains(file) {
+            linter.evidence[file] = LintEvidence(file: file, in: folder)
         }
         var anchors: [String: [X509Certificate]] = [:]
         for (rule, value) in zip(linter.policy.rules, root["domains"]?.elements ?? []) {
@@ -46,12 +46,27 @@ extension PolicyFile {
             allowing: allowances, settings: settings, besides: emptySlots(in: root) + unpinned(linter) + others)
     }
 
+    /// The files that the policy names.
+    private var folder: PolicyFolder { bundle?.folder(besides: path) ?? .current }
+
+    /// The files that pins of a bundled policy come from (`from`) and that aren't in the bundle, because programs don't
+    /// need them. P013 can't compare these pins.
+    package var filesOutsideBundle: [String] {
+        guard bundle != nil else { return [] }
+        var files: [String] = []
+        for file in policy.rules.flatMap(\.pins).map(CanonicalPin.init).compactMap(\.from) where !files.contains(file) {
+            if (try? folder.contents(file, PolicyBundle.maximumSize)) == nil { files.append(file) }
+        }
+        return files
+    }
+
     /// Returns the certificates in the files of a rule's anchors, which the policy was read with.
     private func anchors(of rule: JSONValue, _ known: inout [String: [X509Certificate]]) -> [X509Certificate] {
         (rule["anchors"]?["files"]?.elements ?? []).compactMap(\.string).flatMap { name in
             let file = resolvedPath(name, besides: path)
             if let certificates = known[file] { return certificates }
-            let certificates = (try? CertificateFile.read(file)) ?? []
+            let bytes = (try? folder.contents(file, PolicyFolder.maximumRoots)) ?? []
+            let certificates = (try? CertificateFile.read(bytes, name: file)) ?? []
             known[file] = certificates
             return certificates
         }

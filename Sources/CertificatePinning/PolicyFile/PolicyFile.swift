@@ -7,8 +7,8 @@ public struct PolicyFile: Sendable {
     public let policy: PinningPolicy
     /// The path of the file, as given by the caller.
     public let path: String
-    /// Files in other systems' dialects that are generated from this one.
-    package let exports: [PolicyExport]
+    /// Files in other systems' dialects that are generated from this one. Empty in a bundle, which doesn't contain them.
+    package internal(set) var exports: [PolicyExport]
     /// Earlier releases of the policy: `git:TAGGLOB:PATH`, or files.
     package let releases: [String]
     /// The file's values with their positions, including free keys.

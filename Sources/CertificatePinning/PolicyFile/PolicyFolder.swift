@@ -69,5 +69,5 @@ package struct PolicyFolder {
     }
 
     /// The maximum size of a file of roots in bytes. All public root stores together have a tenth of it.
-    private static let maximumRoots = 8 << 20
+    static let maximumRoots = 8 << 20
 }

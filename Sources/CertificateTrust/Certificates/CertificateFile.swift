@@ -13,7 +13,13 @@ public enum CertificateFile {
 
     /// Reads every certificate of a PEM text, in order, by the rules of ``read(_:)``. Errors call it `PEM text`.
     public static func read(pem text: String) throws(CertificateFileError) -> [X509Certificate] {
-        try read(Array(text.utf8), name: "PEM text", trustSettings: .ignored)
+        try read(Array(text.utf8), name: "PEM text")
+    }
+
+    /// Reads every certificate of a file's contents, in order, by the rules of ``read(_:)``. `name` is the file's name
+    /// in errors.
+    package static func read(_ bytes: [UInt8], name: String) throws(CertificateFileError) -> [X509Certificate] {
+        try read(bytes, name: name, trustSettings: .ignored)
     }
 
     /// Reads every certificate of a file's contents, in order. `name` is the file's name in errors.

@@ -14,6 +14,12 @@ public struct DialectReading: Sendable {
         self.policy = policy
         self.notes = notes
     }
+
+    /// Creates the reading of a policy file.
+    init(_ file: PolicyFile) {
+        policy = CanonicalPolicy(file)
+        notes = file.bundleNotes.map { ConversionNote(.quirk, .unchanged, $0, at: nil) }
+    }
 }
 
 extension DialectReading {

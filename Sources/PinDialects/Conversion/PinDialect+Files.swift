@@ -16,7 +16,7 @@ extension PinDialect {
         _ bytes: [UInt8], path: String, host: String? = nil, target: AndroidTarget?
     ) throws(PolicyFileError) -> DialectReading {
         switch self {
-        case .policy: DialectReading(CanonicalPolicy(try PolicyFile.reading(bytes, path: path)))
+        case .policy: DialectReading(try PolicyFile.reading(bytes, path: path))
         case .android: try AndroidNetworkSecurityConfig.read(bytes, path: path, target: target)
         case .apple: try ApplePinnedDomains.read(bytes, path: path)
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)

@@ -134,6 +134,7 @@ struct Check: Sendable {
         var gate = gate
         var report = Report(command: "check", time: judge.time, policy: source.path)
         let start = ContinuousClock.now
+        if case .policy(let file) = source { console.note(of: file) }
         noteAnchors(&console)
         var items = 0
         var coverage = FileCheck.Coverage()

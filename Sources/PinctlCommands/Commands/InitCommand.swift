@@ -8,15 +8,19 @@ extension CommandDefinition {
     static let initialize = CommandDefinition(
         name: "init", summary: "write a policy that pins the current keys of servers",
         operands: "[TARGET…]", operandCount: 0...Int.max,
-        flags: [.initialFrom, .initialHost, .intoPolicy, .output, .caFile, .profile, .at] + Flag.probing,
+        flags: [
+            .initialFrom, .initialHost, .initialRole, .initialSubdomains, .initialBackup, .intoPolicy, .output, .caFile,
+            .profile, .at,
+        ] + Flag.probing,
         notes: [
             "pinctl connects to every server and verifies its chain. If one of them fails, nothing is",
             "written. --from reads a file of certificates instead, for the hostnames of the leaf or for",
             "--host, or a list of targets, one per line, with comments after #.",
             "",
             "The policy is written to standard output, to a new FILE with --output, or with --into to a",
-            "policy that has no rule for these hosts yet. pinctl lint fails until its backup slots are",
-            "filled. The rules name a --ca-file as \"anchors\", relative to the policy's directory.",
+            "policy that has no rule for these hosts yet. Without --backup, pinctl lint fails until its",
+            "backup slots are filled. A rule covers every port of its host, unless two ports of the host",
+            "are given. The rules name a --ca-file as \"anchors\", relative to the policy's directory.",
             "",
             "The connection may be intercepted: before you ship the pins, compare the certificates that a",
             "server presents with the output of pinctl hash for its certificate file, run on the server",
@@ -25,6 +29,10 @@ extension CommandDefinition {
         examples: [
             ("Create a policy", "pinctl init -o pins.jsonc api.example.com www.example.com"),
             ("Create a policy from a file, without connecting", "pinctl init --from chain.pem"),
+            (
+                "Pin the server's own key and a backup key, for all subdomains",
+                "pinctl init --role leaf --backup backup.csr --subdomains -o pins.jsonc example.com"
+            ),
             ("Add a host to a policy", "pinctl init --into pins.jsonc pay.example.com"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
@@ -36,14 +44,21 @@ extension CommandDefinition {
             let anchors = arguments.all(.caFile).map { rebased($0, besides: destination.path) }
 
             var draft = destination.draft
+            let backups = try arguments.settings(of: &draft)
+            func add(_ path: VerifiedPath, _ endpoint: Endpoint, target: String?) {
+                if let problem = draft.problem(with: path, backups) {
+                    return console.problem(
+                        "\(endpoint): \(problem)", .badInput, members: [("target", .string(endpoint.description))])
+                }
+                draft.add(path, port: Int(endpoint.port), anchors: anchors, target: target)
+            }
             switch source {
             case .targets(let targets):
                 await inOrder(targets) { target in
                     (target, judge.result(of: await probe.probes(of: target)[0], expecting: .trust))
                 } each: { target, result in
                     if let path = result.verdict.path {
-                        draft.add(
-                            path, port: Int(target.endpoint.port), anchors: anchors, target: target.detour)
+                        add(path, target.endpoint, target: target.detour)
                     } else {
                         console.problem(
                             "\(target): \(result.verdict.finding)", result.severity.exitCode,
@@ -59,7 +74,7 @@ extension CommandDefinition {
                     let trust = ServerTrust(
                         presented: chain, name: endpoint.name, store: judge.store, policy: judge.policy)
                     do throws(TrustFinding) {
-                        draft.add(try trust.evaluate(at: judge.time), port: Int(endpoint.port), anchors: anchors)
+                        add(try trust.evaluate(at: judge.time), endpoint, target: nil)
                     } catch {
                         console.problem(
                             "\(endpoint): not trusted: \(error)", .notTrusted,
@@ -68,6 +83,9 @@ extension CommandDefinition {
                 }
             }
             guard console.status == .good else {
+                guard console.status != .badInput else {
+                    return console.note("nothing is written: give other flags")
+                }
                 guard console.status == .notTrusted, anchors.isEmpty else {
                     return console.note("nothing is written: a policy is made only from verified chains")
                 }
@@ -78,10 +96,58 @@ extension CommandDefinition {
             try destination.write(draft, for: source.endpoints.map(\.description), &console)
             if case .targets = source {
                 console.note(
-                    "next: before you ship these pins, confirm on each server itself that pinctl hash of its certificate "
-                        + "file prints the leaf pin")
+                    draft.roles.isEmpty || draft.roles.contains(.leaf)
+                        ? "next: before you ship these pins, confirm on each server itself that pinctl hash of its "
+                            + "certificate file prints the leaf pin"
+                        : "next: before you ship these pins, confirm that your certificates are issued by these CAs, because "
+                            + "the connection may be intercepted")
             }
         })
+}
+
+extension Arguments {
+    /// Applies `--role`, `--subdomains` and `--backup` to a draft. Returns the backup pins with their files.
+    fileprivate func settings(of draft: inout PolicyDraft) throws(UsageError) -> [(pin: Pin, file: String)] {
+        for word in all(.initialRole) {
+            guard let role = Flag.initialRoles.first(where: { $0.rawValue == word }) else {
+                throw .unknownChoice(.initialRole, word, known: Flag.initialRoles.map(\.rawValue))
+            }
+            draft.roles.append(role)
+        }
+        draft.includesSubdomains = has(.initialSubdomains)
+        var backups: [(pin: Pin, file: String)] = []
+        for file in all(.initialBackup) {
+            let bytes = try DialectInput.contents(file)
+            let isAuthority = (try? CertificateFile.read(bytes, name: file))?.first?.isCertificateAuthority ?? false
+            do throws(PinnedKeyError) {
+                let pin = try Pin(keyIn: bytes, role: isAuthority ? .ca : .leaf, isBackup: true)
+                draft.addBackup(pin, from: file)
+                backups.append((pin, file))
+            } catch {
+                throw .invalidValue(.initialBackup, reason: "\(DialectInput.title(file)): \(error)")
+            }
+        }
+        return backups
+    }
+}
+
+extension PolicyDraft {
+    /// Returns why the keys of a path can't be pinned as the flags say, if they can't.
+    fileprivate func problem(with path: VerifiedPath, _ backups: [(pin: Pin, file: String)]) -> String? {
+        let certificates = path.certificates
+        let isPinned = certificates.indices.contains { index in
+            roles.isEmpty || roles.contains { $0.covers(index: index, of: certificates.count) }
+        }
+        guard isPinned else {
+            let names = roles.map { $0 == .ca ? "CA" : $0.rawValue }.joined(separator: " or ")
+            return "its chain has no \(names) certificate to pin: give another \(Flag.initialRole.dashed)"
+        }
+        let served = Set(certificates.map { PinFingerprint.publicKey($0.spkiFingerprint) })
+        guard let (_, file) = backups.first(where: { served.contains($0.pin.fingerprint) }) else { return nil }
+        return
+            "\(file) isn't a backup, because its key is in the chain now: give \(Flag.initialBackup.dashed) a key that no "
+            + "server uses yet"
+    }
 }
 
 extension Target {
@@ -242,6 +308,13 @@ private enum InitDestination {
     }
 
     func write(_ draft: PolicyDraft, for hosts: [String], _ console: inout Console) throws(UsageError) {
+        // No policy may have some contents, such as all names below a public suffix.
+        do throws(PolicyFileError) {
+            let text = draft.text(isStrict: path.lowercased().hasSuffix(".json"))
+            _ = try PolicyFile(bytes: Array(text.utf8), path: path.isEmpty ? "the policy" : path)
+        } catch {
+            throw .unusable(error.problems.map { "nothing is written: \($0.message)" })
+        }
         let targets: [(String, JSON)] = [("targets", .array(hosts.map { .string($0) }))]
         switch self {
         case .standardOutput:

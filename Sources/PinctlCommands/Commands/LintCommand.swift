@@ -178,6 +178,12 @@ private struct LintJob {
         let calendar: RootCalendar
         if let given = self.calendar { calendar = given } else { calendar = try RootCalendar(of: file) }
         if self.calendar == nil, let note = calendar.note(at: time) { console.note("note: \(note)") }
+        console.note(of: file)
+        if let first = file.filesOutsideBundle.first {
+            console.note(
+                "note: \(title): pins come from files that the bundle doesn't contain (\(first)), so they aren't compared "
+                    + "with them: lint the policy that the bundle was made from")
+        }
         let ending = file.bundle?.expiryWarning(at: time, within: .usual)
         var others = [ending].compactMap(\.self).map {
             LintFinding(.expiry, .warning, at: PolicyLocation(path: title, line: 1, column: 1), $0)

@@ -49,7 +49,9 @@ extension CommandDefinition {
                 throw .invalidValue(.host, reason: error.description)
             }
             let time = try arguments.time(in: environment)
-            let expectation = try arguments.pinSource().expectation(for: endpoint)
+            let source = try arguments.pinSource()
+            if case .policy(let file) = source { console.note(of: file) }
+            let expectation = try source.expectation(for: endpoint)
             let (mode, evidence) = try arguments.revocation()
             var policy = try arguments.trustPolicy()
             policy.revocation = mode

@@ -54,6 +54,7 @@ struct ReleaseReader {
         var release = Release(
             name: untaken(file.path), pins: ShippedPolicy(CanonicalPolicy(file), of: .policy), isCurrent: true)
         release.bundle = file.bundle
+        console.note(of: file)
         release.exports = exports(of: file, readFile, nil, &console).releases
         releases.append(release)
     }
@@ -280,6 +281,7 @@ struct ReleaseReader {
                 } else {
                     try PolicyFile.reading(bytes, path: path)
                 }
+            console.note(of: file)
             let exports = exports(of: file, read, tag, &console)
             var release = Release(name: name, pins: ShippedPolicy(CanonicalPolicy(file), of: .policy))
             release.bundle = file.bundle

@@ -27,7 +27,8 @@ struct PolicyDraftTests {
         let rules = file.policy.rules
         #expect(
             rules.map(\.host.description) == [TestSite.host, "x-shop.example.test", TestSite.host, "alone.test"])
-        #expect(rules.map(\.ports) == [[443], nil, [8443], [8443]])
+        #expect(rules.map(\.ports) == [[443], nil, [8443], nil])
+        #expect(rules.map(\.check.targets) == [[], [], [], ["alone.test:8443"]])
         #expect(
             rules[0].pins == [
                 try server.leaf.pin(.leaf, name: "api.example.test-leaf"),

@@ -28,7 +28,7 @@ struct InitSourceTests {
         )
         let named = await initialize("--from", file, "--host", "a.shop.test", "--host", "b.shop.test:8443")
         #expect(named.output.contains("\"host\": \"a.shop.test\""))
-        #expect(named.output.contains("\"ports\": [8443]"))
+        #expect(named.output.contains("\"check\": { \"targets\": [\"b.shop.test:8443\"] }"))
         let other = await initialize("--from", chain, "--host", "www.test")
         #expect(other.errors.contains("www.test:443: not trusted: "))
         #expect(other.output == "")

@@ -1,3 +1,4 @@
+import CertificatePinning
 import PinDialects
 
 /// Flags for the sources of keys and the notation of their pins.
@@ -34,6 +35,18 @@ extension Flag {
     static let initialHost = Flag(
         "host", value: .text("HOST"), repeatable: true,
         "with --from, write the rule for this host instead of the leaf's hostnames")
+    static let initialRole = Flag(
+        "role", value: .choice("ROLE", initialRoles.map(\.rawValue)), repeatable: true,
+        "pin only the keys in this position of the chain (default: every key)",
+        details: "Issuers are pinned with the role ca, as intermediate or root, because a CA's position can change.")
+    static let initialRoles: [PinRole] = [.leaf, .intermediate, .root, .ca]
+    static let initialSubdomains = Flag("subdomains", "apply the rules to all subdomains of the hosts too")
+    static let initialBackup = Flag(
+        "backup", value: .file("FILE"), repeatable: true,
+        "add the key of a certificate request, public key or certificate as a backup",
+        details:
+            "The key of a CA certificate is a backup CA, and any other key one for the leaf. Without a backup, each "
+            + "rule gets a slot that has to be filled before pinctl lint accepts the policy.")
     static let intoPolicy = Flag(
         "into", value: .file("POLICY"), "add the rules to this policy file and change nothing else")
 }

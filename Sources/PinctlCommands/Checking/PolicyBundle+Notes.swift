@@ -2,6 +2,13 @@ import CertificatePinning
 import PinctlBasics
 import PinctlFoundation
 
+extension Console {
+    /// Prints what a command doesn't know about a policy if it is in a bundle.
+    mutating func note(of file: PolicyFile) {
+        for note in file.bundleNotes { self.note("note: \(note)") }
+    }
+}
+
 extension PolicyBundle {
     /// The effect of a bundle's expiry, and what to do before it.
     static let effectOfExpiry = "programs then use the policy that they were built with: publish a newer bundle"

@@ -1,0 +1,151 @@
+import Foundation
+import TestPKI
+import Testing
+
+@Suite("Policies in bundles")
+struct BundleTests {
+    private let site: PinctlSite
+    private let bundle: String
+    private let keySet: String
+
+    /// Signs a bundle of a policy that names files: a root, the file of a pin, and one that a pin comes from.
+    init() throws {
+        site = try PinctlSite()
+        let key = try TestKey(.ed25519)
+        let folder = site.folder
+        _ = try folder.add(key.privateKeyPEM, name: "signer.key")
+        keySet = try folder.add(
+            """
+            { "version": 1, "audience": "a", "number": 1, "threshold": 1,
+              "keys": ["\(Data(try key.publicKeyDER).base64EncodedString())"] }
+            """, name: "keys.json")
+        _ = try folder.add(site.leaf.pemText, name: "leaf.pem")
+        bundle = folder.path + "/bundle.json"
+    }
+
+    /// Writes a policy whose rule has these members, and signs it.
+    private func sign(_ members: String, top: String = "") async throws {
+        let policy = try site.folder.add(
+            """
+            { "version": 1, \(top) "domains": [{ "host": "api.test", "anchors": { "files": ["root.pem"] }, \(members) }] }
+            """, name: "pins.jsonc")
+        let run = await pinctl(
+            "sign", policy, "--keys", keySet, "--key", site.folder.path + "/signer.key", "-o", bundle)
+        try #require(run.status == 0, "\(run)")
+        try FileManager.default.removeItem(atPath: policy)
+    }
+
+    /// Replaces a text in the signed payload.
+    private func tamper(_ old: String, _ new: String) throws {
+        var text = try String(contentsOfFile: bundle, encoding: .utf8)
+        let start = try #require(text.range(of: "\"payload\": \""))
+        let end = try #require(text.range(of: "\"", range: start.upperBound..<text.endIndex))
+        let payload = String(
+            decoding: try #require(Data(base64Encoded: String(text[start.upperBound..<end.lowerBound]))), as: UTF8.self)
+        let changed = payload.replacingOccurrences(of: old, with: new)
+        try #require(changed != payload)
+        text.replaceSubrange(start.upperBound..<end.lowerBound, with: Data(changed.utf8).base64EncodedString())
+        try text.write(toFile: bundle, atomically: true, encoding: .utf8)
+    }
+
+    private var note: String {
+        "\(bundle): the signatures of this bundle weren't verified: verify them with pinctl verify \(bundle) --keys KEYSET"
+    }
+
+    @Test("Each command that reads a bundle without its key set says that nothing was verified")
+    func unverified() async throws {
+        try await sign("\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(strangePin)\", \"backup\": true }]")
+        let chain = site.folder.path + "/chain.pem"
+        let commands = [
+            ["check", "--files", chain, "--policy", bundle, "--ca-file", site.rootFile],
+            ["verify", chain, "--host", "api.test", "--policy", bundle, "--ca-file", site.rootFile],
+            ["lint", bundle], ["explain", "api.test", "--policy", bundle],
+            ["plan", "--new", chain, "--against", bundle, "--ca-file", site.rootFile],
+            ["plan", "--new", chain, "--policy", bundle, "--ca-file", site.rootFile],
+            ["export", "--to", "android", "--lossy", bundle], ["import", bundle],
+        ]
+        for command in commands {
+            let run = await pinctl(command)
+            #expect(run.status == 0, "\(run)")
+            #expect(run.errors.components(separatedBy: note).count == 2, "\(command): \(run.errors)")
+        }
+        #expect(await pinctl("verify", bundle, "--keys", keySet).errors == "")
+        let policy = try site.policy("\"\(try site.leaf.key.pin)\"")
+        let plain = await pinctl("check", "--files", chain, "--policy", policy, "--ca-file", site.rootFile)
+        #expect(plain.status == 0)
+        #expect(!plain.errors.contains("verified"))
+    }
+
+    @Test(
+        "verify says that a bundle was changed after signing, whatever was changed",
+        arguments: [
+            ("\"sequence\": 1", "\"sequence\": 2"), ("2026-", "2027-"), ("\"audience\": \"a\"", "\"audience\":  \"a\""),
+        ])
+    func tampered(old: String, new: String) async throws {
+        try await sign("\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(strangePin)\", \"backup\": true }]")
+        #expect(await pinctl("verify", bundle, "--keys", keySet).status == 0)
+        try tamper(old, new)
+        let run = await pinctl("verify", bundle, "--keys", keySet)
+        #expect(run.status == 1)
+        #expect(run.output.contains("the signatures of key set 1 don't match, so the bundle was changed after signing"))
+        #expect(!run.output.contains("sign it with"))
+    }
+
+    @Test("verify with the key set of other keys doesn't say that the bundle was changed")
+    func otherKeys() async throws {
+        try await sign("\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(strangePin)\", \"backup\": true }]")
+        let key = Data(try TestKey(.ed25519).publicKeyDER).base64EncodedString()
+        let keys = try site.folder.add(
+            "{ \"version\": 1, \"audience\": \"a\", \"number\": 1, \"threshold\": 1, \"keys\": [\"\(key)\"] }",
+            name: "other.json")
+        let run = await pinctl("verify", bundle, "--keys", keys)
+        #expect(run.status == 1)
+        #expect(run.output.contains("has none of the 1 valid signature that key set 1 requires"))
+        #expect(run.output.contains("or give the set whose keys signed it"))
+    }
+
+    @Test("lint reads the files that pins name from the bundle, and says which the bundle doesn't contain")
+    func lint() async throws {
+        let backup = "{ \"pin\": \"\(strangePin)\", \"backup\": true }"
+        try await sign("\"pins\": [{ \"file\": \"leaf.pem\" }, \(backup)]")
+        // The bundle is all that there is: its files may be gone.
+        let elsewhere = try TestFolder()
+        let alone = try elsewhere.add(try String(contentsOfFile: bundle, encoding: .utf8), name: "bundle.json")
+        let run = await pinctl("lint", alone)
+        #expect(run.output == "1 linted: errors 0, warnings 0\n", "\(run)")
+        #expect(run.status == 0)
+
+        try FileManager.default.removeItem(atPath: bundle)
+        let pin = try site.leaf.key.pin
+        try await sign("\"pins\": [{ \"pin\": \"\(pin)\", \"from\": \"leaf.pem\" }, \(backup)]")
+        let from = await pinctl("lint", bundle)
+        #expect(from.output == "1 linted: errors 0, warnings 0\n", "\(from)")
+        #expect(from.errors.contains("pins come from files that the bundle doesn't contain"))
+
+        // A pin that isn't the key in a file of the bundle is still found.
+        try FileManager.default.removeItem(atPath: bundle)
+        try await sign(
+            "\"pins\": [{ \"file\": \"leaf.pem\" }, { \"pin\": \"\(pin)\", \"role\": \"leaf\", \"from\": \"leaf.pem\" }, \(backup)]"
+        )
+        let other = try site.intermediate.leaf("api.test")
+        try tamper(
+            Data(site.leaf.pemText.utf8).base64EncodedString(), Data(other.pemText.utf8).base64EncodedString())
+        let wrong = await pinctl("lint", bundle)
+        #expect(wrong.output.contains("error[P013]"), "\(wrong)")
+        #expect(wrong.status == 1)
+    }
+
+    @Test("The files that a bundled policy exports aren't looked for beside the bundle, and a note says so")
+    func exports() async throws {
+        _ = try site.folder.add("<network-security-config/>", name: "nsc.xml")
+        try await sign(
+            "\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(strangePin)\", \"backup\": true }]",
+            top: "\"exports\": [{ \"to\": \"android\", \"file\": \"nsc.xml\" }],")
+        let chain = site.folder.path + "/chain.pem"
+        for command in [["check", "--files", chain, "--policy", bundle], ["lint", bundle]] {
+            let run = await pinctl(command)
+            #expect(run.status == 0, "\(run)")
+            #expect(run.errors.contains("the files that its policy exports aren't in the bundle"))
+        }
+    }
+}
