@@ -46,14 +46,16 @@ struct DialectInput {
         return all
     }
 
-    /// Reads bytes that came from a path.
-    init(_ path: String, _ bytes: [UInt8], _ dialect: PinDialect, host: String? = nil) throws(UsageError) {
+    /// Reads bytes that came from a path, for apps that target this API level of Android.
+    init(
+        _ path: String, _ bytes: [UInt8], _ dialect: PinDialect, host: String? = nil, target: AndroidTarget? = nil
+    ) throws(UsageError) {
         self.path = path
         self.dialect = dialect
         self.bytes = bytes
         title = Self.title(path)
         do throws(PolicyFileError) {
-            reading = try dialect.read(bytes, path: Self.title(path), host: host)
+            reading = try dialect.read(bytes, path: Self.title(path), host: host, target: target)
         } catch {
             throw .unusable(error.problems.map(\.description))
         }

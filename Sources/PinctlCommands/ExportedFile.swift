@@ -58,22 +58,23 @@ struct ExportedPins: Sendable {
 
     /// Reads every policy in an exported file, since an app enforces both policies of an Info.plist.
     static func all(
-        in bytes: [UInt8], of file: ExportedFile, for policy: CanonicalPolicy
+        in bytes: [UInt8], of file: ExportedFile, for policy: CanonicalPolicy, target: AndroidTarget? = nil
     ) throws(UsageError) -> [ExportedPins] {
         let others = PinDialect.allRecognized(in: bytes).filter { $0 != file.dialect }
         let dialects = [.apple, .trustkit].contains(file.dialect) ? [file.dialect] + others : [file.dialect]
         var all: [ExportedPins] = []
-        for dialect in dialects { all.append(try ExportedPins(file, bytes, as: dialect, of: policy)) }
+        for dialect in dialects { all.append(try ExportedPins(file, bytes, as: dialect, of: policy, target)) }
         return all
     }
 
     /// Reads one policy. If the format names no host, the pins are for the only host of the policy.
     private init(
-        _ file: ExportedFile, _ bytes: [UInt8], as dialect: PinDialect, of policy: CanonicalPolicy
+        _ file: ExportedFile, _ bytes: [UInt8], as dialect: PinDialect, of policy: CanonicalPolicy,
+        _ target: AndroidTarget?
     ) throws(UsageError) {
         let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
         let host = hosts.count == 1 ? hosts.first : nil
-        var reading = try DialectInput(file.path, bytes, dialect, host: host).reading
+        var reading = try DialectInput(file.path, bytes, dialect, host: host, target: target).reading
         if let host { reading.policy.rename(host) }
         guard !reading.policy.rules.flatMap(\.patterns).contains(where: { $0.scope == .every }) else {
             throw .unusable([

@@ -9,6 +9,8 @@ import PinctlFoundation
 struct ShippedPolicy: Sendable {
     let dialect: PinDialect
     let policy: CanonicalPolicy
+    /// The roots that rules name by source, such as `@raw/corp`, as far as they are known.
+    var roots: [String: TrustStore] = [:]
     private let table: HostTable
 
     init(_ policy: CanonicalPolicy, of dialect: PinDialect) {
@@ -23,11 +25,15 @@ struct ShippedPolicy: Sendable {
     /// Returns the decisions on a path by devices in the time zones where a day begins first and last. There is only
     /// one decision unless a rule expires with a local day around now.
     ///
+    /// `anchorSource` is the source of the path's root among those that the rules name, if it is known, and
     /// `hasLocalAnchors` is false for clients without roots that a developer added.
     func decisions(
-        on path: [X509Certificate], by rules: [CanonicalRule], at time: Date, hasLocalAnchors: Bool = true
+        on path: [X509Certificate], by rules: [CanonicalRule], at time: Date, anchorSource: String? = nil,
+        hasLocalAnchors: Bool = true
     ) -> [CanonicalDecision] {
-        decisions(by: rules, at: time, hasLocalAnchors: hasLocalAnchors) { policy.decide(path, by: rules, under: $0) }
+        decisions(by: rules, at: time, anchorSource, hasLocalAnchors: hasLocalAnchors) {
+            policy.decide(path, by: rules, under: $0)
+        }
     }
 
     /// Returns the decisions on a chain of which only the pins of its keys are known, leaf first.
@@ -41,7 +47,7 @@ struct ShippedPolicy: Sendable {
     }
 
     private func decisions(
-        by rules: [CanonicalRule], at time: Date, hasLocalAnchors: Bool,
+        by rules: [CanonicalRule], at time: Date, _ anchorSource: String? = nil, hasLocalAnchors: Bool,
         _ decide: (DecisionCircumstances) -> CanonicalDecision
     ) -> [CanonicalDecision] {
         // A chain is verified with the roots that the rules name if there is only one set, or the system's.
@@ -50,7 +56,8 @@ struct ShippedPolicy: Sendable {
         for offset in [RuleExpiry.zoneMargin, -RuleExpiry.zoneMargin] {
             let decision = decide(
                 DecisionCircumstances(
-                    at: time, offset: offset, anchorSource: sources.count == 1 ? sources[0] : "system",
+                    at: time, offset: offset,
+                    anchorSource: anchorSource ?? (sources.count == 1 ? sources[0] : "system"),
                     hasLocalAnchors: hasLocalAnchors))
             if !decisions.contains(decision) { decisions.append(decision) }
             guard rules.contains(where: { $0.expiry?.isLocalDay ?? false }) else { break }

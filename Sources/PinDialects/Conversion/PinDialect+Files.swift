@@ -26,12 +26,7 @@ extension PinDialect {
         case .envoy: try EnvoyConfiguration.read(bytes, path: path, host: host)
         case .tlsa: try TLSAZone.read(bytes, path: path)
         case .certspotter: try CertSpotterKeys.read(bytes, path: path)
-        case .swift:
-            throw PolicyFileError(problems: [
-                PolicyProblem(
-                    location: PolicyLocation(path: path),
-                    message: "Swift can only be written: read the policy that it was generated from")
-            ])
+        case .swift: try SwiftReader.read(bytes, path: path)
         }
     }
 
@@ -61,7 +56,10 @@ extension PinDialect {
     public func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
-        switch self {
+        guard XMLReader.wideEncoding(of: bytes) == nil else {
+            throw DialectWriteError("the file is encoded in UTF-16: save it as UTF-8 to change its pins")
+        }
+        return switch self {
         case .android: try AndroidNetworkSecurityConfig.replacing(bytes, path: path, with: policy)
         case .apple: try ApplePinnedDomains.replacing(bytes, path: path, with: policy)
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)

@@ -4,6 +4,7 @@ extension PinDialect {
         if bytes.starts(with: Array("bplist".utf8)) {
             return contains(bytes, "TSK") ? .trustkit : .apple
         }
+        let bytes = (try? XMLReader.decoded(bytes))?.bytes ?? bytes
         let text = String(decoding: bytes, as: UTF8.self)
         func has(_ word: String) -> Bool { contains(bytes, word) }
         let start = withoutComments(text)

@@ -21,6 +21,6 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case tlsa
     /// The authorized keys of Cert Spotter, a monitor of Certificate Transparency logs.
     case certspotter
-    /// Swift source with this project's types. It can only be written.
+    /// Swift source with this project's types, as this package writes it. Other Swift can't be read.
     case swift
 }

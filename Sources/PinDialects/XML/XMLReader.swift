@@ -9,7 +9,7 @@ package struct MarkupProblem: Error, Hashable, Sendable {
 }
 
 /// A reader of the part of XML 1.0 that configuration files use: elements, attributes, text, CDATA, comments, and the
-/// references that XML itself defines. The encoding must be UTF-8.
+/// references that XML itself defines. The encoding must be UTF-8, or UTF-16 with a byte order mark.
 ///
 /// Document types, entities and processing instructions aren't supported, so a document can't refer to another file,
 /// and its text is never longer than the document. The time is linear in the size of the document. No input traps.
@@ -27,25 +27,55 @@ package struct XMLReader {
     package static let maximumTokenSize = 1 << 16
 
     private let bytes: [UInt8]
+    /// The encoding that a byte order mark shows, `utf-16le` or `utf-16be`, or `nil` for UTF-8.
+    private let wideEncoding: String?
     private let allowsPropertyListType: Bool
     private var index = 0
     private var elementCount = 0
     /// The last position that was asked for. Positions are asked for in increasing order.
     private var place = (offset: 0, line: Int32(1), column: Int32(1))
 
-    private init(_ bytes: [UInt8], allowsPropertyListType: Bool) {
+    private init(_ bytes: [UInt8], in wideEncoding: String?, allowsPropertyListType: Bool) {
         self.bytes = bytes
+        self.wideEncoding = wideEncoding
         self.allowsPropertyListType = allowsPropertyListType
     }
 
     /// Reads a whole document and returns its root element.
     ///
-    /// The only document type that can be allowed is the one of Apple's property lists, which is skipped.
+    /// The only document type that can be allowed is the one of Apple's property lists, which is skipped. In a document
+    /// in UTF-16, the ranges of elements are those of the same text in UTF-8.
     package static func read(
         _ bytes: [UInt8], allowsPropertyListType: Bool = false
     ) throws(MarkupProblem) -> XMLElement {
-        var reader = XMLReader(bytes, allowsPropertyListType: allowsPropertyListType)
+        let (bytes, wideEncoding) = try decoded(bytes)
+        var reader = XMLReader(bytes, in: wideEncoding, allowsPropertyListType: allowsPropertyListType)
         return try reader.document()
+    }
+
+    /// Returns the encoding that a byte order mark shows if it is UTF-16, `utf-16le` or `utf-16be`.
+    package static func wideEncoding(of bytes: [UInt8]) -> String? {
+        guard !bytes.starts(with: [0xFF, 0xFE, 0, 0]) else { return nil }
+        return bytes.starts(with: [0xFF, 0xFE]) ? "utf-16le" : bytes.starts(with: [0xFE, 0xFF]) ? "utf-16be" : nil
+    }
+
+    /// Returns the text of a document in UTF-8 without its byte order mark if it is in UTF-16, or else its bytes.
+    package static func decoded(_ bytes: [UInt8]) throws(MarkupProblem) -> (bytes: [UInt8], wideEncoding: String?) {
+        guard let encoding = wideEncoding(of: bytes) else { return (bytes, nil) }
+        let start = SourcePosition(line: 1, column: 1)
+        guard bytes.count <= 2 * maximumSize else {
+            throw MarkupProblem(
+                position: start,
+                message: "the document has \(bytes.count) bytes, but the limit is \(2 * maximumSize): split it")
+        }
+        let isLittle = encoding == "utf-16le"
+        let units = stride(from: 2, to: bytes.count - 1, by: 2).map { index in
+            UInt16(bytes[isLittle ? index + 1 : index]) << 8 | UInt16(bytes[isLittle ? index : index + 1])
+        }
+        guard bytes.count.isMultiple(of: 2), let text = String(validating: units, as: UTF16.self) else {
+            throw MarkupProblem(position: start, message: "invalid UTF-16: save the document as UTF-8")
+        }
+        return (Array(text.utf8), encoding)
     }
 }
 
@@ -154,7 +184,14 @@ extension XMLReader {
             case "version":
                 throw problem(
                     "unsupported XML version \(quoted(attribute.value)): write version=\"1.0\"", at: attribute.position)
-            case "encoding" where attribute.value.lowercased() == "utf-8": break
+            case "encoding" where wideEncoding == nil && attribute.value.lowercased() == "utf-8": break
+            case "encoding"
+            where ["utf-16", wideEncoding].contains(attribute.value.lowercased()) && wideEncoding != nil:
+                break
+            case "encoding" where wideEncoding != nil:
+                throw problem(
+                    "the encoding is declared as \(quoted(attribute.value)), but the document is in UTF-16: save it as "
+                        + "UTF-8, and write encoding=\"UTF-8\"", at: attribute.position)
             case "encoding":
                 throw problem(
                     "unsupported encoding \(quoted(attribute.value)): save the document as UTF-8, and write "

@@ -61,8 +61,7 @@ struct Check: Sendable {
     /// checked.
     private static func exports(of file: PolicyFile) throws(UsageError) -> [ExportedPins] {
         var exports: [ExportedPins] = []
-        // Swift is compiled into a program and can only be written.
-        for export in try ExportedFile.all(of: file) where export.dialect != .swift {
+        for export in try ExportedFile.all(of: file) {
             do throws(UsageError) {
                 exports += try ExportedPins.all(
                     in: try DialectInput.contents(export.path), of: export, for: CanonicalPolicy(file))

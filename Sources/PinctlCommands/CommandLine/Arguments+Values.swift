@@ -56,15 +56,23 @@ extension Arguments {
         }
     }
 
-    /// Returns the stores of `--store` with their names, or the only store without a name.
-    func trustStores(in environment: CommandEnvironment) throws(UsageError) -> [(name: String?, store: TrustStore)] {
-        let named = try namedFiles(.store)
-        guard !named.isEmpty else { return [(nil, try trustStore(in: environment))] }
+    /// Returns the stores of `--store` with their names, or the only store without a name. Those that `named` contains
+    /// are for something else.
+    func trustStores(
+        in environment: CommandEnvironment, besides named: Set<String> = []
+    ) throws(UsageError) -> [(name: String?, store: TrustStore)] {
+        let stores = try namedStores().filter { !named.contains($0.name) }
+        guard !stores.isEmpty else { return [(nil, try trustStore(in: environment))] }
         guard all(.caFile).isEmpty else {
             throw .unusable(["--ca-file and --store cannot be used together: give every file a name with --store"])
         }
-        var stores: [(name: String?, store: TrustStore)] = []
-        for (name, files) in named { stores.append((name, try Self.trustStore(files))) }
+        return stores.map { ($0.name, $0.store) }
+    }
+
+    /// Returns the stores of `--store`.
+    func namedStores() throws(UsageError) -> [(name: String, store: TrustStore)] {
+        var stores: [(name: String, store: TrustStore)] = []
+        for (name, files) in try namedFiles(.store) { stores.append((name, try Self.trustStore(files))) }
         return stores
     }
 

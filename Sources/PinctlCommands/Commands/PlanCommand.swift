@@ -10,7 +10,8 @@ extension CommandDefinition {
         name: "plan", summary: "check whether released apps survive a certificate change", operands: "--new INPUT",
         operandCount: 0...0,
         flags: [
-            .newInput, .passwordFile, .passwordDescriptor, .against, .from, .repository, .policy, .plannedHost, .caFile,
+            .newInput, .passwordFile, .passwordDescriptor, .against, .from, .repository, .targetLevel, .allowUnread,
+            .policy, .plannedHost, .caFile,
             .store, .calendar, .profile, .transparencyLogs, .at, .failWithin, .currentInput, .timeline, .share,
             .verbose, .report,
             .annotations,
@@ -21,12 +22,17 @@ extension CommandDefinition {
             "receive any of them.",
             "",
             "SOURCE is git:TAGGLOB:PATH, a file as it was at each matching tag; a pin file in any",
-            "dialect; or a directory of them. The default is the policy's \"releases\" and the policy",
-            "itself.",
+            "dialect; or a directory of them. If the file moved, add its other paths: git:v*:OLD:NEW.",
+            "A PATH may be a pattern, in which * also matches slashes. The default is the policy's",
+            "\"releases\" and the policy itself.",
             "",
-            "The exit code is 1 if something breaks, now or within --fail-within, and 4 if the chain is",
-            "not trusted. If a release requires Certificate Transparency, the timestamps in the chain are",
-            "verified with the list of --ct-logs, and the chain isn't trusted without it.",
+            "The exit code is 1 if something breaks, now or within --fail-within, 2 if a release is",
+            "unread, and 4 if the chain is not trusted. If a release requires Certificate Transparency,",
+            "as apps do that target Android 17, the timestamps in the chain are verified with the list of",
+            "--ct-logs, and the chain isn't trusted without it.",
+            "",
+            "Hosts that the new certificate isn't valid for are judged only if --host names them, or if",
+            "the chain of --current is valid for them.",
         ],
         examples: [
             (
@@ -44,19 +50,26 @@ extension CommandDefinition {
             ("Fail early, while there is time for a new release", "pinctl plan --new chain.pem --fail-within 100d"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let reader = InputReader(password: try arguments.password())
-            let candidates = try arguments.chains(.newInput, reader)
+            let input = InputReader(password: try arguments.password())
+            let candidates = try arguments.chains(.newInput, input)
             guard !candidates.isEmpty else { throw .missingFlag(.newInput) }
-            let current = try arguments.chains(.currentInput, reader)
+            let current = try arguments.chains(.currentInput, input)
             let now = try arguments.time(in: environment)
             let limit = try arguments.period(.failWithin).map { now + $0 }
             let shares = try arguments.shares()
             let named = try arguments.plannedHosts()
             let reports = try arguments.reports(in: environment, &console)
             var report = Report(command: "plan", time: now, policy: arguments[.policy])
-            let (releases, unread) = try arguments.releases(in: environment, shares, &console)
-            report.entries = unread
+            let reader = try arguments.releases(in: environment, shares, &console)
+            let (releases, unread) = (reader.releases, reader.unread)
+            report.entries = unread.map(\.entry)
             guard !releases.isEmpty else { return reports.write(report, &console) }
+            let stores = try arguments.trustStores(in: environment, besides: reader.rootedSources)
+            if !reader.irrelevant.isEmpty {
+                let more = reader.irrelevant.count > 5 ? " and \(reader.irrelevant.count - 5) more" : ""
+                console.note(
+                    "note: not releases: \(reader.irrelevant.prefix(5).joined(separator: ", "))\(more)")
+            }
             let unpinned = releases.filter(\.pinsNothing).map(\.name)
             if !unpinned.isEmpty {
                 let more = unpinned.count > 5 ? " and \(unpinned.count - 5) more" : ""
@@ -73,7 +86,16 @@ extension CommandDefinition {
             }
             let obstacles = Plan.obstacles(to: named, for: candidates, in: releases)
             guard obstacles.isEmpty else { throw .unusable(obstacles) }
-            let stores = try arguments.trustStores(in: environment)
+            let unjudged =
+                named.isEmpty ? Plan.unjudged(besides: hosts, for: candidates, in: releases).map(\.title) : []
+            if !unjudged.isEmpty {
+                let more = unjudged.count > 5 ? " and \(unjudged.count - 5) more" : ""
+                console.note(
+                    "note: \(unjudged.prefix(5).joined(separator: ", "))\(more): not judged, because the new certificate "
+                        + "isn't valid for \(unjudged.count == 1 ? "it" : "them"): name "
+                        + "\(unjudged.count == 1 ? "it" : "them") with \(Flag.plannedHost.dashed) if it should be, or give "
+                        + "today's chain with \(Flag.currentInput.dashed)")
+            }
             let policy = try arguments.trustPolicy()
             let logs = try arguments.transparency().logs
             let calendar = try arguments.plannedCalendar(in: environment)
@@ -81,12 +103,14 @@ extension CommandDefinition {
             var plan = Plan(
                 candidates, against: releases, hosts: hosts, stores: stores, policy: policy, logs: logs,
                 calendar: calendar, now: now)
-            var today: [PlanCell] = []
+            var today: Plan?
             if !current.isEmpty {
                 var served = Plan(
                     current, against: releases, hosts: hosts, stores: stores, policy: policy, logs: logs, now: now)
-                for host in hosts.indices { today += served.cells(at: host) }
+                // Judging it finds its paths, whose keys are in use.
+                for host in hosts.indices { _ = served.cells(at: host) }
                 plan.learn(from: served)
+                today = served
             }
             var cells: [PlanCell] = []
             for host in hosts.indices { cells += plan.cells(at: host, endingBefore: limit) }
@@ -95,26 +119,28 @@ extension CommandDefinition {
             for cell in cells {
                 console.result([], cell.json(releases, hosts), cell.status)
             }
-            let timeline = PlanTimeline(cells, today: today, releases: releases, hosts: hosts, names: plan.names)
+            let timeline = PlanTimeline(cells, of: plan, today: today)
             let text = PlanText(
                 releases: releases, hosts: hosts, cells: cells, names: plan.names,
-                columns: environment.terminal.columns ?? 80, isVerbose: arguments.has(.verbose))
+                unread: unread.map(\.name), columns: environment.terminal.columns ?? 80,
+                isVerbose: arguments.has(.verbose))
             console.text(text.lines)
-            let tally = PlanTally(cells, releases: releases)
+            let tally = PlanTally(cells, of: reader, unjudged: unjudged)
             console.text([""])
             console.summarize(tally.line, tally.members + [("timeline", timeline.json)])
             let remedy = PlanRemedy(
-                releases: releases, hosts: hosts, cells: cells, names: plan.names,
-                leaf: candidates.map(\.leafFingerprint))
+                releases: releases, hosts: hosts, cells: cells, names: plan.names, candidates: candidates,
+                isComplete: unread.isEmpty)
             console.text(remedy.lines)
-            if !reports.isEmpty { report.entries += cells.map { $0.entry(releases, hosts) } }
+            if !reports.isEmpty { report.entries += cells.map { $0.entry(releases, hosts, plan.names) } }
             report.closing = tally.line
             report.matrix = ReportMatrix(
                 hosts: hosts.map(\.title),
                 rows: releases.indices.map { release in
                     let row = cells.filter { $0.release == release }
                     return (releases[release].name, row.map { (text.word($0), $0.outcome) })
-                }, ways: remedy.lines, removals: timeline.removals)
+                } + unread.map { ($0.name, hosts.map { _ in ("unread", .badInput) }) }, ways: remedy.lines,
+                removals: timeline.removals)
             let isShort = timeline.entries.count <= 8
             if isShort || arguments.has(.timeline) || arguments.has(.verbose) { console.text(timeline.lines) }
             reports.write(report, &console)
@@ -126,7 +152,8 @@ private struct PlanTally {
     let line: String
     let members: [(String, JSON)]
 
-    init(_ cells: [PlanCell], releases: [Release]) {
+    init(_ cells: [PlanCell], of reader: ReleaseReader, unjudged: [String]) {
+        let (releases, unread) = (reader.releases, reader.unread.count)
         func count(_ standings: PlanCell.Standing...) -> Int { cells.count { standings.contains($0.standing) } }
         let ending = cells.count { $0.end != nil }
         let breaks = count(.breaks)
@@ -138,6 +165,13 @@ private struct PlanTally {
         }
         if count(.notTrusted) > 0 { parts.append("\(count(.notTrusted)) not trusted") }
         if count(.off) > 0 { parts.append("\(count(.off)) with pinning off") }
+        if !unjudged.isEmpty {
+            parts.append("\(unjudged.count) pinned \(unjudged.count == 1 ? "host" : "hosts") not judged")
+        }
+        if unread > 0 { parts.append("\(unread) \(unread == 1 ? "release" : "releases") unread") }
+        if !reader.irrelevant.isEmpty {
+            parts.append("\(reader.irrelevant.count) \(reader.irrelevant.count == 1 ? "file" : "files") irrelevant")
+        }
         let broken = Set(cells.filter { $0.standing == .breaks }.map(\.release))
         var share: Double?
         var unshared: [String] = []
@@ -158,6 +192,10 @@ private struct PlanTally {
         members =
             [("combinations", .integer(cells.count)), ("ending", .integer(ending))]
             + PlanCell.Standing.allCases.map { standing in (standing.rawValue, .integer(count(standing))) }
+            + [
+                ("unread", .integer(unread)), ("irrelevant", .integer(reader.irrelevant.count)),
+                ("not_judged", .array(unjudged.map { .string($0) })),
+            ]
             + (share.map { share in
                 [
                     ("share_percent", .string(Self.text(share))),
@@ -188,10 +226,16 @@ extension PlanCell {
     }
 
     /// Returns the report entry of the combination.
-    fileprivate func entry(_ releases: [Release], _ hosts: [PlannedHost]) -> ReportEntry {
-        ReportEntry(
+    fileprivate func entry(_ releases: [Release], _ hosts: [PlannedHost], _ names: KnownNames) -> ReportEntry {
+        let pins = pins.map { pin in
+            let isMatched = matched.contains { $0.isSameKey(as: pin) }
+            return ReportPin(
+                title: names.title(pin), pin: pin.description, role: pin.role.rawValue, isBackup: pin.isBackup,
+                standing: isMatched ? "matches the new chain" : "not in the new chain", isMatched: isMatched)
+        }
+        return ReportEntry(
             outcome: outcome, subject: releases[release].name, variant: hosts[host].title,
-            verdict: word, finding: finding + (end?.text ?? ""), json: json(releases, hosts))
+            verdict: word, finding: finding + (end?.text ?? ""), pins: pins, json: json(releases, hosts))
     }
 
     /// The verdict in JSON and reports, which determines the exit code.
@@ -249,11 +293,12 @@ extension Arguments {
     /// Returns the releases of `--against`, or otherwise those that the policy lists and the policy itself.
     fileprivate func releases(
         in environment: CommandEnvironment, _ shares: [(name: String, share: Double)], _ console: inout Console
-    ) throws(UsageError) -> (releases: [Release], unread: [ReportEntry]) {
+    ) throws(UsageError) -> ReleaseReader {
         let sources = all(.against)
         let hosts = Set(try plannedHosts().map(\.name.description))
         let host = hosts.count == 1 ? hosts.first : nil
         let dialect = try self.dialect(.from)
+        let roots = Dictionary(try namedStores().map { ($0.name, $0.store) }) { first, _ in first }
         var reader: ReleaseReader
         if sources.isEmpty {
             let file = try plannedPolicy(in: environment)
@@ -262,6 +307,7 @@ extension Arguments {
             reader = ReleaseReader(
                 repository: self[.repository] ?? (folder.isEmpty ? "/" : folder),
                 variables: environment.variables(), host: host, dialect: dialect)
+            try set(&reader, roots)
             for release in file.releases {
                 reader.read(release.hasPrefix("git:") ? release : resolvedPath(release, besides: file.path), &console)
             }
@@ -279,10 +325,17 @@ extension Arguments {
             reader = ReleaseReader(
                 repository: self[.repository] ?? ".", variables: environment.variables(), host: host,
                 dialect: dialect)
+            try set(&reader, roots)
             for source in sources { reader.read(source, &console) }
         }
         try reader.assign(shares)
-        return (reader.releases, reader.unread)
+        return reader
+    }
+
+    private func set(_ reader: inout ReleaseReader, _ roots: [String: TrustStore]) throws(UsageError) {
+        reader.target = try targetLevel()
+        reader.roots = roots
+        reader.allowsUnread = has(.allowUnread)
     }
 
     /// Returns the calendar of `--calendar`, or that of the policy whose releases are checked.

@@ -14,8 +14,8 @@ enum PathJudgement: Hashable, Sendable {
     case off(since: String?)
     /// Accepted because no rule reaches the host.
     case unpinned
-    /// Rejected for a reason. `isMismatch` is true if another key would be accepted.
-    case refused(String, isMismatch: Bool)
+    /// Rejected for a reason, with the keys that would change that.
+    case refused(String, KeyRemedy)
     /// Unknown. It is accepted if one of these pins belongs to a CA that issues it.
     case depends([CanonicalPin])
 
@@ -23,6 +23,27 @@ enum PathJudgement: Hashable, Sendable {
         switch self {
         case .matched, .tolerated, .off, .unpinned: true
         case .refused, .depends: false
+        }
+    }
+
+    /// Whether it is rejected, and would be with every other key too.
+    var isFinal: Bool { if case .refused(_, .none) = self { true } else { false } }
+}
+
+/// The keys with which a rejected path would be accepted.
+enum KeyRemedy: Hashable, Sendable {
+    /// Pinned keys in these roles, in addition to the keys on the path.
+    case missing([PinRole])
+    /// Pinned keys in these roles, on a path without the key that is denied.
+    case denied([PinRole])
+    /// No key.
+    case none
+
+    /// The roles in which a pinned key is missing, or `nil` if no key helps.
+    var roles: [PinRole]? {
+        switch self {
+        case .missing(let roles), .denied(let roles): roles
+        case .none: nil
         }
     }
 }
@@ -41,20 +62,20 @@ extension ReleaseRule {
         return paths.map {
             judgement(
                 of: release.decisions(
-                    on: $0, by: rules, at: time, hasLocalAnchors: isLocal && (store == nil || anchors != nil)))
+                    on: $0, by: rules, at: time, anchorSource: source(of: $0),
+                    hasLocalAnchors: isLocal && (store == nil || anchors != nil)), at: time)
         }
     }
 
     /// Combines the decisions of devices in the time zones where a day begins first and last.
     ///
     /// On a device where the rule still applies, the release breaks although others don't pin anymore.
-    private func judgement(of decisions: [CanonicalDecision]) -> PathJudgement {
-        let zones = decisions.map { judgement(of: $0) }
+    private func judgement(of decisions: [CanonicalDecision], at time: Date) -> PathJudgement {
+        let zones = decisions.map { judgement(of: $0, at: time) }
         let last = zones[zones.count - 1]
         guard zones[0] != last, let day = endDay else { return last }
         switch last {
-        case .refused(let reason, let isMismatch):
-            return .refused("\(reason), where \(day) hasn't begun", isMismatch: isMismatch)
+        case .refused(let reason, let remedy): return .refused("\(reason), where \(day) hasn't begun", remedy)
         case .depends: return last
         default: return .off(since: "\(day), where it has begun")
         }
@@ -70,10 +91,10 @@ extension ReleaseRule {
         }
         guard alone.contains(where: { !$0.pins.isEmpty }) else { return nil }
         let decisions = release.decisions(on: [chain.leaf], by: alone, at: time)
-        return decisions.allSatisfy { $0.verdict == .matched } ? judgement(of: decisions) : nil
+        return decisions.allSatisfy { $0.verdict == .matched } ? judgement(of: decisions, at: time) : nil
     }
 
-    private func judgement(of decision: CanonicalDecision) -> PathJudgement {
+    private func judgement(of decision: CanonicalDecision, at time: Date) -> PathJudgement {
         switch decision.verdict {
         case .matched:
             return .matched(decision.matches)
@@ -85,7 +106,7 @@ extension ReleaseRule {
                 (bypass ?? "the path ends at a root that needs no pin") + (isLocal ? ", and this one does" : ""))
         case .forgiven: return .tolerated("the mismatch is only reported")
         case .refused: return mismatched(decision.unmetRoles)
-        case .denied: return Self.denied(decision.matches.first?.pin.title ?? "a key")
+        case .denied: return denied(decision.matches.first?.pin.title ?? "a key", at: time)
         case .ended: return Self.ended(endDay)
         case .unlisted: return Self.unlisted
         }
@@ -124,33 +145,38 @@ extension ReleaseRule {
     private func mismatched(_ unmet: [PinRole]) -> PathJudgement {
         if unmet != [.any] {
             let roles = unmet.map(\.rawValue).joined(separator: " and as ")
-            return .refused("no pin matches as \(roles)", isMismatch: true)
+            return .refused("no pin matches as \(roles)", .missing(unmet))
         }
-        return .refused(
-            pins.isEmpty ? "a rule without pins refuses every chain" : "no pin matches the new chain",
-            isMismatch: !pins.isEmpty)
+        return pins.isEmpty
+            ? .refused("a rule without pins refuses every chain", .none)
+            : .refused("no pin matches the new chain", .missing(unmet))
     }
 
-    private static let unlisted = PathJudgement.refused("it refuses hosts without a rule", isMismatch: false)
+    private static let unlisted = PathJudgement.refused("it refuses hosts without a rule", .none)
 
-    private static func denied(_ title: String) -> PathJudgement {
-        .refused("\(title) is denied, and is in the new chain", isMismatch: false)
+    /// Denied pins come before everything else, so that another key helps only if the rule accepts any.
+    private func denied(_ title: String, at time: Date) -> PathJudgement {
+        let hasEnded = rules.contains { rule in
+            guard rule.mode != .off, let expiry = rule.expiry, expiry.effect == .fail else { return false }
+            return expiry.moment.isOver(under: DecisionCircumstances(at: time))
+        }
+        let isClosed = hasEnded || rules.isEmpty && isPinned
+        return .refused("\(title) is denied, and is in the new chain", isClosed ? .none : .denied(requiredRoles))
     }
 
     private static func ended(_ day: String?) -> PathJudgement {
-        .refused(
-            "its rule expired \(day.map { "on \($0)" } ?? "before") and then refuses every server", isMismatch: false)
+        .refused("its rule expired \(day.map { "on \($0)" } ?? "before") and then refuses every server", .none)
     }
 }
 
 extension ReleaseRule {
     /// Judges a key alone. Whichever CA issues its certificate, the key is the leaf's.
     func judge(_ key: SPKIFingerprint, at time: Date) -> PathJudgement {
-        if let denied = deniedPin(of: key) { return Self.denied(denied) }
+        if let denied = deniedPin(of: key) { return self.denied(denied, at: time) }
         guard !rules.isEmpty else { return isPinned ? Self.unlisted : .unpinned }
         // No pin matches without certificates, so the result shows the decisions that don't depend on pins.
-        let bare = judgement(of: release.decisions(on: [X509Certificate](), by: rules, at: time))
-        guard case .refused(_, isMismatch: true) = bare else { return bare }
+        let bare = judgement(of: release.decisions(on: [X509Certificate](), by: rules, at: time), at: time)
+        guard case .refused(_, .missing) = bare else { return bare }
         let roles = requiredRoles
         let leaf = pins.filter { $0.role.covers(index: 0, of: 3) && $0.content == .publicKey && $0.pins(key) }
         let unmet = leaf.isEmpty ? roles : roles.filter { !$0.covers(index: 0, of: 3) }
@@ -164,7 +190,7 @@ extension ReleaseRule {
             }
         }
         return canMeet && !authorities.isEmpty
-            ? .depends(authorities) : .refused("no pin matches this key", isMismatch: true)
+            ? .depends(authorities) : .refused("no pin matches this key", .missing(unmet))
     }
 
     private func deniedPin(of key: SPKIFingerprint) -> String? {

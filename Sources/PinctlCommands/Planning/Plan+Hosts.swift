@@ -5,6 +5,9 @@ extension Plan {
     /// Returns the hosts to judge: those that the new names and the rules of any release have in common, and those that
     /// are lost.
     ///
+    /// A host is lost if the current chain is for it and the new one isn't. Without the current chain, a host that the
+    /// new certificate isn't valid for may be served from another one.
+    ///
     /// If no release pins anything, these are the new names. The result is empty if there is nothing in common and the
     /// current chain wasn't given.
     static func hosts(
@@ -17,10 +20,9 @@ extension Plan {
                 .map { PlannedHost(name: $0, port: 443, pattern: $1) }
                 .filter { seen.insert($0).inserted }
         }
-        guard !hosts.isEmpty || !current.isEmpty else { return [] }
-        let before =
-            current.isEmpty ? pinnedHosts(besides: candidates, in: releases) : Self.hosts(of: current, in: releases)
-        let lost = before.filter { host in !candidates.contains { $0.covers(host.name) } }
+        let lost = Self.hosts(of: current, in: releases).filter { host in
+            !candidates.contains { $0.covers(host.name) }
+        }
         return (hosts + lost).sorted { ($0.title, $0.pattern ?? "") < ($1.title, $1.pattern ?? "") }
     }
 
@@ -44,6 +46,16 @@ extension Plan {
             }
             guard !pinsNothing, !releases.contains(where: { $0.decides(host) }) else { return nil }
             return "no release has a rule for \(host.title): \(remedy)"
+        }
+    }
+
+    /// Returns the hosts that releases pin and that aren't judged, because no certificate of a server of theirs was
+    /// given.
+    static func unjudged(
+        besides hosts: [PlannedHost], for candidates: [NewChain], in releases: [Release]
+    ) -> [PlannedHost] {
+        pinnedHosts(besides: candidates, in: releases).filter { host in
+            !hosts.contains { $0.name == host.name } && !candidates.contains { $0.covers(host.name) }
         }
     }
 

@@ -49,6 +49,7 @@ struct Plan {
         self.calendar = calendar
         self.now = now
         learn(candidates)
+        for release in releases where release.original == nil { names.add(release.allPins) }
     }
 
     /// Adds the names of the keys in these chains.
@@ -58,6 +59,12 @@ struct Plan {
 
     /// Adds the names of the keys that another plan found.
     mutating func learn(from other: Plan) { names.add(other.names) }
+
+    /// Returns whether a candidate, or a path that was found for it, has the pinned key or certificate.
+    func serves(_ pin: CanonicalPin) -> Bool {
+        names.has(pin)
+            || candidates.contains { if case .key(let key, _) = $0.content { pin.pins(key) } else { false } }
+    }
 
     /// Judges every release at a host, using the candidates that cover the host.
     mutating func cells(at host: Int, endingBefore limit: Date? = nil) -> [PlanCell] {
@@ -91,10 +98,10 @@ struct Plan {
     ) -> PlanCell {
         let planned = hosts[host]
         let rule = file.rule(for: planned.name, port: planned.port)
-        let isUncovered = !isCovered && rule.isPinned
-        let judged = isUncovered ? uncovered(planned, by: rule) : judge(shown, planned, by: rule, at: nil)
-        var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names, isUncovered: isUncovered)
-        cell.countsPins = cell.standing != .off || rule.lastEnds.contains { $0 > now }
+        let judged = isCovered ? judge(shown, planned, by: rule, at: nil) : uncovered(planned, by: rule)
+        var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names, isUncovered: !isCovered)
+        let isApplied = cell.standing != .off || rule.lastEnds.contains { $0 > now }
+        cell.countsPins = isApplied && (cell.isUncovered || !judged.flatMap(\.judgements).contains(where: \.isFinal))
         // A key among the candidates leaves open who issues it, but not what happens to the chains.
         if cell.standing.isSurvival || cell.standing == .depends {
             let expiry = cell.standing.isSurvival ? limit : nil
@@ -110,14 +117,14 @@ struct Plan {
     /// Judges a host that no candidate covers. Clients reject the connection, except those that don't check the
     /// hostname (RFC 7671, section 5.1).
     private func uncovered(_ host: PlannedHost, by rule: ReleaseRule) -> [StoreJudgement] {
-        candidates.map { candidate in
+        candidates.enumerated().map { index, candidate in
             var direct: PathJudgement?
             if case .chain(let chain) = candidate.content {
                 direct = rule.judgeUntrusted(chain, at: candidate.time(from: now))
             }
             return StoreJudgement(
-                candidate: candidate, store: nil, untrusted: nil, paths: [],
-                direct: direct ?? .refused(candidate.mismatch(with: host.title), isMismatch: false))
+                candidate: candidate, index: index, store: nil, untrusted: nil, paths: [],
+                direct: direct ?? .refused(candidate.mismatch(with: host.title), .none))
         }
     }
 
@@ -134,16 +141,18 @@ struct Plan {
             case .key(let key, _):
                 judged.append(
                     StoreJudgement(
-                        candidate: candidate, store: nil, untrusted: nil, paths: [], direct: rule.judge(key, at: time)))
+                        candidate: candidate, index: index, store: nil, untrusted: nil, paths: [],
+                        direct: rule.judge(key, at: time)))
             case .chain(let chain):
-                let roots = rule.anchors.map { [(name: String?.some("its own roots"), store: $0)] } ?? stores
-                for (name, store) in roots {
-                    let direct = rule.judgeUntrusted(chain, at: time)
+                let direct =
+                    rule.judgeUntrusted(chain, at: time) ?? judgeByAnchors(of: rule, chain, host.name, at: time)
+                for (name, store) in rule.anchors(in: stores) {
                     switch paths(of: chain, index, host.name, store, by: rule, at: begin) {
                     case .untrusted(let reason):
                         judged.append(
                             StoreJudgement(
-                                candidate: candidate, store: name, untrusted: reason, paths: [], direct: direct))
+                                candidate: candidate, index: index, store: name, untrusted: reason, paths: [],
+                                direct: direct))
                     case .paths(let paths, let isWhole):
                         let alive = paths.filter { path in
                             path.certificates.enumerated().allSatisfy { index, certificate in
@@ -153,7 +162,7 @@ struct Plan {
                         names.add(paths.flatMap(\.certificates))
                         judged.append(
                             StoreJudgement(
-                                candidate: candidate, store: name,
+                                candidate: candidate, index: index, store: name,
                                 untrusted: alive.isEmpty ? "its path has expired" : nil,
                                 paths: Array(
                                     zip(
@@ -166,6 +175,28 @@ struct Plan {
             }
         }
         return judged
+    }
+
+    /// Judges a chain by the pins of trust anchors that need no root of a store (DANE-TA, RFC 7671, section 5.2).
+    /// Returns `nil` if none of them is at the end of a valid path.
+    ///
+    /// An anchor is in the chain, or it is the whole certificate in the pin.
+    private func judgeByAnchors(
+        of rule: ReleaseRule, _ chain: PresentedChain, _ host: ServerName, at time: Date
+    ) -> PathJudgement? {
+        for pin in rule.pins where pin.trust == .pinAlone && pin.role.covers(index: 1, of: 2) {
+            var anchors = chain.intermediates.filter(pin.matches)
+            if pin.content == .certificate, pin.digest == .full, let anchor = try? X509Certificate(derBytes: pin.value)
+            {
+                anchors.append(anchor)
+            }
+            guard !anchors.isEmpty else { continue }
+            let trust = ServerTrust(
+                presented: chain, name: host, store: TrustStore(certificates: anchors), policy: policy)
+            guard let path = try? trust.evaluate(at: time) else { continue }
+            return .matched([CanonicalMatch(pin: pin, index: path.certificates.count - 1)])
+        }
+        return nil
     }
 
     private mutating func paths(

@@ -35,8 +35,14 @@ struct PlanCell: Sendable {
     let pins: [CanonicalPin]
     /// The pins that match anywhere.
     let matched: [CanonicalPin]
-    /// The keys with which a leaf from any CA would survive, or empty if none would.
+    /// The keys with which the leaf of a breaking chain would survive, or empty if none would.
     let rescues: [CanonicalPin]
+    /// Whether a pin of the new leaf would make it survive.
+    let acceptsLeafPins: Bool
+    /// The keys with which another chain would survive, as a leaf's or a CA's, or empty if none would.
+    let wayBack: [CanonicalPin]
+    /// The indices of the candidates that break.
+    let broken: Set<Int>
     /// Whether the release still survives if the leaf has another key.
     let standsWithoutLeaf: Bool
     /// Whether clients differ in ways that the verdict doesn't show, such as other roots.
@@ -54,7 +60,11 @@ extension PlanCell {
     func joined(with other: PlanCell, of file: String) -> PlanCell {
         let isGraver = other.standing > standing
         let breaking = [self, other].filter { $0.standing == .breaks }
-        let rescuing = breaking.first ?? self
+        func shared(_ keys: KeyPath<PlanCell, [CanonicalPin]>) -> [CanonicalPin] {
+            (breaking.first ?? self)[keyPath: keys].filter { pin in
+                breaking.allSatisfy { $0[keyPath: keys].contains { $0.isSameKey(as: pin) } }
+            }
+        }
         let standing = isGraver ? other.standing : standing
         let otherEnd = other.end.map {
             PlanEnd(date: $0.date, why: "\(file): \($0.why)", isOfAnySystem: $0.isOfAnySystem)
@@ -64,9 +74,9 @@ extension PlanCell {
             release: release, host: host, standing: standing, finding: isGraver ? "\(file): \(other.finding)" : finding,
             essential: Self.union(essential, other.essential), pins: Self.union(pins, other.pins),
             matched: Self.union(matched, other.matched),
-            rescues: rescuing.rescues.filter { pin in
-                breaking.allSatisfy { $0.rescues.contains { $0.isSameKey(as: pin) } }
-            }, standsWithoutLeaf: standsWithoutLeaf && other.standsWithoutLeaf,
+            rescues: shared(\.rescues), acceptsLeafPins: acceptsLeafPins && other.acceptsLeafPins,
+            wayBack: shared(\.wayBack), broken: broken.union(other.broken),
+            standsWithoutLeaf: standsWithoutLeaf && other.standsWithoutLeaf,
             // A file whose pins are off doesn't keep the other from breaking.
             hasRemarks: hasRemarks || other.hasRemarks, end: standing < .notTrusted ? end : nil,
             countsPins: countsPins || other.countsPins, isUncovered: isUncovered || other.isUncovered)
@@ -87,6 +97,8 @@ extension CanonicalPin {
 /// The judgements on one candidate with one trust store.
 struct StoreJudgement: Sendable {
     let candidate: NewChain
+    /// The index of the candidate.
+    let index: Int
     /// The name of the store, or `nil` if there is only one.
     let store: String?
     /// The reason why the chain isn't trusted with the store, or `nil` if it is.
@@ -96,6 +108,13 @@ struct StoreJudgement: Sendable {
     let direct: PathJudgement?
 
     var judgements: [PathJudgement] { direct.map { [$0] } ?? paths.map(\.judgement) }
+
+    /// The numbers of certificates on the paths that were judged.
+    var lengths: [Int] {
+        guard let direct else { return paths.map(\.path.certificates.count) }
+        guard case .matched(let matches) = direct else { return [1] }
+        return [(matches.map(\.index).max() ?? 0) + 1]
+    }
 }
 
 extension PlanCell {
@@ -111,6 +130,7 @@ extension PlanCell {
         var standing = outcomes.map(\.standing).max() ?? .unpinned
         // If the chain is trusted with any store, the release breaks for clients with the others.
         let isTrustedSomewhere = stores.contains { $0.untrusted == nil }
+        broken = Set(zip(stores, outcomes).filter { $1.standing >= .notTrusted }.map(\.0.index))
         if standing == .notTrusted, isTrustedSomewhere { standing = .breaks }
         let worst = outcomes.filter { $0.standing == outcomes.map(\.standing).max() }
         let isEverywhere = worst.count == outcomes.count
@@ -124,7 +144,10 @@ extension PlanCell {
         }
         // Remarks don't matter if no pin applies or none was checked. A bypass that decided is already in the finding.
         let isSilent = isUncovered || standing == .unpinned || standing == .off
-        let remarks = rule.remarks.filter { remark in !isSilent && !findings.contains { $0.contains(remark) } }
+        let isTrusted = stores.allSatisfy { $0.untrusted == nil || $0.direct != nil }
+        let remarks = rule.remarks(isTrusted: isTrusted).filter { remark in
+            !isSilent && !findings.contains { $0.contains(remark) }
+        }
         hasRemarks = !remarks.isEmpty
         finding = (findings + remarks).filter { !$0.isEmpty }.joined(separator: "; ")
         self.standing = standing
@@ -133,24 +156,30 @@ extension PlanCell {
         essential = outcomes.flatMap(\.essential).filter { seen.insert($0).inserted }
         seen = []
         matched = outcomes.flatMap(\.matched).filter { seen.insert($0).inserted }
-        let isMismatch = stores.flatMap(\.judgements).allSatisfy { judgement in
-            if case .refused(_, let isMismatch) = judgement { isMismatch } else { true }
+        var missing: Set<PinRole> = []
+        var (isMismatch, hasRemedy) = (true, standing == .breaks && isTrusted && !isUncovered)
+        for case .refused(_, let remedy) in stores.flatMap(\.judgements) {
+            if let roles = remedy.roles { missing.formUnion(roles) } else { hasRemedy = false }
+            if case .missing = remedy { continue }
+            isMismatch = false
         }
-        let canBeLeaf = rule.requiredRoles.allSatisfy { $0.covers(index: 0, of: 3) }
-        let isTrusted = stores.allSatisfy { $0.untrusted == nil }
+        // One key has one position in a chain, and all of the missing roles need it there.
+        let positions =
+            hasRemedy ? (0...2).filter { index in missing.allSatisfy { $0.covers(index: index, of: 3) } } : []
+        let helpful = rule.pins.filter { pin in positions.contains { pin.role.covers(index: $0, of: 3) } }
+        wayBack = helpful
+        acceptsLeafPins = standing != .breaks || isMismatch && positions.contains(0)
         rescues =
-            isMismatch && canBeLeaf && isTrusted
-            ? rule.pins.filter {
+            isMismatch && positions.contains(0)
+            ? helpful.filter {
                 $0.content == .publicKey && $0.role.covers(index: 0, of: 3) && !names.isAuthority($0)
             } : []
         standsWithoutLeaf = stores.allSatisfy { store in
-            store.judgements.contains { judgement in
-                if case .matched(let matches) = judgement {
-                    matches.contains { $0.index > 0 } && rule.requiredRoles.allSatisfy { $0 != .leaf }
-                } else {
-                    judgement.isAccepted
-                }
+            let stands = zip(store.judgements, store.lengths).map { judgement, length in
+                guard case .matched(let matches) = judgement else { return judgement.isAccepted }
+                return Outcome.holds(matches.filter { $0.index > 0 }, rule, length)
             }
+            return rule.triesEveryPath ? stands.contains(true) : !stands.contains(false)
         }
     }
 
@@ -166,10 +195,8 @@ extension PlanCell {
             let with = store.candidate.title
             place = [store.store.map { "under \($0)" }, "with \(with)"].compactMap(\.self).joined(separator: " ")
             if let reason = store.untrusted, store.direct == nil {
-                // Transparency is required whatever the mode of the pins is.
-                let isJudged = rule.isPinned || rule.requiresTransparency
-                standing = isJudged ? .notTrusted : .unpinned
-                finding = isJudged ? "not trusted: \(reason)" : "no pins for this host"
+                // Clients verify the chain before its pins, and also if there are none.
+                (standing, finding) = (.notTrusted, "not trusted: \(reason)")
                 return
             }
             let judgements = store.judgements
@@ -195,9 +222,8 @@ extension PlanCell {
                 }
             }
             guard !matches.isEmpty else { return }
-            let lengths = store.direct == nil ? store.paths.map(\.path.certificates.count) : [1]
             essential = matched.filter { pin in
-                let breaks = zip(judgements, lengths).map { judgement, length in
+                let breaks = zip(judgements, store.lengths).map { judgement, length in
                     guard case .matched(let matches) = judgement else { return !judgement.isAccepted }
                     return !Self.holds(matches.filter { $0.pin != pin }, rule, length)
                 }
@@ -217,7 +243,7 @@ extension PlanCell {
         }
 
         /// Returns whether these matches are enough on a path with this number of certificates.
-        private static func holds(_ matches: [CanonicalMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
+        static func holds(_ matches: [CanonicalMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
             rule.requiredRoles.allSatisfy { role in
                 matches.contains { role.covers(index: $0.index, of: length) }
             }
@@ -245,43 +271,7 @@ extension PlanCell {
             path.path.certificates.indices.contains(match.index)
                 && match.pin.matches(path.path.certificates[match.index])
         }
-        guard let path else { return "leaf" }
+        guard let path else { return match.index == 0 ? "leaf" : "trust anchor" }
         return PinRole(index: match.index, of: path.path.certificates.count).rawValue
-    }
-}
-
-/// The subjects of the keys in the given chains.
-struct KnownNames: Sendable {
-    private var subjects: [SPKIFingerprint: (name: String, isAuthority: Bool)] = [:]
-
-    mutating func add(_ certificates: [X509Certificate]) {
-        for certificate in certificates {
-            let name = certificate.subject.commonName ?? certificate.subject.description
-            subjects[certificate.spkiFingerprint] = (name, certificate.isCertificateAuthority)
-        }
-    }
-
-    mutating func add(_ other: KnownNames) { subjects.merge(other.subjects) { known, _ in known } }
-
-    func issuer(of certificate: X509Certificate) -> String {
-        certificate.issuer.commonName ?? certificate.issuer.description
-    }
-
-    func title(_ certificate: X509Certificate) -> String {
-        certificate.subject.commonName ?? certificate.subject.description
-    }
-
-    /// Returns the pin's name, or else the subject of its key, or else the pin.
-    func title(_ pin: CanonicalPin) -> String {
-        pin.name ?? subject(of: pin).map { "CN=\($0.name)" } ?? pin.description
-    }
-
-    func isAuthority(_ pin: CanonicalPin) -> Bool { subject(of: pin)?.isAuthority ?? false }
-
-    private func subject(of pin: CanonicalPin) -> (name: String, isAuthority: Bool)? {
-        guard pin.content == .publicKey, pin.digest == .sha256,
-            let fingerprint = SPKIFingerprint("sha256/" + Base64.encode(pin.value.span))
-        else { return nil }
-        return subjects[fingerprint]
     }
 }

@@ -10,6 +10,8 @@ struct PlanText {
     let hosts: [PlannedHost]
     let cells: [PlanCell]
     let names: KnownNames
+    /// The releases that couldn't be read.
+    let unread: [String]
     /// The maximum width of the matrix.
     let columns: Int
     /// Whether every combination is listed, however many there are.
@@ -27,7 +29,8 @@ struct PlanText {
         }
         let told = cells.filter { isVerbose || cells.count <= Self.listLimit || $0.needsReason }
         let omitted = cells.count - told.count
-        return told.sorted { ($1.standing, $0.release, $0.host) < ($0.standing, $1.release, $1.host) }.map(line)
+        return unread.map { "unread       \($0)" }
+            + told.sorted { ($1.standing, $0.release, $0.host) < ($0.standing, $1.release, $1.host) }.map(line)
             + (omitted > 0 ? ["\(omitted) more survive or have no pins: list them with \(Flag.verbose.dashed)"] : [])
     }
 
@@ -38,7 +41,8 @@ struct PlanText {
         let texts = releases.indices.map { release in
             [visibleText(releases[release].name)] + hosts.indices.map { words[release]?[$0] ?? "" }
         }
-        let rows = [[""] + hosts.map { visibleText($0.title) }] + texts
+        let unread = unread.map { [visibleText($0)] + hosts.map { _ in "unread" } }
+        let rows = [[""] + hosts.map { visibleText($0.title) }] + texts + unread
         let widths = (0...hosts.count).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             var line = zip(row, widths).map { padded($0, $1) }.joined(separator: "  ")
@@ -54,8 +58,9 @@ struct PlanText {
         case .survives: return "survives"
         case .survivesOnly where cell.essential.count == 1:
             // A pin without a name is below the matrix, in full, since nobody could use a part of it.
-            let (pin, title) = (cell.essential[0], names.title(cell.essential[0]))
-            return title == pin.description ? "only one pin" : "only \(short(title))"
+            let (pin, label) = (cell.essential[0], names.label(cell.essential[0]))
+            let beginning = label.beginning.map { " (\($0))" } ?? ""
+            return label.name == pin.description ? "only one pin" : "only \(short(label.name))\(beginning)"
         case .survivesOnly: return "survives only"
         case .breaks: return "BREAKS"
         case .depends: return "depends"
@@ -97,69 +102,6 @@ extension PlanCell {
         case .breaks: .finding
         case .notTrusted: .notTrusted
         default: end == nil ? .good : .finding
-        }
-    }
-}
-
-/// The remedies for the breaks of a plan.
-struct PlanRemedy {
-    let releases: [Release]
-    let hosts: [PlannedHost]
-    let cells: [PlanCell]
-    let names: KnownNames
-    let leaf: [SPKIFingerprint]
-
-    /// A line for each remedy, empty if nothing breaks.
-    var lines: [String] { keyLines + nameLines }
-
-    /// The remedies for hosts that no new certificate is valid for.
-    private var nameLines: [String] {
-        let hosts = Set(cells.filter(\.isUncovered).map(\.host)).sorted().map { self.hosts[$0].title }
-        guard !hosts.isEmpty else { return [] }
-        let more = hosts.count > 5 ? " and \(hosts.count - 5) more" : ""
-        return [
-            "the new certificate lacks \(hosts.prefix(5).joined(separator: ", "))\(more): have it issued for "
-                + "\(hosts.count == 1 ? "that name" : "those names") too; if another certificate is served there, give it with "
-                + "another \(Flag.newInput.dashed), or choose hosts with \(Flag.plannedHost.dashed)"
-        ]
-    }
-
-    private var keyLines: [String] {
-        let broken = cells.filter { $0.standing == .breaks && !$0.isUncovered }
-        guard !broken.isEmpty else { return [] }
-        var ways: [String] = []
-        let shipped = Set(broken.map(\.release)).sorted().filter { !releases[$0].isCurrent }
-        if !shipped.isEmpty {
-            let titles = shipped.prefix(8).map { releases[$0].name }
-            let more = shipped.count > titles.count ? " and \(shipped.count - titles.count) more" : ""
-            ways.append(
-                "when \(titles.joined(separator: ", "))\(more) \(shipped.count == 1 ? "is" : "are") retired")
-        }
-        let keys = keys(for: broken)
-        if !keys.isEmpty {
-            ways.append("if the leaf uses key \(keys.map { names.title($0) }.joined(separator: " or "))")
-        }
-        var lines = ways.isEmpty ? [] : ["the change is safe " + ways.joined(separator: ", or ")]
-        for release in Set(broken.map(\.release)).sorted() where releases[release].isCurrent {
-            lines.append(
-                "\(releases[release].name) hasn't shipped: pin \(leaf.map(\.description).joined(separator: " and "))"
-                    + " in it, or the root above, before it does")
-        }
-        return lines
-    }
-
-    /// Returns the keys that every broken combination accepts and no other one rejects for the leaf.
-    private func keys(for broken: [PlanCell]) -> [CanonicalPin] {
-        guard let first = broken.first else { return [] }
-        let common = broken.dropFirst().reduce(into: first.rescues) { common, cell in
-            common.removeAll { pin in !cell.rescues.contains { $0.value == pin.value } }
-        }
-        return common.filter { pin in
-            guard !cells.contains(where: { releases[$0.release].denies(pin, at: [0]) }) else { return false }
-            return cells.filter(\.standing.isSurvival).allSatisfy { cell in
-                cell.standsWithoutLeaf
-                    || cell.pins.contains { $0.value == pin.value && $0.role.covers(index: 0, of: 3) }
-            }
         }
     }
 }

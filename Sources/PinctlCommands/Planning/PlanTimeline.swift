@@ -22,8 +22,10 @@ struct PlanTimeline {
         var isMatched = false
         /// Whether it matches the new chain in a rule whose other pins match too.
         var isShared = false
-        /// Whether it matches the chain that is served today.
-        var isNeededToday = false
+        /// Whether the chain that is served today has it.
+        var isServedToday = false
+        /// Whether the new chain has it.
+        var isServedNext = false
         /// The latest end of the rules that need it and expire, if any.
         var end: Date?
         /// Whether a release that needs it never expires.
@@ -48,12 +50,11 @@ struct PlanTimeline {
     /// The hosts for which the new chain isn't trusted, so that the effect of pins isn't known.
     private let untrusted: [Int]
 
-    init(
-        _ cells: [PlanCell], today: [PlanCell], releases: [Release], hosts: [PlannedHost], names: KnownNames
-    ) {
-        self.releases = releases
-        self.hosts = hosts
-        knowsToday = !today.isEmpty
+    /// Creates the timeline of a plan. `today` is the plan for the chain that is served today, if it was given.
+    init(_ cells: [PlanCell], of plan: Plan, today: Plan?) {
+        releases = plan.releases
+        hosts = plan.hosts
+        knowsToday = today != nil
         untrusted = Set(cells.filter { $0.standing == .notTrusted }.map(\.host)).sorted()
         var places: [Key: Int] = [:]
         for cell in cells {
@@ -64,7 +65,10 @@ struct PlanTimeline {
                 let place = places[key] ?? entries.count
                 if place == entries.count {
                     places[key] = place
-                    entries.append(Entry(pin: pin, title: names.title(pin)))
+                    entries.append(Entry(pin: pin, title: plan.names.title(pin)))
+                    entries[place].isServedNext = plan.serves(pin)
+                    // If several of the keys match, any of them could be removed but not all, so none is.
+                    entries[place].isServedToday = today?.serves(pin) ?? false
                 }
                 let isEssential = essential.contains(key)
                 // A key that the release denies is of no use to it, whatever its rules pin.
@@ -84,13 +88,6 @@ struct PlanTimeline {
                     guard now != .unneeded || cell.standing == .breaks else { continue }
                 }
                 if counts { entries[place].hold(cell, rule) }
-            }
-        }
-        for cell in today {
-            // If several pins match, any of them could be removed but not all, so none is reported as removable.
-            for pin in cell.matched {
-                guard let place = places[Key(pin)] else { continue }
-                entries[place].isNeededToday = true
             }
         }
     }
@@ -128,22 +125,29 @@ struct PlanTimeline {
     ///
     /// This doesn't apply while the pin is a way to recover, since the next release needs it too.
     private func leave(_ entry: Entry) -> String {
-        entry.place == .unneeded ? "; remove it from the next file to ship \(momentInFile(entry))" : ""
+        entry.place == .unneeded ? "; remove it from the next file to ship \(momentOfPin(entry))" : ""
     }
 
-    /// Returns when the pin can be removed from the working tree's file, which no app has yet. Its key may be needed
-    /// for longer.
+    /// Returns when a key can be removed that no shipped release needs.
     private func momentInFile(_ entry: Entry) -> String {
         switch entry.place {
         case .needed: return "not yet: \(hosts(entry)) needs it in the next file to ship"
         case .backup: return "not yet: it is a backup in the next file to ship"
         case .unneeded, nil: break
         }
+        let moment = momentOfPin(entry)
+        if entry.isShared { return moment }
+        if entry.isServedNext { return "not yet: the new chain has it" }
+        return moment == "now" && entry.releases.isEmpty ? "now: nothing needs it" : moment
+    }
+
+    /// Returns when a pin that isn't needed can be removed from the working tree's file, which no app has yet. Its key
+    /// may be needed for longer.
+    private func momentOfPin(_ entry: Entry) -> String {
         // Without the current chain, it isn't known whether that chain needs the pin.
-        let isFree = knowsToday && !entry.isNeededToday
-        let when = isFree ? "now" : "when the new chain is served everywhere"
-        if entry.isShared { return "\(when), if another matching pin stays" }
-        return isFree && entry.releases.isEmpty ? "now: nothing needs it" : when
+        let isFree = knowsToday && !entry.isServedToday
+        return (isFree ? "now" : "when the new chain is served everywhere")
+            + (entry.isShared ? ", if another matching pin stays" : "")
     }
 
     private func names(_ places: [Int]) -> String {
@@ -183,7 +187,7 @@ struct PlanTimeline {
                     "needed_by": .array(entry.releases.map { .string(releases[$0].name) }),
                     "way_back_for": .array(entry.wayBack.map { .string(releases[$0].name) }),
                     "hosts": .array(entry.hosts.sorted().map { .string(hosts[$0].title) }),
-                    "needed_today": .bool(entry.isNeededToday),
+                    "needed_today": .bool(entry.isServedToday),
                     "after": entry.hasNoEnd ? .null : entry.end.map { .string($0.rfc3339) } ?? .null,
                     "removable": .string(moment(entry)),
                 ]
@@ -199,7 +203,9 @@ extension PlanTimeline.Entry {
     /// Adds a release that depends on the pin. The cells of one release must be added consecutively.
     fileprivate mutating func hold(_ cell: PlanCell, _ rule: ReleaseRule) {
         if releases.last != cell.release { releases.append(cell.release) }
-        if cell.standing == .breaks, !cell.isUncovered, wayBack.last != cell.release { wayBack.append(cell.release) }
+        if wayBack.last != cell.release, cell.wayBack.contains(where: { $0.isSameKey(as: pin) }) {
+            wayBack.append(cell.release)
+        }
         hosts.insert(cell.host)
         if let end = rule.lastEnds.first, rule.endsQuietly {
             self.end = max(self.end ?? end, end)

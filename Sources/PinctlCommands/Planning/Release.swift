@@ -51,6 +51,9 @@ struct Release: Sendable {
 
     private var rules: [CanonicalRule] { pins.policy.rules }
 
+    /// The pins of every rule and file.
+    var allPins: [CanonicalPin] { rules.flatMap(\.pins) + exports.flatMap(\.allPins) }
+
     /// The hosts that the rules name, each with a port that the rule covers.
     var namedHosts: [PlannedHost] { exports.flatMap(\.namedHosts) + rules.flatMap(\.namedHosts).map(\.host) }
 
@@ -124,8 +127,40 @@ struct ReleaseRule: Sendable {
     /// The rules, empty if none reaches the host.
     let rules: [CanonicalRule]
 
-    /// The roots that replace those of the stores.
+    /// The trust anchors of this project's rule, which replace those of the stores.
     var anchors: TrustStore? { rules.lazy.compactMap(\.stores.anchors).first }
+
+    /// The sources of roots that the file names for the host, or `nil` for the system's.
+    var sources: [AnchorSet]? {
+        guard anchors == nil, release.dialect != .policy else { return nil }
+        guard !rules.isEmpty else { return release.policy.unlistedTrust.anchors }
+        return rules.contains { $0.anchors != nil } ? rules.compactMap(\.anchors).flatMap { $0 } : nil
+    }
+
+    /// The sources whose roots aren't known.
+    private var unreadSources: [String] {
+        (sources ?? []).map(\.source).filter { $0 != "system" && release.roots[$0] == nil }
+    }
+
+    /// Returns the trust anchors of the release's clients, which have the roots of `stores` unless the file names
+    /// others.
+    func anchors(in stores: [(name: String?, store: TrustStore)]) -> [(name: String?, store: TrustStore)] {
+        if let anchors { return [("its own roots", anchors)] }
+        guard let sources else { return stores }
+        let own = sources.compactMap { release.roots[$0.source] }
+        guard sources.contains(where: { $0.source == "system" }) else {
+            return [("its own roots", TrustStore(combining: own))]
+        }
+        return own.isEmpty ? stores : stores.map { ($0.name, TrustStore(combining: [$0.store] + own)) }
+    }
+
+    /// Returns the source of a path's root, if it is one of those that the file names. A root in several of them is
+    /// that of one that bypasses the pins, as on Android.
+    func source(of path: [X509Certificate]) -> String? {
+        guard let root = path.last, let sources else { return nil }
+        return (sources.filter(\.bypassesPins) + sources).first { release.roots[$0.source]?.contains(root) ?? false }?
+            .source
+    }
 
     /// The pins of enforced rules, or of reporting rules if none is enforced.
     var pins: [CanonicalPin] {
@@ -139,7 +174,11 @@ struct ReleaseRule: Sendable {
     }
 
     /// Whether clients reject a leaf without enough timestamps of Certificate Transparency logs.
-    var requiresTransparency: Bool { rules.contains { $0.certificateTransparency == .require } }
+    var requiresTransparency: Bool {
+        rules.isEmpty
+            ? release.policy.unlistedTrust.certificateTransparency == .require
+            : rules.contains { $0.certificateTransparency == .require }
+    }
 
     /// A description of the chains for which clients require no pin, if a setting exempts any.
     var bypass: String? {
@@ -152,13 +191,17 @@ struct ReleaseRule: Sendable {
         return "no pin is needed for chains to \(sources.map(\.source).joined(separator: " or ")) roots (overridePins)"
     }
 
-    /// The remarks on clients in addition to the verdict.
-    var remarks: [String] {
-        let sources = rules.compactMap(\.anchors).flatMap { $0 }.map(\.source)
-        let isStrange = isPinned && anchors == nil && !sources.isEmpty && !sources.contains("system")
-        let roots =
-            "it trusts only \(sources.joined(separator: ", ")), which isn't read: give these roots with --ca-file"
-        return [bypass, isStrange ? roots : nil].compactMap(\.self)
+    /// Returns the remarks on clients in addition to the verdict on a chain.
+    func remarks(isTrusted: Bool) -> [String] {
+        let (unread, isAlone) = (unreadSources, sources?.contains { $0.source == "system" } == false)
+        var remarks = bypass.map { [$0] } ?? []
+        if !unread.isEmpty, isAlone || !isTrusted {
+            let names = unread.joined(separator: ", ")
+            remarks.append(
+                "it trusts \(isAlone ? "only " : "")\(names), which isn't known: give these roots with "
+                    + "\(Flag.store.dashed) \(unread[0])=FILE")
+        }
+        return remarks
     }
 
     /// The roles in which pins must match.
@@ -171,7 +214,7 @@ struct ReleaseRule: Sendable {
     }
 
     /// Whether clients try every path before they reject a chain, as those of this project do.
-    var triesEveryPath: Bool { release.dialect == .policy }
+    var triesEveryPath: Bool { release.dialect == .policy || release.dialect == .swift }
 }
 
 extension CanonicalPin {

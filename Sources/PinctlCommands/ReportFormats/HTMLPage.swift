@@ -63,7 +63,7 @@ enum HTMLPage {
         .entry { margin-bottom: .5rem; background: var(--box); border: 1px solid var(--line);
           border-left: 4px solid var(--tint); border-radius: .375rem; content-visibility: auto;
           contain-intrinsic-size: auto 3.5rem; }
-        .entry > summary { padding: .5rem .75rem; cursor: pointer; }
+        .entry > summary, .entry > p { margin: 0; padding: .5rem .75rem; } .entry > summary { cursor: pointer; }
         .badge { white-space: nowrap; font-size: .875rem; font-weight: 600; color: var(--tint); }
         .subject { font-weight: 600; unicode-bidi: isolate; }
         .variant, .note, .source { color: var(--soft); font-size: .875rem; font-weight: 400; }
@@ -94,6 +94,14 @@ enum HTMLPage {
         pre { margin: .5rem 0 0; padding: .75rem; overflow: auto; background: var(--page);
           border: 1px solid var(--line); border-radius: .375rem; }
         footer { color: var(--soft); font-size: .875rem; }
+        @media (max-width: 40rem) {
+          .plan thead { display: none; }
+          .plan tr, .plan th, .plan td { display: block; }
+          .plan tr { padding: .375rem 0; border-top: 1px solid var(--line); }
+          .plan th, .plan td, .wide td { padding: 0; border: 0; white-space: normal; }
+          .plan th { font-weight: 600; }
+          .wide td { padding-left: 1rem; }
+          .wide td::before { content: attr(data-host) ": "; color: var(--soft); } }
         @media (min-width: 60rem) {
           .drawing { grid-template-columns: minmax(0, 1fr) 18rem; }
           .drawing > :only-child { grid-column: 1 / -1; }

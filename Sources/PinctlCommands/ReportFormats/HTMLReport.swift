@@ -108,15 +108,16 @@ enum HTMLReport {
         page += "</tr></thead>\n<tbody>\n"
         for row in matrix.rows {
             page += "<tr><th scope=\"row\">\(markup(row.release))</th>"
-            for verdict in row.verdicts {
-                page += "<td class=\"\(tint(verdict.outcome))\">\(mark(verdict.outcome)) \(markup(verdict.word))</td>"
+            for (host, verdict) in zip(matrix.hosts, row.verdicts) {
+                page += "<td class=\"\(tint(verdict.outcome))\" data-host=\"\(markup(host))\">"
+                page += "\(mark(verdict.outcome)) \(markup(verdict.word))</td>"
             }
             page += "</tr>\n"
         }
         page += "</tbody>\n</table></div>\n"
         for way in matrix.ways { page += "<p class=\"do\">\(markup(way))</p>\n" }
         if !matrix.removals.isEmpty {
-            page += "<table>\n<caption>When the key of each pin can be removed</caption>\n"
+            page += "<table class=\"removals\">\n<caption>When the key of each pin can be removed</caption>\n"
             page += "<thead><tr><th scope=\"col\">Pin</th><th scope=\"col\">Removal</th></tr></thead>\n<tbody>\n"
             for (pin, moment) in matrix.removals {
                 page += "<tr><th scope=\"row\"><code>\(markup(pin))</code></th><td>\(markup(moment))</td></tr>\n"
@@ -126,13 +127,24 @@ enum HTMLReport {
         page += "</div>\n"
     }
 
+    /// Writes an entry, which opens only if there is more to see.
     private static func write(_ entry: ReportEntry, in group: ReportGroup?, isOpen: Bool, to page: inout String) {
-        page += "<details class=\"entry \(tint(entry.outcome))\" data-outcome=\"\(entry.outcome.rawValue)\""
-        page += "\(isOpen ? " open" : "")>\n<summary>\(badge(entry.outcome)) "
+        let body = body(entry, in: group)
+        let element = body.isEmpty ? "div" : "details"
+        let line = body.isEmpty ? "p" : "summary"
+        page += "<\(element) class=\"entry \(tint(entry.outcome))\" data-outcome=\"\(entry.outcome.rawValue)\""
+        page += "\(isOpen && !body.isEmpty ? " open" : "")>\n<\(line)>\(badge(entry.outcome)) "
         page += "<span class=\"subject\">\(markup(entry.subject))</span>"
         if !entry.variant.isEmpty { page += " <span class=\"variant\">\(markup(entry.variant))</span>" }
         page += " <code class=\"verdict\">\(markup(entry.verdict))</code> "
-        page += "<span class=\"finding\">\(markup(entry.finding))</span></summary>\n<div class=\"body\">\n"
+        page += "<span class=\"finding\">\(markup(entry.finding))</span></\(line)>\n"
+        if !body.isEmpty { page += "<div class=\"body\">\n\(body)</div>\n" }
+        page += "</\(element)>\n"
+    }
+
+    /// Returns what an entry has in addition to its line, or an empty text.
+    private static func body(_ entry: ReportEntry, in group: ReportGroup?) -> String {
+        var page = ""
         // The cause that all entries of the section have is above them.
         let causes = entry.causes.filter { $0.remedy != group?.remedy }
         if !causes.isEmpty {
@@ -158,7 +170,7 @@ enum HTMLReport {
             page += "<details class=\"text\"><summary>As text</summary><pre tabindex=\"0\">"
             page += "\(markup(lines: entry.details))</pre></details>\n"
         }
-        page += "</div>\n</details>\n"
+        return page
     }
 
     /// Returns a different shape for each outcome, so that none depends on color alone. The word is next to it.

@@ -142,14 +142,31 @@ struct XMLReaderTests {
                 == "1:1: the document has 8388612 bytes, but the limit is 8388608: split it")
     }
 
-    @Test("XI2: Encodings other than UTF-8 are rejected by name", arguments: encodingRows)
+    @Test("XI2: Encodings other than UTF-8 and marked UTF-16 are rejected by name", arguments: encodingRows)
     func encodings(bytes: [UInt8], problem: String) {
         #expect(Self.problem(bytes) == problem)
     }
 
+    /// The text in UTF-16 with a byte order mark.
+    private static func wide(_ text: String) -> [UInt8] {
+        [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    }
+
     static let encodingRows: [([UInt8], String)] = [
-        ([0xFE, 0xFF, 0, 0x3C], "1:1: the document is encoded in UTF-16: save it as UTF-8"),
-        ([0xFF, 0xFE, 0x3C, 0], "1:1: the document is encoded in UTF-16: save it as UTF-8"),
+        ([0xFF, 0xFE, 0x3C], "1:1: invalid UTF-16: save the document as UTF-8"),
+        ([0xFE, 0xFF, 0xD8, 0], "1:1: invalid UTF-16: save the document as UTF-8"),
+        (wide("<a/>"), "none"), (wide("<?xml version=\"1.0\" encoding='UTF-16'?><a/>"), "none"),
+        (wide("<?xml version=\"1.0\" encoding=\"utf-16le\"?><ä/>"), "none"),
+        (
+            wide("<?xml version=\"1.0\" encoding=\"utf-16be\"?><a/>"),
+            "1:21: the encoding is declared as \"utf-16be\", but the document is in UTF-16: save it as UTF-8, and write "
+                + "encoding=\"UTF-8\""
+        ),
+        (
+            wide("<?xml version=\"1.0\" encoding=\"UTF-8\"?><a/>"),
+            "1:21: the encoding is declared as \"UTF-8\", but the document is in UTF-16: save it as UTF-8, and write "
+                + "encoding=\"UTF-8\""
+        ),
         ([0, 0x3C, 0, 0x61], "1:1: the document is encoded in UTF-16: save it as UTF-8"),
         ([0x3C, 0, 0x61, 0], "1:1: the document is encoded in UTF-16: save it as UTF-8"),
         ([0, 0, 0xFE, 0xFF], "1:1: the document is encoded in UTF-32: save it as UTF-8"),

@@ -77,15 +77,6 @@ struct PlanSettingTests {
         #expect(try await plan("--against", site.folder.add(inherited)).status == 0)
     }
 
-    @Test("Trust anchors of an Android app that can't be read are named in the row")
-    func ownRoots() async throws {
-        let roots = #"<certificates src="@raw/corp" />"#
-        let run = await plan("--against", try config(site.root.key.pin, roots: roots))
-        #expect(run.output.contains("; it trusts only @raw/corp, which isn't read: give these roots"), "\(run.output)")
-        let both = await plan("--against", try config(site.root.key.pin, roots: Self.system + roots))
-        #expect(!both.output.contains("isn't read"))
-    }
-
     @Test("localAnchorsBypassPins accepts a chain to a local root, but not to a root of a client's own store")
     func localAnchors() async throws {
         func policy(_ pin: String, _ bypasses: Bool) throws -> String {

@@ -20,21 +20,21 @@ struct PlanTagTests {
         try tag("v5.1", annotated: true)
     }
 
-    private func git(_ words: String...) throws {
+    func git(_ words: String...) throws {
         let identity = ["-c", "user.name=Test", "-c", "user.email=test@example.test"]
         let result = try TestCommand.run(
             ["git"] + identity + words, environment: ["LC_ALL=C", "HOME=\(site.folder.path)"])
         try #require(result.status == 0, "\(words): \(result.text)")
     }
 
-    private func write(_ path: String, _ text: String) throws {
+    func write(_ path: String, _ text: String) throws {
         let file = "\(repository)/\(path)"
         let folder = file[..<(file.lastIndex(of: "/") ?? file.endIndex)]
         _ = try TestCommand.run(["mkdir", "-p", String(folder)])
         try Data(text.utf8).write(to: URL(filePath: file))
     }
 
-    private func tag(_ name: String, annotated: Bool = false) throws {
+    func tag(_ name: String, annotated: Bool = false) throws {
         try git("-C", repository, "add", "-A")
         try git("-C", repository, "commit", "-q", "--allow-empty", "-m", name)
         if annotated {
@@ -44,7 +44,7 @@ struct PlanTagTests {
         }
     }
 
-    private func plan(_ source: String, in folder: String? = nil, _ words: String...) async -> Run {
+    func plan(_ source: String, in folder: String? = nil, _ words: String...) async -> Run {
         await pinctl(
             ["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", folder ?? repository]
                 + ["--against", source] + words, variables: ["PATH": path, "HOME": site.folder.path])
@@ -52,7 +52,7 @@ struct PlanTagTests {
 
     private var path: String { ProcessInfo.processInfo.environment["PATH"] ?? "" }
 
-    private func verdicts(_ run: Run) throws -> [String] {
+    func verdicts(_ run: Run) throws -> [String] {
         try run.decoded(as: PlanDocument.self).results.map { "\($0.release ?? "") \($0.verdict ?? "")" }
     }
 
@@ -227,8 +227,10 @@ struct PlanTagTests {
         try write("new.jsonc", policyText([("api.test", ["\"\(try site.root.key.pin)\""])]))
         try tag("v7.0")
         let run = await plan("git:v*:new.jsonc", in: nil, "--json")
-        #expect(try verdicts(run) == ["v7.0 survives_only"])
-        #expect(run.errors.contains("new.jsonc doesn't exist at 2 of 3 tags, which are skipped: v5.0, v5.1"))
+        #expect(run.status == 2 && run.output.contains("\"unread\":2"))
+        #expect(run.errors.contains("new.jsonc doesn't exist at 2 of 3 tags: v5.0, v5.1: add the path that it had"))
+        let allowed = await plan("git:v*:new.jsonc", in: nil, "--json", "--allow-unread")
+        #expect(try verdicts(allowed) == ["v7.0 survives_only"] && allowed.status == 0)
         let none = await plan("git:v*:pins/none.jsonc")
         #expect(none.status == 2)
         #expect(none.errors.contains("pins/none.jsonc exists at none of the 3 matching tags: check the path"))

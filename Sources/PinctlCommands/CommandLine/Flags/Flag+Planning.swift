@@ -7,11 +7,14 @@ extension Flag {
         "compare with the current chain, to find lost hostnames and pins no longer needed")
     static let against = Flag(
         "against", value: .text("SOURCE"), repeatable: true,
-        "check these releases: git:TAGGLOB:PATH, a pin file, or a directory of them")
+        "check these releases: git:TAGGLOB:PATH[:PATH], a pin file, or a directory of them")
     static let targetLevel = Flag(
         "target-sdk", value: .text("LEVEL"),
         "judge Android's config as an app does that targets this API level",
         details: "The default is the level in an AndroidManifest.xml or a Gradle file above the config.")
+    static let allowUnread = Flag(
+        "allow-unread", "exit without 2 if files or tags in a SOURCE weren't understood",
+        details: "They are still counted in the summary, and named on standard error and in reports.")
     static let repository = Flag(
         "repository", value: .folder("DIR"), "read git: sources from this repository (default: current directory)")
     static let plannedHost = Flag(

@@ -90,7 +90,7 @@ struct HelpTopic: Sendable {
     /// The lines of `pinctl help dialects`.
     private static let dialects =
         PinDialect.allCases.map { dialect in
-            let ways = dialect == .swift ? "written" : dialect.isPartOfFiles ? "read, written, --into" : "read, written"
+            let ways = dialect.isPartOfFiles ? "read, written, --into" : "read, written"
             return "\(padded(dialect.rawValue, 11))  \(padded(ways, 21))  \(dialect.title)"
         } + [
             "", "Changes that a conversion can report, for --allow:",

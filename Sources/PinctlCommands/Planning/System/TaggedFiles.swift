@@ -43,7 +43,13 @@ final class TaggedFiles {
                 "GIT_ALLOW_PROTOCOL=none",
             ]
         let answer = try run("rev-parse", "--git-dir")
-        guard answer.status == 0 else { throw .noRepository(folder: folder, answer.complaint) }
+        guard answer.status == 0 else {
+            let mark = "detected dubious ownership in repository at '"
+            guard let start = answer.complaint.firstRange(of: mark)?.upperBound else {
+                throw .noRepository(folder: folder, answer.complaint)
+            }
+            throw .foreignOwner(folder: String(answer.complaint[start...].prefix { $0 != "'" }))
+        }
     }
 
     /// Returns the tags that match a pattern, lower versions first.
@@ -97,6 +103,27 @@ final class TaggedFiles {
                     path: path, reason: absence == Self.noSuchFile ? .unavailable(error.description) : absence)
             }
         }
+    }
+
+    /// Returns the paths of all files at a tag.
+    func paths(at tag: Tag) throws(TaggedFilesError) -> [String] {
+        let answer = try run("ls-tree", "-r", "--full-tree", "--name-only", "-z", tag.object)
+        guard answer.status == 0 else { throw .failed(answer.complaint) }
+        return answer.output.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Returns whether a part of a path is a link or a submodule, so that the paths of a tag don't include it.
+    func isUnlisted(_ path: String, in paths: [String]) -> Bool {
+        let parts = path.split(separator: "/")
+        return (1..<max(1, parts.count)).contains { paths.contains(parts[..<$0].joined(separator: "/")) }
+    }
+
+    /// Returns a file as it was at a tag, or `nil` if there is none that can be read.
+    func contentsIfPresent(_ written: String, at tag: Tag) -> [UInt8]? {
+        guard let path = PolicyFolder.resolvingDots(in: written), !path.isEmpty,
+            !path.utf8.contains(UInt8(ascii: "\n")), !path.utf8.contains(0)
+        else { return nil }
+        return try? object("\(tag.object):\(path)", limit: Self.maximumSize)
     }
 
     /// Returns why git has no such file. The tree may list it without its contents, or the trees themselves may be
@@ -203,6 +230,7 @@ final class TaggedFiles {
 enum TaggedFilesError: Error, Hashable {
     case noGit
     case noRepository(folder: String, String)
+    case foreignOwner(folder: String)
     case noTag(glob: String, hasTags: Bool, isShallow: Bool)
     case foreignName(String)
     case missing
@@ -217,6 +245,9 @@ extension TaggedFilesError: CustomStringConvertible {
         case .noGit: "the program git is in no folder of PATH: install it, or name files instead of tags"
         case .noRepository(let folder, let complaint):
             "\(folder) is in no repository that git can read (\(Self.firstLine(complaint))): give --repository DIR"
+        case .foreignOwner(let folder):
+            "\(folder) belongs to another user, and git reads it only if you trust it: run git config --global --add "
+                + "safe.directory \(folder)"
         case .noTag(let glob, let hasTags, let isShallow):
             (hasTags ? "no tag matches \"\(glob)\"" : "the repository has no tags")
                 + (isShallow ? ", and it is a shallow clone" : "")

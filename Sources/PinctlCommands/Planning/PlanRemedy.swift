@@ -1,0 +1,120 @@
+import CertificatePinning
+import CertificateTrust
+
+/// The sentences below a matrix that say what makes the change safe. Each of them follows from the matrix.
+struct PlanRemedy {
+    let releases: [Release]
+    let hosts: [PlannedHost]
+    let cells: [PlanCell]
+    let names: KnownNames
+    let candidates: [NewChain]
+    /// Whether every release could be read, so that the matrix shows them all.
+    let isComplete: Bool
+
+    /// A line for each remedy, empty if nothing breaks.
+    var lines: [String] { trustLines + keyLines + nameLines }
+
+    /// The combinations that break at hosts that a new certificate is valid for.
+    private var broken: [PlanCell] { cells.filter { $0.standing == .breaks && !$0.isUncovered } }
+
+    /// The combinations that aren't trusted although the chain is trusted for other releases at the host, whose roots
+    /// differ.
+    private var distrusted: [PlanCell] {
+        cells.filter { $0.standing == .notTrusted && !untrustedHosts.contains($0.host) }
+    }
+
+    /// The hosts at which no release trusts the chain.
+    private var untrustedHosts: Set<Int> {
+        Set(cells.map(\.host)).subtracting(cells.filter { $0.standing != .notTrusted }.map(\.host))
+    }
+
+    private var trustLines: [String] {
+        let hosts = titles(untrustedHosts)
+        guard !hosts.isEmpty else { return [] }
+        return [
+            "no release connects to \(hosts) with the new chain, because it isn't trusted: fix the chain before its "
+                + "pins"
+        ]
+    }
+
+    /// The remedies for hosts that no new certificate is valid for.
+    private var nameLines: [String] {
+        let uncovered = Set(cells.filter(\.isUncovered).map(\.host))
+        guard !uncovered.isEmpty else { return [] }
+        return [
+            "the new certificate lacks \(titles(uncovered)): have it issued for "
+                + "\(uncovered.count == 1 ? "that name" : "those names") too; if another certificate is served there, give it with "
+                + "another \(Flag.newInput.dashed), or choose hosts with \(Flag.plannedHost.dashed)"
+        ]
+    }
+
+    private var keyLines: [String] {
+        let failing = broken + distrusted
+        guard !failing.isEmpty else { return [] }
+        let shipped = Set(failing.map(\.release)).sorted().filter { !releases[$0].isCurrent }
+        let current = Set(failing.map(\.release)).sorted().filter { releases[$0].isCurrent }
+        var ways: [String] = []
+        if !shipped.isEmpty {
+            let titles = shipped.prefix(8).map { releases[$0].name }
+            let more = shipped.count > titles.count ? " and \(shipped.count - titles.count) more" : ""
+            let changed = current.map { " and \(releases[$0].name) is changed" }.joined()
+            ways.append(
+                "when \(titles.joined(separator: ", "))\(more) \(shipped.count == 1 ? "is" : "are") retired\(changed)")
+        }
+        if let keys = keyText { ways.append(keys) }
+        return (ways.isEmpty ? [] : ["\(effect) " + ways.joined(separator: ", or ")]) + current.map(change)
+    }
+
+    /// The effect of the remedies. What they don't change is in the matrix, and keeps the change from being safe.
+    private var effect: String {
+        if !untrustedHosts.isEmpty || cells.contains(where: \.isUncovered) { return "the other breaks end" }
+        let isSafe = isComplete && !cells.contains { $0.standing == .depends || $0.end != nil }
+        return isSafe ? "the change is safe" : "the breaks end"
+    }
+
+    /// Returns how to change the file of the working tree.
+    private func change(_ release: Int) -> String {
+        let failing = (broken + distrusted).filter { $0.release == release }
+        guard failing.allSatisfy({ !$0.rescues.isEmpty || $0.acceptsLeafPins }) else {
+            let hosts = titles(Set(failing.map(\.host)))
+            return "\(releases[release].name) hasn't shipped: change its rule for \(hosts) before it does"
+        }
+        let leaves = Set(failing.flatMap(\.broken)).sorted().map { candidates[$0].leafFingerprint.description }
+        return "\(releases[release].name) hasn't shipped: pin \(leaves.joined(separator: " and "))"
+            + " in it, or the root above, before it does"
+    }
+
+    /// The clause that names the keys with which nothing breaks, if there are any.
+    ///
+    /// Servers have one leaf for each candidate. If several of them break, one key isn't enough.
+    private var keyText: String? {
+        let failing = Set(broken.flatMap(\.broken))
+        guard distrusted.isEmpty, failing.count == 1, let candidate = failing.first else { return nil }
+        let keys = keys(for: broken)
+        guard !keys.isEmpty else { return nil }
+        var titles: [String] = []
+        for title in keys.map({ names.title($0) }) where !titles.contains(title) { titles.append(title) }
+        let leaf = candidates.count > 1 ? "the leaf of \(candidates[candidate].title)" : "the leaf"
+        return "if \(leaf) uses key \(titles.joined(separator: " or "))"
+    }
+
+    /// Returns the keys that every broken combination accepts and no other one rejects for the leaf.
+    private func keys(for broken: [PlanCell]) -> [CanonicalPin] {
+        guard let first = broken.first else { return [] }
+        let common = broken.dropFirst().reduce(into: first.rescues) { common, cell in
+            common.removeAll { pin in !cell.rescues.contains { $0.isSameKey(as: pin) } }
+        }
+        return common.filter { pin in
+            guard !cells.contains(where: { releases[$0.release].denies(pin, at: [0]) }) else { return false }
+            return cells.filter(\.standing.isSurvival).allSatisfy { cell in
+                cell.standsWithoutLeaf
+                    || cell.pins.contains { $0.isSameKey(as: pin) && $0.role.covers(index: 0, of: 3) }
+            }
+        }
+    }
+
+    private func titles(_ hosts: Set<Int>) -> String {
+        let more = hosts.count > 5 ? " and \(hosts.count - 5) more" : ""
+        return hosts.sorted().prefix(5).map { self.hosts[$0].title }.joined(separator: ", ") + more
+    }
+}
