@@ -64,16 +64,13 @@ struct ReleaseReader {
                 ("source", .string(source)), ("releases", .array(names.map { .string($0) })),
                 ("verdict", .string("unread")),
             ]
-            if allowsUnread {
-                console.note("note: \(message)")
-            } else {
-                console.problem(message, .badInput, members: members)
-            }
+            console.problem(message, allowsUnread ? .good : .badInput, members: members)
         }
         let message = messages.joined(separator: "; ")
         for name in names where !unread.contains(where: { $0.name == name }) {
             let entry = ReportEntry(
-                outcome: allowsUnread ? .warning : .badInput, subject: name, verdict: "unread", finding: message,
+                outcome: allowsUnread ? .warning : .badInput, subject: name,
+                verdict: allowsUnread ? "unread" : Severity.badInput.rawValue, finding: message,
                 json: .object([
                     ("source", .string(source)), ("release", .string(name)), ("verdict", .string("unread")),
                     ("error", .string(message)),
