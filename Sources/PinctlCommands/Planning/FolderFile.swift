@@ -24,6 +24,8 @@ enum FolderFile: Equatable {
             self = Self.policy(bytes)
         } else if InputReader.holdsKeys(bytes) || Self.isDER(bytes) || Self.isMedia(bytes) {
             self = .irrelevant
+        } else if let text = Self.text(bytes), let problem = Self.damage(text, name) {
+            self = .unread(problem)
         } else if let text = Self.text(bytes) {
             let advice = "name the dialect with \(Flag.from.dashed) and the file itself, or move it elsewhere"
             self =
@@ -83,6 +85,23 @@ enum FolderFile: Equatable {
     private static func text(_ bytes: [UInt8]) -> String? {
         guard let (bytes, _) = try? XMLReader.decoded(bytes), !bytes.contains(0) else { return nil }
         return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Returns why a file is incomplete whose name or beginning is that of a dialect, such as one that was written by
+    /// half.
+    private static func damage(_ text: String, _ name: String) -> String? {
+        let end = name.split(separator: ".").last.map { $0.lowercased() } ?? ""
+        if text.allSatisfy(\.isWhitespace), ["xml", "plist", "kt", "java", "swift", "yaml", "yml"].contains(end) {
+            return "is empty: write its pins again, or remove it"
+        }
+        let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+        guard start.first == "<", !start.prefix(15).lowercased().contains("html") else { return nil }
+        do throws(MarkupProblem) {
+            _ = try XMLReader.read(Array(text.utf8), allowsPropertyListType: true)
+            return nil
+        } catch {
+            return "isn't XML that can be read: \(error.message)"
+        }
     }
 
     private static func mayHavePins(_ text: String) -> Bool {

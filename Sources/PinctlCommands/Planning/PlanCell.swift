@@ -74,7 +74,7 @@ extension PlanCell {
             release: release, host: host, standing: standing, finding: isGraver ? "\(file): \(other.finding)" : finding,
             essential: Self.union(essential, other.essential), pins: Self.union(pins, other.pins),
             matched: Self.union(matched, other.matched),
-            rescues: shared(\.rescues), acceptsLeafPins: acceptsLeafPins && other.acceptsLeafPins,
+            rescues: shared(\.rescues), acceptsLeafPins: !breaking.isEmpty && breaking.allSatisfy(\.acceptsLeafPins),
             wayBack: shared(\.wayBack), broken: broken.union(other.broken),
             standsWithoutLeaf: standsWithoutLeaf && other.standsWithoutLeaf,
             // A file whose pins are off doesn't keep the other from breaking.
@@ -168,7 +168,7 @@ extension PlanCell {
             hasRemedy ? (0...2).filter { index in missing.allSatisfy { $0.covers(index: index, of: 3) } } : []
         let helpful = rule.pins.filter { pin in positions.contains { pin.role.covers(index: $0, of: 3) } }
         wayBack = helpful
-        acceptsLeafPins = standing != .breaks || isMismatch && positions.contains(0)
+        acceptsLeafPins = isMismatch && positions.contains(0)
         rescues =
             isMismatch && positions.contains(0)
             ? helpful.filter {

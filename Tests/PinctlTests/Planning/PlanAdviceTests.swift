@@ -7,14 +7,16 @@ struct PlanAdviceTests {
     let spare: TestKey
     /// A chain with another key under another root, and a file with both roots.
     let moved: String
+    let stranger: TestCertificate
     let roots: String
 
     init() throws {
         site = try PinctlSite()
         spare = try TestKey()
-        let stranger = try TestCertificate.root("Other Root")
-        moved = try site.folder.add(stranger.leaf("api.test").pemText + stranger.pemText)
-        roots = try site.folder.add(site.root.pemText + stranger.pemText)
+        let other = try TestCertificate.root("Other Root")
+        stranger = try other.leaf("api.test")
+        moved = try site.folder.add(stranger.pemText + other.pemText)
+        roots = try site.folder.add(site.root.pemText + other.pemText)
     }
 
     /// The leaf's key, and a backup key.
@@ -117,5 +119,28 @@ struct PlanAdviceTests {
                 == "when \(old) is retired (a spare for api.test); remove it from the next file to ship now",
             "\(run.output)")
         #expect(moment("spare", run) == "not yet: it is a backup in the next file to ship")
+    }
+
+    @Test("A file that hasn't shipped is changed, and how depends on why it breaks")
+    func unshipped() async throws {
+        _ = try site.folder.add(policyText([("api.test", ["\"\(strangePin)\""])]), name: "old")
+        _ = try site.folder.add(site.root.pemText, name: "own.pem")
+        let leaf = "pin \(try stranger.key.pin) in it, or the root above, before it does"
+        let rows = [
+            ("", leaf, true), (#""expires": "2026-06-01", "onExpiry": "fail","#, "change its rule for api.test", true),
+            (#""anchors": { "files": ["own.pem"] },"#, "change its rule for api.test", false),
+        ]
+        for (rule, advice, breaks) in rows {
+            let next = try site.folder.add(
+                """
+                { "version": 1, "releases": ["old"], "domains": [{ "host": "api.test", \(rule)
+                  "pins": ["\(try site.leaf.key.pin)"] }] }
+                """)
+            let run = await plan("--new", moved, "--policy", next)
+            #expect(run.status != 0 && run.output.contains("\(next) hasn't shipped: \(advice)"), "\(run)")
+            let old = "\(site.folder.path)/old"
+            #expect(run.output.contains("the change is safe when \(old) is retired and \(next) is changed"), "\(run)")
+            #expect(run.output.contains("BREAKS       \(next)") == breaks, "\(run)")
+        }
     }
 }

@@ -95,6 +95,37 @@ struct PlanReleaseTests {
         #expect(unread.status == 2 && unread.output.contains("\"unread\":2"), "\(unread)")
     }
 
+    @Test("A file that was written by half is unread, and a complete one of something else is irrelevant")
+    func damaged() async throws {
+        let text = androidText([strangePin])
+        let rows: [(String, String, Int32)] = [
+            ("nsc.xml", "", 2), ("nsc.xml", "<network-sec", 2), ("nsc.xml", String(text.prefix(60)), 2),
+            ("Info.plist", " \n", 2), ("pins.kt", "", 2),
+            ("strings.xml", "<resources><string>a</string></resources>", 0),
+            ("page", "<!DOCTYPE html><p>unclosed", 0), ("notes.txt", "", 0), ("a.bin", "\u{0}\u{1}", 2),
+        ]
+        for (name, contents, status) in rows {
+            let file = try replace("releases/\(name)", Array(contents.utf8))
+            let run = await plan("--against", folder)
+            #expect(run.status == status, "\(name), \(contents): \(run)")
+            try FileManager.default.removeItem(atPath: file)
+        }
+    }
+
+    @Test("Exported Swift is imported, linted and compared with its policy like other formats")
+    func swiftCommands() async throws {
+        let policy = try site.policy("\"\(try site.root.key.pin)\", \"\(strangePin)\"")
+        let text = await pinctl("export", "--to", "swift", policy).output
+        let file = try replace("Pins.swift", Array(text.utf8))
+        let imported = await pinctl("import", file)
+        #expect(imported.status == 0 && imported.output.contains(strangePin), "\(imported)")
+        #expect(await pinctl("export", "--to", "swift", "--check", "--into", file, policy).status == 0)
+        let other = try replace(
+            "Other.swift", Array(text.replacing(strangePin, with: try site.leaf.key.pin).utf8))
+        let drift = await pinctl("export", "--to", "swift", "--check", "--into", other, policy)
+        #expect(drift.status == 1, "\(drift)")
+    }
+
     @Test("Swift that export wrote is judged, and other Swift is unread")
     func swift() async throws {
         for (pin, status) in [(strangePin, Int32(1)), (try site.root.key.pin, 0)] {
