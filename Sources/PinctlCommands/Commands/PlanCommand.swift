@@ -119,7 +119,7 @@ extension CommandDefinition {
             for cell in cells {
                 console.result([], cell.json(releases, hosts), cell.status)
             }
-            let timeline = PlanTimeline(cells, of: plan, today: today)
+            let timeline = PlanTimeline(cells, of: plan, today: today, isComplete: unread.isEmpty)
             let text = PlanText(
                 releases: releases, hosts: hosts, cells: cells, names: plan.names,
                 unread: unread.map(\.name), columns: environment.terminal.columns ?? 80,

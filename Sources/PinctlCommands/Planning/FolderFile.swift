@@ -24,6 +24,10 @@ enum FolderFile: Equatable {
             self = Self.policy(bytes)
         } else if InputReader.holdsKeys(bytes) || Self.isDER(bytes) || Self.isMedia(bytes) {
             self = .irrelevant
+        } else if bytes.starts(with: [0x50, 0x4B, 3, 4]) || bytes.starts(with: [0x1F, 0x8B]) {
+            self = .unread("is an archive, whose files aren't read: unpack it")
+        } else if bytes.starts(with: [3, 0, 8, 0]) {
+            self = .unread("is XML that was compiled for an app: give its source")
         } else if let text = Self.text(bytes), let problem = Self.damage(text, name) {
             self = .unread(problem)
         } else if let text = Self.text(bytes) {
@@ -31,10 +35,6 @@ enum FolderFile: Equatable {
             self =
                 Self.mayHavePins(text)
                 ? .unread("seems to have pins, but no dialect is recognized: \(advice)") : .irrelevant
-        } else if bytes.starts(with: [0x50, 0x4B, 3, 4]) || bytes.starts(with: [0x1F, 0x8B]) {
-            self = .unread("is an archive, whose files aren't read: unpack it")
-        } else if bytes.starts(with: [3, 0, 8, 0]) {
-            self = .unread("is XML that was compiled for an app: give its source")
         } else {
             self = .unread(
                 "isn't text in UTF-8, nor any other file that is known: save it as UTF-8, or move it elsewhere")

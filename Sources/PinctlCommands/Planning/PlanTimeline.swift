@@ -45,13 +45,16 @@ struct PlanTimeline {
     private(set) var entries: [Entry] = []
     private let releases: [Release]
     private let hosts: [PlannedHost]
+    /// Whether every release could be read.
+    private let isComplete: Bool
     /// Whether the chain served today was given.
     private let knowsToday: Bool
     /// The hosts for which the new chain isn't trusted, so that the effect of pins isn't known.
     private let untrusted: [Int]
 
     /// Creates the timeline of a plan. `today` is the plan for the chain that is served today, if it was given.
-    init(_ cells: [PlanCell], of plan: Plan, today: Plan?) {
+    init(_ cells: [PlanCell], of plan: Plan, today: Plan?, isComplete: Bool) {
+        self.isComplete = isComplete
         releases = plan.releases
         hosts = plan.hosts
         knowsToday = today != nil
@@ -104,8 +107,16 @@ struct PlanTimeline {
         }
     }
 
-    /// Returns a line that says when the key of a pin can be removed.
+    /// Returns a line that says when the key of a pin can be removed. A release that is unread may need any key.
     func moment(_ entry: Entry) -> String {
+        let moment = readMoment(entry)
+        let isKept = ["keep", "not yet", "unknown"].contains { moment.hasPrefix($0) }
+        guard !isComplete, !isKept else { return moment }
+        return moment.hasPrefix("now") ? "unknown: a release is unread" : moment + ", unless an unread release needs it"
+    }
+
+    /// Returns when the key can be removed as far as the releases show that were read.
+    private func readMoment(_ entry: Entry) -> String {
         guard untrusted.isEmpty else { return "unknown: the new chain isn't trusted" }
         guard entry.wayBack.isEmpty else {
             let others = entry.releases.filter { !entry.wayBack.contains($0) }

@@ -112,6 +112,30 @@ struct PlanReleaseTests {
         }
     }
 
+    @Test("No key is reported as removable while a release is unread, and the change isn't called safe")
+    func keysOfUnread() async throws {
+        let policy = try site.policy("\"\(try site.root.key.pin)\", \"\(strangePin)\"")
+        let off = try site.policy(
+            "\"\(strangePin)\"", rule: "\"expires\": \"2026-06-01\", \"onExpiry\": \"stop-pinning\",")
+        let words = ["--current", site.chainFile, "--against", off, "--allow-unread", "--timeline", "--against"]
+        func run(_ source: String) async -> Run {
+            await pinctl(
+                ["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--new", site.chainFile] + words + [
+                    source
+                ])
+        }
+        #expect(await run(policy).output.contains("  when \(policy) is retired (a spare for api.test)\n"))
+        #expect(await run(off).output.contains("now: nothing needs it"))
+        _ = try replace("releases/app.zip", [0x50, 0x4B, 3, 4])
+        let unread = await run(folder)
+        #expect(unread.status == 0 && unread.output.contains("  unknown: a release is unread\n"), "\(unread)")
+        #expect(unread.output.contains("is retired (api.test), unless an unread release needs it"), "\(unread)")
+        let broken = try site.policy("\"\(strangePin)\"")
+        let all = await pinctl(
+            ["plan", "--ca-file", site.rootFile, "--new", site.chainFile] + words + [folder, "--against", broken])
+        #expect(all.output.contains("the breaks end when \(broken) is retired"), "\(all)")
+    }
+
     @Test("Exported Swift is imported, linted and compared with its policy like other formats")
     func swiftCommands() async throws {
         let policy = try site.policy("\"\(try site.root.key.pin)\", \"\(strangePin)\"")
