@@ -75,7 +75,7 @@ struct ChainJudge: Sendable {
             return CheckResult(
                 verdict: .exportRefused(whole, path, verdict.rule), subject: subject, source: source,
                 presented: presented.certificates, now: time, refusals: whole
-            ).about(name, port: port)
+            ).about(name, port: port).named(by: expectation.rule(for: name, port: port))
         }
         let causes =
             verdict.word == .ok ? [] : expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
@@ -86,7 +86,7 @@ struct ChainJudge: Sendable {
                 beside: verdict, of: trust, port: port, expecting: expectation,
                 refusals: refusals.filter { !$0.isWhole }),
             refusals: whole
-        ).about(name, port: port)
+        ).about(name, port: port).named(by: expectation.rule(for: name, port: port))
     }
 
     /// Returns the exported files that reject the chain, or none if the chain isn't trusted.

@@ -8,18 +8,26 @@ package struct CommandEnvironment: Sendable {
     /// The current time. Commands ask for it only once.
     package var now: @Sendable () -> Date
     package var terminal: Terminal
-    /// A description of the problem with the public suffix list that a command used at a time, or `nil` if there is
-    /// none.
-    package var suffixWarning: @Sendable (Date) -> String?
+    /// Whether the user has pressed Ctrl-C. A command that asks must end itself with what it knows.
+    package var isInterrupted: @Sendable () -> Bool
+    /// Uses a file as the public suffix list, and returns the problem with it, or `nil` if there is none.
+    package var useSuffixes: @Sendable (String) -> String?
+    /// A description of the problem with the public suffix list at a time, or `nil` if there is none, or if the list
+    /// decided nothing. If the second value is true, it is enough that the list was used.
+    package var suffixWarning: @Sendable (Date, Bool) -> String?
 
     package init(
         commit: UInt64 = 0, variables: @escaping @Sendable () -> [String: String], now: @escaping @Sendable () -> Date,
-        terminal: Terminal = Terminal(), suffixWarning: @escaping @Sendable (Date) -> String? = { _ in nil }
+        terminal: Terminal = Terminal(), isInterrupted: @escaping @Sendable () -> Bool = { false },
+        useSuffixes: @escaping @Sendable (String) -> String? = { _ in nil },
+        suffixWarning: @escaping @Sendable (Date, Bool) -> String? = { _, _ in nil }
     ) {
         self.commit = commit
         self.variables = variables
         self.now = now
         self.terminal = terminal
+        self.isInterrupted = isInterrupted
+        self.useSuffixes = useSuffixes
         self.suffixWarning = suffixWarning
     }
 }

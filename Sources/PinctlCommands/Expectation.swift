@@ -38,6 +38,11 @@ enum Expectation: Sendable {
 }
 
 extension Expectation {
+    /// Returns the rule of the policy for a host, if there is one.
+    func rule(for name: ServerName, port: UInt16) -> PinningRule? {
+        if case .pins(let policy) = self { policy.rule(for: name, port: Int(port)) } else { nil }
+    }
+
     /// Returns the possible causes of an unexpected chain or of unexpected pins.
     func causes(
         of trust: ServerTrust, port: UInt16, at time: Date, systemRoots: TrustStore? = nil

@@ -19,9 +19,13 @@ package enum Pinctl {
             try await run(words, in: environment, &console)
         } catch {
             for message in error.messages { console.problem(message, .badInput) }
+            reportFailure(error.messages, words, in: environment, &console)
             if case .missingCommand = error { for line in [""] + HelpText.overview { console.note(help: line) } }
         }
-        if let warning = environment.suffixWarning(environment.now()) { console.note("warning: \(warning)") }
+        // Lint judges the rules themselves, so a suffix that it doesn't know matters.
+        if let warning = environment.suffixWarning(environment.now(), name == CommandDefinition.lint.name) {
+            console.note("warning: \(warning)")
+        }
         console.finish()
         return console.status
     }
@@ -49,8 +53,38 @@ package enum Pinctl {
                     isShort ? HelpText.short(command) : HelpText.long(command, columns: helpColumns(environment)))
             }
             console.isColored = try arguments.isColored(in: environment)
-            if arguments.has(.quiet) { console.silence() }
+            if arguments.has(.quiet) { console.quiet() }
+            let suffixes = environment.variables()["PINCTL_PUBLIC_SUFFIXES"] ?? ""
+            if !suffixes.isEmpty, let problem = environment.useSuffixes(suffixes) {
+                throw .unusable(["PINCTL_PUBLIC_SUFFIXES: \(problem)"])
+            }
             try await command.run(arguments, environment, &console)
+        }
+    }
+
+    /// Writes the reports of a run that failed before its results, since those of an earlier run would say that all is
+    /// well. The command line itself may be wrong.
+    private static func reportFailure(
+        _ messages: [String], _ words: [String], in environment: CommandEnvironment, _ console: inout Console
+    ) {
+        guard let command = words.first.flatMap(CommandDefinition.named), command.flags.contains(.report) else {
+            return
+        }
+        let flags: [Flag] = [.report, .annotations, .json, .ndjson, .baseline, .policy, .pin, .at]
+        do throws(UsageError) {
+            let arguments = try Arguments(
+                Arguments.words(of: flags, in: words.dropFirst(), for: command), for: command)
+            let reports = try arguments.reports(in: environment, &console)
+            var report = Report(
+                command: command.name, time: (try? arguments.time(in: environment)) ?? environment.now(),
+                policy: command.flags.contains(.policy) && !arguments.has(.pin)
+                    ? arguments[.policy] ?? Arguments.usualPolicyPath(in: environment) : nil)
+            report.entries = messages.map { ReportEntry(problem: $0, []) }
+            report.closing = "nothing was checked"
+            reports.write(report, &console)
+        } catch {
+            // The reports themselves are what is wrong.
+            return
         }
     }
 

@@ -36,7 +36,8 @@ private let noPolicy = ["PINCTL_POLICY": "/no/such/pins.jsonc"]
 /// Runs a command line inside this process. Connections get the time that a busy machine needs, unless a flag sets it.
 func pinctl(
     _ words: [String], variables: [String: String] = [:], now: Date = testTime, terminal: Terminal = Terminal(),
-    suffixWarning: @escaping @Sendable (Date) -> String? = { _ in nil }
+    isInterrupted: @escaping @Sendable () -> Bool = { false },
+    suffixWarning: @escaping @Sendable (Date, Bool) -> String? = { _, _ in nil }
 ) async -> Run {
     let variables = noPolicy.merging(variables) { $1 }
     let isPatient = ["check", "init", "show"].contains(words.first) && !words.contains("--timeout")
@@ -46,7 +47,8 @@ func pinctl(
     let status = await Pinctl.run(
         Array(words),
         in: CommandEnvironment(
-            variables: { variables }, now: { now }, terminal: terminal, suffixWarning: suffixWarning),
+            variables: { variables }, now: { now }, terminal: terminal, isInterrupted: isInterrupted,
+            suffixWarning: suffixWarning),
         output: output.buffer, diagnostics: errors.buffer)
     return Run(status: status.rawValue, output: output.text, errors: errors.text)
 }

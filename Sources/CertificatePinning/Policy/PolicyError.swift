@@ -80,6 +80,7 @@ extension PinningRule {
             case .private where !ownsPublicSuffix: problems.append(.subdomainsOfPrivateSuffix(host: host))
             case .private, nil: break
             }
+            if !problems.isEmpty { publicSuffixes.noteRefusal() }
         }
         if pins.isEmpty { problems.append(.noPins(host: host)) }
         if let ports {

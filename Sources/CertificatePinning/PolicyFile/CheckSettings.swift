@@ -19,14 +19,16 @@ package struct CheckSettings: Sendable, Hashable {
 
     /// The addresses to connect to, as on the command line. If empty, the rule's host is used.
     package var targets: [String] = []
-    package var keys = Keys.auto
-    /// Whether to check every address of a host.
-    package var allAddresses = false
+    /// The key to request, or `nil` for each kind that the server has.
+    package var keys: Keys?
+    /// Whether every address of a host must be checked, or only the first that answers. If it is `nil`, every address
+    /// is checked that this machine has a route to.
+    package var allAddresses: Bool?
     /// The protocol that the server starts with. `nil` means TLS from the first byte.
     package var startTLS: String?
     /// The key exchange group that the server must use, or `nil` for any.
     package var requiredGroup: String?
 
-    /// Creates the default settings: one handshake with the first address that answers.
+    /// Creates the default settings: each kind of key, at every address of the rule's host.
     package init() {}
 }

@@ -302,8 +302,8 @@ package func resolvedPath(_ name: String, besides path: String) -> String {
 extension CheckSettings {
     fileprivate init(_ value: JSONValue) {
         targets = (value["targets"]?.elements ?? []).compactMap(\.string)
-        keys = value["keys"]?.string.flatMap(Keys.init) ?? .auto
-        allAddresses = value["allAddresses"]?.bool ?? false
+        keys = value["keys"]?.string.flatMap(Keys.init)
+        allAddresses = value["allAddresses"]?.bool
         startTLS = value["starttls"]?.string
         requiredGroup = value["requireGroup"]?.string
     }

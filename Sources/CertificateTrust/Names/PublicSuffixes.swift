@@ -14,11 +14,14 @@ public struct PublicSuffixes: Sendable {
     private final class Source: Sendable {
         let section: @Sendable (ServerName) -> Section?
         let isKnown: @Sendable () -> Bool
+        let noteRefusal: @Sendable () -> Void
 
         init(
-            isKnown: @escaping @Sendable () -> Bool = { true }, section: @escaping @Sendable (ServerName) -> Section?
+            isKnown: @escaping @Sendable () -> Bool = { true }, noteRefusal: @escaping @Sendable () -> Void = {},
+            section: @escaping @Sendable (ServerName) -> Section?
         ) {
             self.isKnown = isKnown
+            self.noteRefusal = noteRefusal
             self.section = section
         }
     }
@@ -31,7 +34,9 @@ public struct PublicSuffixes: Sendable {
 
     /// Creates suffixes from a list that is installed on the system, or isn't.
     package init(_ list: @escaping @Sendable () -> SystemSuffixList) {
-        source = Source(isKnown: { list().date != nil }, section: { list().list.section(of: $0) })
+        source = Source(
+            isKnown: { list().date != nil }, noteRefusal: SystemSuffixList.noteRefusal,
+            section: { list().section(of: $0) })
     }
 
     /// Parses a list in the format of publicsuffix.org: UTF-8, one rule per line, and `//` comments, some of which
@@ -57,6 +62,10 @@ public struct PublicSuffixes: Sendable {
     /// Returns the section that has the name as a suffix, with registries taking precedence. Returns `nil` if the name
     /// isn't a suffix.
     package func section(of name: ServerName) -> Section? { source.section(name) }
+
+    /// Records that something was refused because of an answer of these suffixes, so that a list that is old is
+    /// reported.
+    package func noteRefusal() { source.noteRefusal() }
 }
 
 /// Equality by source: two values are equal if one is a copy of the other.

@@ -22,6 +22,9 @@ struct SuffixList: Sendable {
     /// The publication date of the list (`// VERSION: 2025-01-31_…`). `nil` if the list doesn't state it.
     private(set) var version: String?
 
+    /// Whether the list has no rule of a registry.
+    var isEmpty: Bool { icann.names.isEmpty }
+
     init(_ list: [UInt8]) {
         var isPrivate = false
         for line in list.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {

@@ -61,6 +61,7 @@ extension CertificateRule {
                 guard context.sectionAbove(entry) == .icann else { return nil }
                 wildcard = wildcard ?? entry
             }
+            if wildcard != nil { context.policy.publicSuffixes.noteRefusal() }
             return wildcard.map {
                 "its wildcard \($0) covers every name below a public suffix: reissue it with the servers' hostnames"
             }

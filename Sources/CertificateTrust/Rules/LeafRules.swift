@@ -60,6 +60,7 @@ extension CertificateRule {
             let wildcard = certificate.subjectAlternativeNames.first {
                 name.matches($0) && context.sectionAbove($0) != nil
             }
+            if wildcard != nil { context.policy.publicSuffixes.noteRefusal() }
             return wildcard.map {
                 "its wildcard \($0) covers every name below a public suffix: reissue it with the servers' hostnames"
             }

@@ -4,19 +4,30 @@ import TLSTransport
 
 extension Check {
     /// Connects to a target as its rule says, and returns one result for each address and key. A target without a rule
-    /// isn't connected to.
-    func results(
-        of target: Target, expecting expectation: Expectation, _ settings: CheckSettings, input: String?
-    ) async -> [CheckResult] {
+    /// isn't connected to. `rule` is the rule that names it.
+    func outcome(
+        of target: Target, expecting expectation: Expectation, _ settings: CheckSettings, rule: PinningRule?,
+        input: String?
+    ) async -> Outcome {
         if case .unlisted(let file) = expectation {
-            return [judge.result(ofUnlisted: target, in: file).listed(as: input)]
+            return Outcome(results: [judge.result(ofUnlisted: target, in: file).named(by: rule).listed(as: input)])
         }
-        let probes = await probe.probes(of: target, keys: settings.keys, allAddresses: settings.allAddresses)
-        return Self.tellingKeysApart(
+        var probes = await probe.probes(of: target, keys: settings.keys, allAddresses: settings.allAddresses)
+        var notes: [String] = []
+        // That this machine has no route to an address says nothing about the server.
+        if (probe.allAddresses ?? settings.allAddresses) == nil, probes.contains(where: { !$0.isUnrouted }) {
+            notes = probes.filter(\.isUnrouted).compactMap(\.address).map {
+                "note: \(target): this machine has no route to \($0), so it was not checked"
+            }
+            probes.removeAll(where: \.isUnrouted)
+        }
+        let results = Self.tellingKeysApart(
             probes.map {
-                judge.result(of: $0, expecting: expectation).listed(as: input, namesVariant: probes.count > 1)
+                judge.result(of: $0, expecting: expectation).named(by: rule)
+                    .listed(as: input, namesVariant: probes.count > 1)
             }
         ).map { $0.requiring(requiredGroup ?? settings.requiredGroup) }
+        return Outcome(results: results, notes: notes)
     }
 
     /// Returns the results with a key mismatch for each mismatched key if another key of the same server matches, since

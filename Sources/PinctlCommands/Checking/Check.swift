@@ -3,6 +3,7 @@ import CertificateTrust
 import PinDialects
 import PinctlBasics
 import PinctlFoundation
+import TLSTransport
 
 /// A run of `check`: its items, its settings, and the way its results count.
 struct Check: Sendable {
@@ -19,6 +20,10 @@ struct Check: Sendable {
     /// Whether the text output omits good results and failures that the baseline contains.
     private let hidesGood: Bool
     private let lists: [String]
+    /// Whether results are printed in the order of the targets instead of as they finish.
+    private let isOrdered: Bool
+    private let isOfFiles: Bool
+    private let isInterrupted: @Sendable () -> Bool
     /// Whether a target list may be empty, because it may be one part of a list that another tool splits.
     private let acceptsNothing: Bool
 
@@ -55,6 +60,10 @@ struct Check: Sendable {
         acceptsNothing = arguments.has(.ndjson) && !lists.isEmpty
         showsProgress = environment.terminal.showsProgress
         hidesGood = arguments.has(.failures)
+        // Files take no time. A document is compared with others, and is complete only at its end.
+        isOrdered = arguments.has(.inOrder) || arguments.has(.json) || arguments.has(.files)
+        isOfFiles = arguments.has(.files)
+        isInterrupted = environment.isInterrupted
     }
 
     /// Returns the files that the policy exports. A file that can't be read fails the run, because its clients aren't
@@ -109,10 +118,12 @@ struct Check: Sendable {
     private static func servers(
         _ named: [Target], _ source: PinSource, hasLists: Bool
     ) throws(UsageError) -> [CheckItem] {
-        let targets = try named.isEmpty && !hasLists ? source.targets() : named
+        let targets = try named.isEmpty && !hasLists ? source.targets() : named.map { ($0, nil) }
         var seen: Set<Target> = []
         var items: [CheckItem] = []
-        for target in targets where seen.insert(target).inserted { items.append(try source.item(for: target)) }
+        for (target, rule) in targets where seen.insert(target).inserted {
+            items.append(try source.item(for: target, listedBy: rule))
+        }
         return items
     }
 
@@ -121,46 +132,56 @@ struct Check: Sendable {
         var results: [CheckResult] = []
         /// The problems with what couldn't be read, each with members that give its position.
         var problems: [(message: String, members: [(String, JSON)])] = []
-        /// The notes about files that were skipped.
+        /// The notes about files that were skipped, and addresses without a route.
         var notes: [String] = []
         var coverage = FileCheck.Coverage()
     }
 
-    /// Checks all items and prints each result as soon as those before it are there.
+    /// Checks all items and prints the results as they finish, or in their order.
     ///
-    /// The data for reports is kept only if `keepsResults` is true.
+    /// The data for reports is kept only if `keepsResults` is true. A report is in the order of the items.
     func run(_ console: inout Console, keepsResults: Bool) async -> Report {
         var gate = gate
         var report = Report(command: "check", time: judge.time, policy: source.path)
-        let start = ContinuousClock.now
         if case .policy(let file) = source { console.note(of: file) }
         noteAnchors(&console)
         var items = 0
         var coverage = FileCheck.Coverage()
-        func add(_ result: CheckResult) {
+        var entries: [(item: Int, entry: ReportEntry)] = []
+        func add(_ result: CheckResult, of item: Int) {
             let result = gate.add(result)
-            show(result, isFirst: !result.isKnown && report.group(result), &console)
-            if keepsResults { report.entries.append(ReportEntry(result)) }
+            show(result, isFirst: !result.isKnown && report.group(result, of: item), &console)
+            if keepsResults { entries.append((item, ReportEntry(result))) }
         }
-        await inOrder(
-            { await queue.next() }, atOnce: probe.jobs, window: probe.jobs * Self.windowFactor,
-            work: { await outcome(of: $0) },
-            each: { outcome in
+        func showProgress() {
+            if showsProgress { console.progress(gate.progress(items, of: queue.count)) }
+        }
+        showProgress()
+        let isStopped = await concurrently(
+            { await queue.next() }, atOnce: probe.jobs, inOrder: isOrdered, window: probe.jobs * Self.windowFactor,
+            until: interruption, work: { await outcome(of: $0) },
+            each: { item, outcome in
                 items += 1
                 console.progress(nil)
                 coverage.formUnion(outcome.coverage)
                 for note in outcome.notes { console.note(note) }
-                for result in outcome.results { add(result) }
+                for result in outcome.results { add(result, of: item) }
                 for (message, members) in outcome.problems {
                     console.problem(message, .badInput, members: members)
-                    if keepsResults { report.entries.append(ReportEntry(problem: message, members)) }
+                    if keepsResults { entries.append((item, ReportEntry(problem: message, members))) }
                 }
                 console.flush()
-                guard showsProgress, ContinuousClock.now - start > .milliseconds(300) else { return }
-                console.progress("\(items)\(queue.count.map { "/\($0)" } ?? "")  \(gate.failed) failed")
+                showProgress()
             })
         console.progress(nil)
-        for result in files.lacking(coverage) { add(result) }
+        if isStopped {
+            let rest = queue.count.map { "\($0 - items) of \($0) targets were" } ?? "all targets of the list were"
+            let message = "interrupted before \(rest) checked: run it again for the others"
+            console.problem(message, .interrupted)
+            if keepsResults { entries.append((Int.max, ReportEntry(problem: message, []))) }
+        } else {
+            for result in files.lacking(coverage) { add(result, of: items) }
+        }
         if gate.checked == 0, console.status == .good, !acceptsNothing {
             let names = lists.map(DialectInput.title).joined(separator: ", ")
             console.problem(
@@ -173,6 +194,8 @@ struct Check: Sendable {
         }
         let (counted, found) = gate.outcome
         console.settle(counted, found: found, forgiving: gate.exitsZero)
+        report.entries = entries.enumerated().sorted { ($0.element.item, $0.offset) < ($1.element.item, $1.offset) }
+            .map(\.element.entry)
         report.sortGroups()
         report.rules = Report.checkRules
         report.closing = gate.closing
@@ -181,10 +204,18 @@ struct Check: Sendable {
         return report
     }
 
+    /// A function that returns when the user has interrupted the command, or `nil` if the system ends the command.
+    private var interruption: (@Sendable () async -> Void)? {
+        guard !isOfFiles, (try? Transport.shared.start()) != nil else { return nil }
+        return {
+            while !isInterrupted(), !Task.isCancelled { await Transport.shared.pause(for: .milliseconds(50)) }
+        }
+    }
+
     private func outcome(of item: CheckItem) async -> Outcome {
         switch item {
-        case .server(let target, let expectation, let settings, let input):
-            Outcome(results: await results(of: target, expecting: expectation, settings, input: input))
+        case .server(let target, let expectation, let settings, let rule, let input):
+            await outcome(of: target, expecting: expectation, settings, rule: rule, input: input)
         case .file(let path, let isNamed): files.outcome(of: path, isNamed: isNamed)
         case .problem(let message, let members): Outcome(problems: [(message, members)])
         }

@@ -5,8 +5,8 @@ import TLSTransport
 
 /// An item to check.
 enum CheckItem: Sendable {
-    /// A server. `input` is the line that listed it, if any.
-    case server(Target, Expectation, CheckSettings, input: String?)
+    /// A server. `rule` is the rule that names it, which may be another host's, and `input` the line that listed it.
+    case server(Target, Expectation, CheckSettings, rule: PinningRule?, input: String?)
     /// A file of certificates, requests and keys. A file found in a directory may contain something else.
     case file(String, isNamed: Bool)
     /// A problem that prevents an item from being checked, with members that give its position.
@@ -14,27 +14,30 @@ enum CheckItem: Sendable {
 }
 
 extension PinSource {
-    /// Returns a target with the expectation and the check settings of its rule.
-    func item(for target: Target, input: String? = nil) throws(UsageError) -> CheckItem {
+    /// Returns a target with the expectation and the check settings of its rule. `listing` is the rule that lists the
+    /// target in its own settings, if any.
+    func item(
+        for target: Target, listedBy listing: PinningRule? = nil, input: String? = nil
+    ) throws(UsageError) -> CheckItem {
         let expectation = try expectation(for: target.endpoint)
         guard case .policy(let file) = self,
             let rule = file.policy.rule(for: target.endpoint.name, port: Int(target.endpoint.port))
-        else { return .server(target, expectation, CheckSettings(), input: input) }
+        else { return .server(target, expectation, CheckSettings(), rule: listing, input: input) }
         var target = target
         if target.startTLS == nil { target.startTLS = rule.check.startTLS.flatMap(StartTLSProtocol.init) }
-        return .server(target, expectation, rule.check, input: input)
+        return .server(target, expectation, rule.check, rule: rule, input: input)
     }
 
-    /// Returns the targets of every rule. These are the targets that the rule lists, or otherwise its host at the
-    /// rule's ports or the default port.
-    func targets() throws(UsageError) -> [Target] {
+    /// Returns the targets of every rule, with the rule. These are the targets that the rule lists, or otherwise its
+    /// host at the rule's ports or the default port.
+    func targets() throws(UsageError) -> [(Target, PinningRule?)] {
         guard case .policy(let file) = self else { return [] }
-        var targets: [Target] = []
+        var targets: [(Target, PinningRule?)] = []
         for rule in file.policy.rules {
             let startTLS = rule.check.startTLS.flatMap(StartTLSProtocol.init)
             for text in rule.check.targets {
                 do throws(TargetError) {
-                    targets.append(try Target(text))
+                    targets.append((try Target(text), rule))
                 } catch {
                     throw .unusable(["\(rule.origin): the target \"\(text)\" of \"check\": \(error)"])
                 }
@@ -42,7 +45,7 @@ extension PinSource {
             guard rule.check.targets.isEmpty else { continue }
             let ports = rule.ports?.sorted() ?? [Int(startTLS?.defaultPort ?? 443)]
             targets += ports.compactMap { port in
-                UInt16(exactly: port).map { Target(Endpoint(name: rule.host, port: $0), startTLS: startTLS) }
+                UInt16(exactly: port).map { (Target(Endpoint(name: rule.host, port: $0), startTLS: startTLS), rule) }
             }
         }
         return targets

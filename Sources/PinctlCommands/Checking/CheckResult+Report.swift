@@ -11,7 +11,7 @@ extension ReportEntry {
             outcome: result.severity, subject: result.subject, variant: result.variant, address: result.address,
             key: result.key?.rawValue, verdict: result.word.rawValue, finding: result.verdict.finding,
             details: result.details, warnings: result.warnings.map { ($0.kind.rawValue, $0.text) },
-            location: result.verdict.rule?.location, causes: result.advice,
+            location: (result.verdict.rule ?? result.rule)?.location, causes: result.advice,
             chain: result.reportedChain, pins: result.reportedPins, duration: result.duration,
             group: result.isKnown ? nil : result.failureKey, json: result.json)
     }
@@ -28,9 +28,8 @@ extension ReportEntry {
 
 extension CheckResult {
     fileprivate var reportedChain: [ReportCertificate] {
-        guard let path = verdict.path else { return [] }
         let matches = verdict.matches
-        return path.roles.enumerated().map { index, place in
+        return certificates.enumerated().map { index, place in
             let (role, certificate) = place
             return ReportCertificate(
                 role: role.rawValue, subject: certificate.subject.description, issuer: certificate.issuer.description,

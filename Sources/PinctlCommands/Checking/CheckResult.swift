@@ -26,6 +26,8 @@ struct CheckResult: Sendable {
     private(set) var variant = ""
     /// The host and port, if the result is about one.
     private(set) var endpoint: (name: ServerName, port: UInt16)?
+    /// The rule that names the host or the target, if any. It need not be the rule that decided.
+    private(set) var rule: PinningRule?
     /// The line that listed the target, if any.
     private(set) var input: String?
     private(set) var address: String?
@@ -58,6 +60,15 @@ extension CheckResult {
         return verdict.isGood && !warnings.isEmpty ? .warning : verdict.severity
     }
 
+    /// The certificates of the verified path, or as they were presented if there is none, leaf first, with their roles.
+    /// Without a path, a self-issued certificate is a root.
+    var certificates: [(PinRole, X509Certificate)] {
+        verdict.path?.roles
+            ?? presented.enumerated().map { index, certificate in
+                (index == 0 ? .leaf : certificate.isSelfIssued ? .root : .intermediate, certificate)
+            }
+    }
+
     /// Returns the source of a certificate: `served`, `file` or `store`.
     func origin(of certificate: X509Certificate) -> String {
         presented.contains(certificate) ? source : "store"
@@ -69,6 +80,13 @@ extension CheckResult {
     func about(_ name: ServerName, port: UInt16) -> CheckResult {
         var result = self
         result.endpoint = (name, port)
+        return result
+    }
+
+    /// Returns the result with the rule that names its host or target.
+    func named(by rule: PinningRule?) -> CheckResult {
+        var result = self
+        result.rule = rule ?? self.rule
         return result
     }
 

@@ -49,8 +49,13 @@ struct Gate: Sendable {
         return result
     }
 
-    /// The number of failures so far that count, for the progress line.
-    var failed: Int { tally.filter { $0.key.isFailure }.reduce(0) { $0 + $1.value } }
+    /// Returns the progress line, such as `3 of 40 checked, 1 failed, 2 unreachable`. `total` isn't known for a list.
+    func progress(_ items: Int, of total: Int?) -> String {
+        let unreachable = tally[.couldNotCheck] ?? 0
+        let failed = tally.filter { $0.key.isFailure }.reduce(-unreachable) { $0 + $1.value }
+        let counts = [(failed, "failed"), (unreachable, "unreachable")].filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }
+        return "\(items)\(total.map { " of \($0)" } ?? "") checked" + counts.joined()
+    }
 
     /// Whether some targets were unreachable and the flags excuse that.
     var excusesUnreachable: Bool {

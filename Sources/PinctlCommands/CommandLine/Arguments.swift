@@ -71,4 +71,21 @@ package struct Arguments: Sendable {
             values[flag, default: []].append(value)
         }
     }
+
+    /// Returns the words of these flags in a command line that may be wrong otherwise. Of a flag that can't be repeated
+    /// the first counts.
+    static func words(of flags: [Flag], in words: ArraySlice<String>, for command: CommandDefinition) -> [String] {
+        var found: [String] = []
+        var rest = words.prefix { $0 != "--" }
+        while let word = rest.popFirst() {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let flag = command.allFlags.first(where: { $0.dashed == parts[0] }) else { continue }
+            let value = parts.count == 2 ? String(parts[1]) : flag.value == nil ? nil : rest.popFirst()
+            guard flags.contains(flag), flag.value == nil || value != nil,
+                flag.isRepeatable || !found.contains(flag.dashed)
+            else { continue }
+            found += [flag.dashed] + [value].compactMap(\.self)
+        }
+        return found
+    }
 }

@@ -13,6 +13,11 @@ struct EnvironmentVariable: Sendable {
             name: "SSL_CERT_DIR",
             meaning: "Directories of trusted roots, separated by colons, instead of the system roots."),
         EnvironmentVariable(
+            name: "PINCTL_PUBLIC_SUFFIXES",
+            meaning:
+                "The public suffix list, in the format of publicsuffix.org, instead of the system's. A list that is "
+                + "named here may have any age."),
+        EnvironmentVariable(
             name: "GITHUB_ACTIONS, GITHUB_STEP_SUMMARY",
             meaning: "If GITHUB_ACTIONS is true, findings are printed as annotations, and a summary is appended to the "
                 + "file that GITHUB_STEP_SUMMARY names (--annotations)."),

@@ -9,7 +9,8 @@ extension CommandDefinition {
             .revocation, .transparencyLogs, .transparency,
         ] + Flag.probing
             + [
-                .requireGroup, .failures, .warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable, .report,
+                .first, .inOrder, .requireGroup, .failures, .warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable,
+                .report,
                 .annotations,
             ],
         notes: [
@@ -21,6 +22,10 @@ extension CommandDefinition {
             "pins/pins.jsonc. The policy can list files for other systems in \"exports\". pinctl also checks",
             "each chain against these files, and evaluates a file like the system that reads it.",
             "",
+            "pinctl checks every address that a name resolves to, and both kinds of key, RSA and ECDSA, if",
+            "the server has both. An address that this machine has no route to, such as an IPv6 address on a",
+            "machine without IPv6, is only noted. --first makes one handshake for each target instead.",
+            "",
             "pinctl closes the connection after the server has sent its certificate. No byte of a request",
             "is sent.",
             "",
@@ -31,8 +36,9 @@ extension CommandDefinition {
             "--store doesn't apply to hosts whose rules have their own anchors.",
             "",
             "If several failures have one cause, the first is printed in full, and the summary counts the",
-            "others. With --ndjson, results are printed in the order of the lines of --targets, and the last",
-            "line printed has \"type\":\"summary\". pinctl help verdicts explains the verdicts and what to do.",
+            "others. Results are printed as they finish. With --ndjson, the last line printed has",
+            "\"type\":\"summary\". Ctrl-C prints the summary of what is known, and ends with exit code 130.",
+            "pinctl help verdicts explains the verdicts and what to do.",
         ],
         examples: [
             ("Check every host of pins/pins.jsonc", "pinctl check"),

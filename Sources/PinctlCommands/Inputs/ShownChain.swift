@@ -116,7 +116,7 @@ extension ShownChain {
     var members: [(String, JSON)] {
         var members: [(String, JSON)] = [("trusted", .bool(isTrusted))]
         if let nameMatches { members.append(("name_matches", .bool(nameMatches))) }
-        if let finding { members += finding.members }
+        if let finding { members += finding.members + [("reason", .string(finding.description))] }
         members.append(("chain", .array(rows.map(\.json))))
         members += transparency.members
         let others = paths.dropFirst().map { path in

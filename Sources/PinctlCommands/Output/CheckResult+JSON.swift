@@ -32,23 +32,23 @@ extension CheckResult {
         case .matched(_, let matches, let rule): members += Self.members(of: rule, matches)
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             members += Self.members(of: mismatch.rule, mismatch.matches)
-        case .exportRefused(_, _, let rule): members += rule.map { Self.members(of: $0, []) } ?? []
         case .otherGroup(let group, _, let rule):
             members += [("required_group", .string(group.name))] + (rule.map { Self.members(of: $0, []) } ?? [])
-        case .keyMatched(_, let rule), .keyStrange(_, let rule?), .keyExpired(let rule, _):
+        case .exportRefused(_, _, let rule?), .keyMatched(_, let rule), .keyStrange(_, let rule?),
+            .keyExpired(let rule, _), .expired(let rule, _, _):
             members += Self.members(of: rule, [])
-        case .keyDenied(let pin): members.append(("denied", .string("\(pin.fingerprint)")))
-        case .keyStrange(_, nil): break
-        case .denied(let match, _, _): members.append(("denied", .string("\(match.pin.fingerprint)")))
-        case .expired(let rule, _, _): members += Self.members(of: rule, [])
-        case .untrusted(let finding): members += finding.members
-        case .unreachable(let error):
-            members += [("reason", .string(error.description)), ("unreachable", .string(error.reasonWord))]
-        case .unlisted(let policy): members.append(("policy", .string(policy)))
         case .noCertificate(let rule, let names):
             members += Self.members(of: rule, []) + [("names", .array(names.map { .string($0) }))]
-        case .trusted: break
+        case .keyDenied(let pin): members.append(("denied", .string("\(pin.fingerprint)")))
+        case .denied(let match, _, _):
+            members += place + [("denied", .string("\(match.pin.fingerprint)"))]
+        case .untrusted(let finding): members += place + finding.members
+        case .unreachable(let error): members += place + [("unreachable", .string(error.reasonWord))]
+        case .unlisted(let policy): members.append(("policy", .string(policy)))
+        case .trusted(_, let rule): members += rule.map(Self.place(of:)) ?? []
+        case .keyStrange(_, nil), .exportRefused(_, _, nil): break
         }
+        if let reason = verdict.reason { members.append(("reason", .string(reason))) }
         if !refusals.isEmpty {
             members.append(
                 (
@@ -70,7 +70,7 @@ extension CheckResult {
                     .array(warnings.map { ["warning": .string($0.kind.rawValue), "text": .string($0.text)] })
                 ))
         }
-        if let path = verdict.path { members.append(("chain", .array(path.roles.map(element)))) }
+        if !certificates.isEmpty { members.append(("chain", .array(certificates.map(element)))) }
         return .object(members)
     }
 
@@ -109,31 +109,43 @@ extension CheckResult {
                 "matched": .bool(matches.contains { $0.pin == pin }),
             ]
         }
-        let place: [(String, JSON)] =
-            rule.location.map { location in
+        return place(of: rule) + [("pins", .array(pins))]
+    }
+
+    /// The rule that names the host, of a chain whose pins weren't checked.
+    private var place: [(String, JSON)] { rule.map(Self.place(of:)) ?? [] }
+
+    /// Returns the rule of the policy, its position and its mode.
+    private static func place(of rule: PinningRule) -> [(String, JSON)] {
+        let place = rule.location.map { location -> (String, JSON) in
+            (
+                "rule_place",
                 [
-                    (
-                        "rule_place",
-                        [
-                            "file": .string(location.path), "line": .integer(location.line),
-                            "column": .integer(location.column),
-                        ]
-                    )
+                    "file": .string(location.path), "line": .integer(location.line),
+                    "column": .integer(location.column),
                 ]
-            } ?? []
-        return [("rule", .string(rule.origin))] + place + [
-            ("mode", .string(rule.mode.rawValue)), ("pins", .array(pins)),
-        ]
+            )
+        }
+        return [("rule", .string(rule.origin))] + [place].compactMap(\.self) + [("mode", .string(rule.mode.rawValue))]
+    }
+}
+
+extension Verdict {
+    /// The reason for a failure, or `nil` for a good verdict.
+    fileprivate var reason: String? {
+        switch self {
+        case .matched, .trusted, .keyMatched: nil
+        case .untrusted(let finding): finding.description
+        case .unreachable(let error): error.description
+        default: finding
+        }
     }
 }
 
 extension TrustFinding {
-    /// The failed rule, its position in the chain, and the message.
+    /// The failed rule of trust, and its position in the chain.
     var members: [(String, JSON)] {
-        [
-            ("rule", .string(rule.rawValue)), ("depth", depth.map { .integer($0) } ?? .null),
-            ("reason", .string(description)),
-        ]
+        [("trust_rule", .string(rule.rawValue)), ("depth", depth.map { .integer($0) } ?? .null)]
     }
 }
 

@@ -10,9 +10,10 @@ import PinctlBasics
 /// - With `--json`, standard output is one document, which is valid even if the command fails: the results in order
 ///   with any problems among them, then the summary with the exit code.
 /// - With `--ndjson`, each result is a line, and the summary, `"type":"summary"`, is the last one.
-/// - With `--quiet`, standard output stays empty.
+/// - With `--quiet`, standard output stays empty, and standard error contains only problems.
 /// - A result that can't be written ends the program with exit code 2, or quietly if the reader closed the pipe.
-/// - A signal ends the program at once. The output so far stays, with whole lines, and a JSON document has no end.
+/// - A signal ends the program at once. The output so far stays, with whole lines, and a JSON document has no end. The
+///   exception is SIGINT during `check`, which prints what is known and the summary.
 package struct Console {
     package enum Format: Sendable {
         case text
@@ -41,6 +42,8 @@ package struct Console {
     package private(set) var status = ExitCode.good
     /// The outcome before flags changed it, or `nil` if they didn't.
     private var found: ExitCode?
+    /// Whether notes are omitted too.
+    private var isQuiet = false
     /// Whether a progress line is shown on the terminal.
     private var showsProgress = false
 
@@ -103,11 +106,15 @@ package struct Console {
     ) {
         self.status.record(status)
         if isJSON { writeElement(.object(members() + [("error", .string(message))])) }
-        note(message)
+        diagnose(message)
     }
 
     /// Prints a note on standard error that isn't a problem.
     mutating func note(_ message: String) {
+        if !isQuiet { diagnose(message) }
+    }
+
+    private mutating func diagnose(_ message: String) {
         output.flush()
         let line = "pinctl: \(visible(message))"
         for line in noteColumns.map({ FoldedLine.fold(line, columns: $0) }) ?? [line] { diagnostics.write(line + "\n") }
@@ -217,6 +224,12 @@ package struct Console {
     /// Keeps standard output empty from now on, except for requested documents.
     mutating func silence() {
         if format == .text { format = .quiet }
+    }
+
+    /// Also omits notes from now on, so that a good run prints nothing.
+    mutating func quiet() {
+        silence()
+        isQuiet = true
     }
 
     /// Writes the buffered output, for runs whose results take time.

@@ -24,7 +24,9 @@ struct TraceText {
         .array(
             attempts.map { attempt in
                 var members: [(String, JSON)] = [("path", .array(Self.path(attempt).map { .string($0) }))]
-                if case .untrusted(let finding) = attempt.outcome { members += finding.members }
+                if case .untrusted(let finding) = attempt.outcome {
+                    members += finding.members + [("reason", .string(finding.description))]
+                }
                 return .object([("valid", .bool(attempt.isValid))] + members)
             })
     }

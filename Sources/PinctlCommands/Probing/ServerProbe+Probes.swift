@@ -8,16 +8,19 @@ extension ServerProbe {
     /// The time that a server may take to reject the client certificate, which happens after the handshake in TLS 1.3.
     private static let patience = Duration.seconds(1)
 
-    /// Runs a handshake for each key at each address within one time limit, and returns at least one probe.
+    /// Runs a handshake for each key at each address, and returns at least one probe.
     ///
-    /// `keys` and `allAddresses` are the settings of a rule, which the command line overrides. If both kinds of key are
-    /// requested and the server has only one, there is no probe for the other.
+    /// `keys` and `allAddresses` are the settings of a rule, or the default of a command, and the command line overrides
+    /// them. For `nil`, see ``CheckSettings``. If both kinds of key are requested and the server has only one, there is
+    /// no probe for the other.
     func probes(
-        of target: Target, keys: CheckSettings.Keys = .auto, allAddresses: Bool = false
+        of target: Target, keys: CheckSettings.Keys? = .auto, allAddresses: Bool? = false
     ) async -> [Probe] {
         let start = ContinuousClock.now
-        let (target, keys) = (located(target), self.keys ?? keys)
-        guard allAddresses || self.allAddresses, proxy == nil else {
+        let target = located(target)
+        let keys = self.keys ?? (isSingle ? .auto : keys)
+        let allAddresses = self.allAddresses ?? allAddresses
+        guard allAddresses != false, proxy == nil else {
             return await probes(of: target, keys, at: nil, since: start)
         }
         let addresses: [SocketAddress]
@@ -33,7 +36,8 @@ extension ServerProbe {
                 group.addTask { (index, await probes(of: target, keys, at: address, since: start)) }
             }
             for await (done, probes) in group { found[done] = probes }
-            return found.flatMap(\.self)
+            let all = found.flatMap(\.self)
+            return allAddresses == nil ? all.joinedIfUnreachable : all
         }
     }
 
@@ -46,10 +50,11 @@ extension ServerProbe {
     }
 
     private func probes(
-        of target: Target, _ keys: CheckSettings.Keys, at address: SocketAddress?, since start: ContinuousClock.Instant
+        of target: Target, _ keys: CheckSettings.Keys?, at address: SocketAddress?, since start: ContinuousClock.Instant
     ) async -> [Probe] {
         func probe(_ key: Probe.Key?) async -> Probe { await self.probe(target, key, at: address, since: start) }
         switch keys {
+        case nil: return await eachKey(of: target, at: address, since: start)
         case .auto: return [await probe(nil)]
         case .rsa: return [await probe(.rsa)]
         case .ecdsa: return [await probe(.ecdsa)]
@@ -67,6 +72,26 @@ extension ServerProbe {
             return [first]
         }
         return there
+    }
+
+    /// Runs a handshake for the key that the server chooses, then one for each other kind of key, and returns a probe
+    /// for each that it has. A server that doesn't answer is asked only once.
+    private func eachKey(
+        of target: Target, at address: SocketAddress?, since start: ContinuousClock.Instant
+    ) async -> [Probe] {
+        var first = await probe(target, nil, at: address, since: start)
+        guard case .success(let served) = first.outcome else { return [first] }
+        let kind = Probe.Key.allCases.first { $0.isKind(of: served.presented.leaf) }
+        var others: [Probe] = []
+        for key in Probe.Key.allCases where key != kind {
+            // Otherwise the time that the first handshake took would count against a server that answers slowly.
+            let other = await probe(target, key, at: address, since: .now)
+            if !other.isWithoutKey { others.append(other) }
+        }
+        // Of a server with one kind of key nothing needs to be told apart.
+        guard others.contains(where: { !$0.isLost }) else { return [first] }
+        first.key = kind
+        return ([first] + others).withoutEndedBesides
     }
 
     /// Runs a handshake, with retries if the server doesn't answer.
@@ -134,6 +159,35 @@ extension Probe {
     /// Whether the server has no key of the requested kind.
     fileprivate var isWithoutKey: Bool {
         if case .failure(.otherKey) = outcome { true } else { false }
+    }
+
+    /// Whether the server ended the handshake without an alert.
+    fileprivate var isLost: Bool {
+        if case .failure(.lostDuringHandshake) = outcome { true } else { false }
+    }
+
+    /// Whether this machine has no route to any of the addresses that were tried.
+    var isUnrouted: Bool {
+        guard case .failure(.unreachable(_, let attempts)) = outcome else { return false }
+        return !attempts.isEmpty && attempts.allSatisfy(\.isUnrouted)
+    }
+}
+
+extension [Probe] {
+    /// One probe with the attempts at all addresses if nothing accepted a connection at any of them, since the target
+    /// as a whole is then unreachable.
+    fileprivate var joinedIfUnreachable: [Probe] {
+        let attempts = map { probe -> [ConnectAttempt]? in
+            if case .failure(.unreachable(_, let attempts)) = probe.outcome { attempts } else { nil }
+        }
+        let known = attempts.compactMap(\.self)
+        guard count > 1, known.count == count, let first, let last else { return self }
+        let error = TransportError.unreachable(peer: first.target.endpoint.description, attempts: known.flatMap(\.self))
+        return [
+            Probe(
+                target: first.target, address: last.address, key: nil, outcome: .failure(error),
+                duration: map(\.duration).max() ?? .zero, tries: map(\.tries).max() ?? 1)
+        ]
     }
 }
 

@@ -9,7 +9,10 @@ struct ServerProbe: Sendable {
     var dialing = DialOptions()
     /// The kinds of key to request, or `nil` if the command line doesn't say, in which case the rule decides.
     var keys: CheckSettings.Keys?
-    var allAddresses = false
+    /// Whether to connect to every address, or `nil` if the command line doesn't say, in which case the rule decides.
+    var allAddresses: Bool?
+    /// Whether to make one handshake for each target, whatever its rule says.
+    var isSingle = false
     var startTLS: StartTLSProtocol?
     var proxy: CleartextProxy?
     var identity: ClientIdentity?
@@ -43,9 +46,13 @@ struct ServerProbe: Sendable {
 
         keys = try arguments.choice(.keys).flatMap(CheckSettings.Keys.init)
         startTLS = try arguments.choice(.startTLS).flatMap(StartTLSProtocol.init)
-        allAddresses = arguments.has(.allAddresses)
+        isSingle = arguments.has(.first)
+        allAddresses = arguments.has(.allAddresses) ? true : isSingle ? false : nil
+        if isSingle, arguments.has(.allAddresses) || keys == .both {
+            throw .unusable(["--first makes one handshake for each target: omit --all-addresses and --keys both"])
+        }
         proxy = try arguments.cleartextProxy()
-        if proxy != nil, allAddresses {
+        if proxy != nil, allAddresses == true {
             throw .unusable(["--all-addresses and --proxy cannot be used together: the proxy resolves the hostname"])
         }
         identity = try arguments.clientIdentity(password)

@@ -8,12 +8,20 @@ extension Report {
     /// The maximum number of causes shown at the end of a run.
     private static let shownLimit = 20
 
-    /// Adds a failure to its group. Returns true if it is the first with its cause, or if it has none.
-    mutating func group(_ result: CheckResult) -> Bool {
+    /// Adds a failure of an item to its group. Returns true if it is the first with its cause, or if it has none.
+    ///
+    /// The items may arrive in any order. The result depends only on their positions.
+    mutating func group(_ result: CheckResult, of item: Int) -> Bool {
         guard let key = result.failureKey else { return true }
         if let place = groupPlaces[key] {
             groups[place].count += 1
-            if groups[place].examples.count < Self.exampleLimit { groups[place].examples.append(result.subject) }
+            let end = groups[place].items.firstIndex { $0 > item } ?? groups[place].items.count
+            if end < Self.exampleLimit {
+                groups[place].items.insert(item, at: end)
+                groups[place].examples.insert(result.subject, at: end)
+                groups[place].items = Array(groups[place].items.prefix(Self.exampleLimit))
+                groups[place].examples = Array(groups[place].examples.prefix(Self.exampleLimit))
+            }
             return false
         }
         guard groups.count < Self.causeLimit else {
@@ -25,7 +33,7 @@ extension Report {
         groups.append(
             ReportGroup(
                 key: key, outcome: result.severity, title: result.failureTitle, remedy: remedy, count: 1,
-                examples: [result.subject], causeCount: max(1, result.causes.count),
+                examples: [result.subject], items: [item], causeCount: max(1, result.causes.count),
                 noun: result.source == "file" ? "file" : "host",
                 isExplained: result.explanation.contains("  do: \(remedy)")))
         return true
@@ -37,7 +45,8 @@ extension Report {
         groups = groups.enumerated().sorted { left, right in
             let (a, b) = (left.element, right.element)
             if a.outcome != b.outcome { return a.outcome.rank < b.outcome.rank }
-            return a.count == b.count ? left.offset < right.offset : a.count > b.count
+            guard a.count == b.count else { return a.count > b.count }
+            return (a.items.first ?? 0, left.offset) < (b.items.first ?? 0, right.offset)
         }.map(\.element)
         groupPlaces = [:]
     }

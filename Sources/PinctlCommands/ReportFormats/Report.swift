@@ -138,6 +138,8 @@ struct ReportGroup: Sendable {
     var count: Int
     /// The first subjects of the group.
     var examples: [String]
+    /// The positions of the examples in the run, in ascending order.
+    var items: [Int] = []
     /// The number of causes that each entry has, if several apply at once.
     var causeCount = 1
     /// The kind of subject that is counted: `host` or `file`.

@@ -38,16 +38,31 @@ final class LineReader: @unchecked Sendable {
     }
 
     /// Returns the next lines, as many as are available, or an empty array at the end. It must not be called again
-    /// before it returns.
+    /// before it returns. If the task is cancelled, it returns an empty array at once, and must not be called again.
     func next() async -> [Line] {
-        await withCheckedContinuation { continuation in
-            do throws(SystemError) {
-                try startThread { continuation.resume(returning: self.read()) }
-            } catch {
-                paths = []
-                file = nil
-                continuation.resume(returning: [.failure(file: path, "cannot start a thread to read it: \(error)")])
+        // The thread may be blocked in a read that nothing ends.
+        let waiting = Locked<CheckedContinuation<[Line], Never>?>(nil)
+        @Sendable func give(_ lines: [Line]) {
+            let continuation = waiting.withLock { waiting in
+                defer { waiting = nil }
+                return waiting
             }
+            continuation?.resume(returning: lines)
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiting.withLock { $0 = continuation }
+                guard !Task.isCancelled else { return give([]) }
+                do throws(SystemError) {
+                    try startThread { give(self.read()) }
+                } catch {
+                    paths = []
+                    file = nil
+                    give([.failure(file: path, "cannot start a thread to read it: \(error)")])
+                }
+            }
+        } onCancel: {
+            give([])
         }
     }
 

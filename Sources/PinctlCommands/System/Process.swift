@@ -33,10 +33,12 @@ extension Pinctl {
         }
         let environment = CommandEnvironment(
             commit: commit, variables: { processEnvironment }, now: { Date() }, terminal: .ofProcess,
-            suffixWarning: { SystemSuffixList.warning(at: $0) })
+            isInterrupted: { Interruption.isPending }, useSuffixes: { SystemSuffixList.use(contentsOfFile: $0) },
+            suffixWarning: { SystemSuffixList.warning(at: $0, whenUsed: $1) })
         let status = await run(
             Array(words.dropFirst()), in: environment, output: StandardStreams.output,
             diagnostics: StandardStreams.diagnostics)
+        if status == .interrupted { Interruption.endProgram() }
         exit(status.rawValue)
     }
 }

@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 import OpenSSLBridge
 
 /// The kinds of key that servers use side by side, and the offers that select each kind.
@@ -31,7 +31,7 @@ package enum ServerKeyKind: String, Sendable, Hashable, CaseIterable {
     }
 
     /// Returns whether a server's leaf has a key of this kind.
-    func isKind(of certificate: X509Certificate) -> Bool {
+    package func isKind(of certificate: X509Certificate) -> Bool {
         switch (self, certificate.keyKind) {
         case (.rsa, .rsa), (.rsa, .rsaPSS), (.ecdsa, .ellipticCurve): true
         default: false

@@ -111,10 +111,13 @@ package struct ConnectAttempt: Sendable, Hashable {
     package let address: String
     /// The system's text for the failure, such as `Connection refused`.
     package let reason: String
+    /// Whether this machine has no route to the address, so that nothing was sent.
+    package let isUnrouted: Bool
 
-    package init(address: String, reason: String) {
+    package init(address: String, reason: String, isUnrouted: Bool = false) {
         self.address = address
         self.reason = reason
+        self.isUnrouted = isUnrouted
     }
 }
 

@@ -58,7 +58,10 @@ actor ConnectRace {
                 if error.isExhaustion {
                     return outcome.give(.failure(.exhausted(what: "a socket", reason: error.description)))
                 }
-                failed.append(ConnectAttempt(address: address.description, reason: error.description))
+                // The kernel looks for a route before it sends anything, so the failure is known at once.
+                failed.append(
+                    ConnectAttempt(
+                        address: address.description, reason: error.description, isUnrouted: error.isUnrouted(address)))
             }
         }
         if connecting.isEmpty { outcome.give(.failure(.unreachable(peer: peer, attempts: failed))) }

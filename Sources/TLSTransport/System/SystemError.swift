@@ -11,6 +11,12 @@ package struct SystemError: Error, Hashable, Sendable {
 
     /// Whether the process or the machine has run out of a resource that every connection needs.
     var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code) }
+
+    /// Whether `connect(2)` failed at once with this error because this machine has no route to the address. For IPv4,
+    /// `EADDRNOTAVAIL` means that all local ports are in use.
+    func isUnrouted(_ address: SocketAddress) -> Bool {
+        [ENETUNREACH, EHOSTUNREACH, EAFNOSUPPORT].contains(code) || code == EADDRNOTAVAIL && address.isIPv6
+    }
 }
 
 extension SystemError: CustomStringConvertible {

@@ -105,8 +105,8 @@ struct SystemSuffixListTests {
             #expect(Self.warning(list, after: Self.twoYears) == nil)
             #expect(
                 Self.warning(list, after: Self.twoYears + 1)
-                    == old + "install the package publicsuffix of a newer release of the system, or replace "
-                    + "/usr/share/publicsuffix/public_suffix_list.dat with the list of publicsuffix.org")
+                    == old + "name a newer list of publicsuffix.org in PINCTL_PUBLIC_SUFFIXES, or "
+                    + "/usr/share/publicsuffix/public_suffix_list.dat to accept its age")
         }
     }
 

@@ -170,7 +170,7 @@ struct GateTests {
             #expect(await check(some).status == 3)
             let rows: [(String, Int32)] = [("50%", 0), ("49%", 3), ("1", 0), ("0", 3), ("100%", 0)]
             for (share, code) in rows { #expect(await check(["--max-unreachable", share] + some).status == code) }
-            let run = await check(["--max-unreachable", "1"] + some)
+            let run = await check(["--in-order", "--max-unreachable", "1"] + some)
             #expect(run.lines[0].hasPrefix("??    "))
             #expect(run.errors == "pinctl: warning: some targets were unreachable, which --max-unreachable allows\n")
             #expect(await check(["--max-unreachable", "100%", "--pin", pin, closed.target()]).status == 3)
@@ -219,7 +219,7 @@ struct GateTests {
                     == "pinctl: \(first):4: gopher://a.test: unsupported scheme \"gopher\": see pinctl help targets\n"
                     + "pinctl: \(first):5: the line is too long for a target: give one target on each line\n")
             #expect(run.status == 2)
-            let lines = await check(["--ndjson"] + words)
+            let lines = await check(["--ndjson", "--in-order"] + words)
             #expect(lines.lines.count == 6)
             #expect(lines.lines[0].contains("\"input\":\"\(server.target())\""))
             #expect(lines.lines[1].contains("\"line\":4,\"input\":\"gopher://a.test\",\"error\":"))

@@ -89,8 +89,8 @@ struct RemedyTests {
             presented: mismatch.path.certificates, now: testTime, causes: [cause])
         if let file { result = result.found(in: file) }
         var report = Report(command: "check", time: testTime, policy: "pins.jsonc")
-        for _ in 0..<2 {
-            _ = report.group(result)
+        for item in 0..<2 {
+            _ = report.group(result, of: item)
             report.entries.append(ReportEntry(result))
         }
         report.rules = Report.checkRules

@@ -362,7 +362,7 @@ extension ServerName {
             #expect(winner.address == addresses[2])
             loop.unwatch(winner.token)
         }
-        let attempt = ConnectAttempt(address: "224.0.0.1:9", reason: "Network is unreachable")
+        let attempt = ConnectAttempt(address: "224.0.0.1:9", reason: "Network is unreachable", isUnrouted: true)
         await expectFailure(.unreachable(peer: "peer", attempts: [attempt, attempt])) {
             _ = try await ConnectRace(to: [multicast, multicast], peer: "peer", on: loop).run(until: deadline)
         }

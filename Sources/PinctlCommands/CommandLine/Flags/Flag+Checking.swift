@@ -5,9 +5,12 @@ extension Flag {
     static let targets = Flag(
         "targets", value: .file("FILE"), repeatable: true,
         "check the targets in FILE, one per line (- for standard input)",
-        details:
-            "Blank lines and text after # are ignored. Results are printed for each line, in the order of the lines, as "
-            + "soon as they are available. The file is read only as far as needed.")
+        details: "Blank lines and text after # are ignored. Results are printed for each line as they finish, or with "
+            + "--in-order in the order of the lines. The file is read only as far as needed.")
+    static let inOrder = Flag(
+        "in-order", "print results in the order of the targets, instead of as they finish",
+        details: "A slow target then holds back the results of others. The document of --json and reports always have "
+            + "this order.")
     static let files = Flag(
         "files", "check files instead of servers: chains, certificate requests and keys",
         details: "No connection is made. A chain is checked for each host of the policy that its leaf certificate is "

@@ -13,11 +13,19 @@ extension Flag {
     static let ipv4 = Flag("ipv4", short: "4", in: .connection, "connect only over IPv4")
     static let ipv6 = Flag("ipv6", short: "6", in: .connection, "connect only over IPv6")
     static let allAddresses = Flag(
-        "all-addresses", in: .connection, "connect to every address of a host, not only the first that accepts")
+        "all-addresses", in: .connection, "connect to every address of a host, not only the first that accepts",
+        details: "check does that without this flag, but only notes an address that this machine has no route to. With "
+            + "the flag, such an address is unreachable.")
+    static let first = Flag(
+        "first", in: .connection,
+        "make one handshake for each target, with its first address that accepts and the key that it chooses",
+        details: "Without this flag, pinctl checks every address that the name resolves to, and both kinds of key if "
+            + "the server has both. This flag is for long lists. It overrides the policy.")
     static let keys = Flag(
         "keys", value: .choice("KEYS", CheckSettings.Keys.allCases.map(\.rawValue)), in: .connection,
         "request the server's rsa key, its ecdsa key, both, or the one that it chooses (auto)",
-        details: "With both, pinctl makes two handshakes and skips a key type that the server doesn't have.")
+        details: "With both, pinctl makes two handshakes and skips a key type that the server doesn't have. check and "
+            + "show request both kinds by default.")
     static let startTLS = Flag(
         "starttls", value: .choice("PROTOCOL", CheckSettings.startTLSProtocols), in: .connection,
         "connect in plaintext, then upgrade to TLS as this protocol does",
@@ -55,7 +63,7 @@ extension Flag {
     static let timeout = Flag(
         "timeout", value: .text("SECONDS"), in: .connection, "give up on a target after this time (default: 10)",
         details: "The limit covers everything: name resolution, connections, retries, STARTTLS, the proxy and the "
-            + "handshakes.")
+            + "handshake. A handshake for the server's other kind of key has a limit of its own.")
     static let retries = Flag(
         "retries", value: .text("N"), in: .connection, "retry up to N times if a server does not answer (default: 2)",
         details: "A server that answers, for example with a failed handshake, is not retried.")

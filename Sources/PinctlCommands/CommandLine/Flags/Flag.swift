@@ -74,7 +74,7 @@ extension Flag {
     static let ndjson = Flag(
         "ndjson", in: .output, "print a line of JSON for each result as it arrives, and a summary last")
     static let quiet = Flag(
-        "quiet", short: "q", in: .output, "print no results, only set the exit code",
+        "quiet", short: "q", in: .output, "print no results and notes, only set the exit code",
         details: "Errors are still printed, and so is the output of --json or --ndjson.")
     static let verbose = Flag(
         "verbose", short: "v", in: .output, "print more, such as each path tried and why it was rejected")

@@ -42,7 +42,7 @@ struct ProbeField {
     }
 
     func check(_ targets: String, anchors: String, atOnce: Int = 64) -> [String] {
-        [pinctl, "check", "--ca-file", "\(folder)/\(anchors)", "--pin", pin, "--jobs", "\(atOnce)"]
+        [pinctl, "check", "--first", "--ca-file", "\(folder)/\(anchors)", "--pin", pin, "--jobs", "\(atOnce)"]
             + ["--targets", targets]
     }
 
@@ -118,7 +118,7 @@ func oneServer(_ field: ProbeField, _ report: inout Report) throws {
     let runs = try runInTurn(
         field.runner, rounds: 21,
         [
-            [field.pinctl, "check", "--ca-file", "\(field.folder)/anchors.pem", "--pin", field.pin, target],
+            [field.pinctl, "check", "--first", "--ca-file", "\(field.folder)/anchors.pem", "--pin", field.pin, target],
             field.curl("127.0.1.1", anchors: "anchors.pem", atOnce: 1),
         ])
     let ours = Times(name: "pinctl check --pin", rounds: runs[0].map(\.wallTime))
