@@ -19,6 +19,8 @@ package struct CheckedTimestamp: Sendable, Hashable {
         /// There is no list of logs.
         case unverified
         case unknownLog
+        /// The log is a mimic, whose private key is public.
+        case mimicLog
         case badSignature
         /// The time of the timestamp is after the time of evaluation.
         case future
@@ -48,6 +50,7 @@ extension CheckedTimestamp.Status {
         case .valid: "valid"
         case .unverified: "not verified"
         case .unknownLog: "unknown log"
+        case .mimicLog: "mimic log, whose private key is public"
         case .badSignature: "invalid signature"
         case .future: "in the future"
         case .outsideInterval: "certificate expires outside the log's interval"
@@ -64,6 +67,7 @@ extension CheckedTimestamp.Status {
         case .valid: "valid"
         case .unverified: "unverified"
         case .unknownLog: "unknown_log"
+        case .mimicLog: "mimic_log"
         case .badSignature: "bad_signature"
         case .future: "future"
         case .outsideInterval: "outside_interval"
@@ -145,6 +149,7 @@ package struct TimestampCheck: Sendable {
     ) -> CheckedTimestamp.Status {
         guard let logs else { return .unverified }
         guard let log = logs.log(timestamp.logID) else { return .unknownLog }
+        guard !log.isMimic else { return .mimicLog }
         guard let entry else { return .noIssuer }
         guard log.key.verifies(timestamp, entry.signedData(timestamp)) else { return .badSignature }
         // An evaluation knows the time to the second.

@@ -6,8 +6,8 @@ import PinctlFoundation
 /// The table is the stricter of the two policies in each point:
 ///
 /// - Chrome's "Certificate Transparency Policy" (`googlechrome.github.io/CertificateTransparency/ct_policy.html`, read
-///   on 2026-11-24): two or three distinct logs by the lifetime, two operators, and of handshake timestamps only those
-///   of logs that are recognized today.
+///   on 2026-11-26): two or three distinct logs by the lifetime, two operators, and of handshake timestamps only those
+///   of logs that are recognized today. Since version 148, timestamps in stapled OCSP responses don't count.
 /// - Apple's "Certificate Transparency policy" (`support.apple.com/103214`, read on 2026-11-24): the same numbers, with
 ///   the last second of validity included in the lifetime, and one log with the interface of RFC 6962. Android asks for
 ///   that log too. Chrome has given it up on 2026-04-15.
@@ -15,7 +15,7 @@ struct TransparencyCompliance {
     /// One way to deliver timestamps, and what it needs.
     private struct Delivery {
         let name: String
-        let sources: Set<CheckedTimestamp.Source>
+        let source: CheckedTimestamp.Source
         /// Whether timestamps count that a log made before it retired.
         let countsRetired: Bool
         /// The number of distinct logs for a lifetime of at most 180 days, and for a longer one.
@@ -23,8 +23,8 @@ struct TransparencyCompliance {
     }
 
     private static let deliveries = [
-        Delivery(name: "in the certificate", sources: [.certificate], countsRetired: true, logs: (2, 3)),
-        Delivery(name: "in the handshake", sources: [.handshake, .staple], countsRetired: false, logs: (2, 2)),
+        Delivery(name: "in the certificate", source: .certificate, countsRetired: true, logs: (2, 3)),
+        Delivery(name: "in the handshake", source: .handshake, countsRetired: false, logs: (2, 2)),
     ]
 
     /// The longest lifetime that needs fewer timestamps, in seconds: 180 days.
@@ -39,13 +39,16 @@ struct TransparencyCompliance {
         let isShort = validity.upperBound - validity.lowerBound + 1 <= shortLifetime
         var problems: [(name: String, text: String, isTried: Bool)] = []
         for delivery in deliveries {
-            let delivered = timestamps.filter { delivery.sources.contains($0.source) }
+            let delivered = timestamps.filter { $0.source == delivery.source }
             let wanted = isShort ? delivery.logs.short : delivery.logs.long
             guard let text = problem(of: delivered, delivery, wanted, at: time) else { return nil }
             problems.append((delivery.name, text, !delivered.isEmpty))
         }
         let tried = problems.filter(\.isTried)
-        guard !tried.isEmpty else { return "no timestamps" }
+        guard !tried.isEmpty else {
+            return timestamps.isEmpty
+                ? "no timestamps" : "timestamps only in the stapled OCSP response, where browsers no longer count them"
+        }
         return tried.map { "\($0.text) \($0.name)" }.joined(separator: ", and ")
     }
 
@@ -88,8 +91,8 @@ extension TimestampCheck {
         guard let logs else {
             return finding(
                 .transparencyUnknown,
-                "Certificate Transparency can't be checked without a list of logs: give Google's log_list.json, in pinctl "
-                    + "with --ct-logs")
+                "Certificate Transparency can't be checked without a list of logs: give one in the format of "
+                    + "Google's log_list.json, in pinctl with --ct-logs")
         }
         guard !logs.isOutdated(at: time) else {
             return finding(

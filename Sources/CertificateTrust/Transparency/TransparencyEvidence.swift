@@ -10,8 +10,7 @@ public enum CertificateTransparencyMode: String, Sendable, Hashable, CaseIterabl
     case require
 }
 
-/// The evidence about Certificate Transparency, besides the timestamps in the leaf and in a stapled OCSP response
-/// (``RevocationEvidence/stapledOCSP``).
+/// The evidence about Certificate Transparency, besides the timestamps in the leaf.
 public struct TransparencyEvidence: Sendable {
     /// The recognized logs. Without them, no timestamp can be verified.
     public var logs: TransparencyLogList?

@@ -1,3 +1,4 @@
+import PinctlBasics
 package import PinctlFoundation
 
 /// A log of Certificate Transparency, as a list describes it.
@@ -25,9 +26,20 @@ package struct TransparencyLog: Sendable, Hashable {
     let operatorName: String
     /// The organizations that ran the log before, with the end of their time.
     let previousOperators: [(name: String, end: Date)]
+    /// Whether the log is one of the ``mimics``.
+    let isMimic: Bool
 
     package static func == (left: Self, right: Self) -> Bool { left.identifier == right.identifier }
     package func hash(into hasher: inout Hasher) { hasher.combine(identifier) }
+
+    /// The identifiers of two "mimic" logs, whose private keys are public, so that anyone can sign their timestamps. They
+    /// log nothing. Google adds them to the lists that it serves to other programs than Chrome.
+    ///
+    /// These are the SHA-256 of the public keys in `mimics/mimic1.pem` and `mimics/mimic2.pem` of
+    /// `github.com/GoogleChrome/CertificateTransparency` (read on 2026-11-26; the reason is in `3p_libraries.md` there).
+    static let mimics: Set<[UInt8]> = Set(
+        ["9EGV1vAOLbVUNcrdV3iS5T4VrUFwWPh44U/2uRh0FYk=", "si9+3rWvav5QPeBAgbLXTBJThJL+3yyypSZQPO9TztI="]
+            .compactMap { Base64.decodeCanonical(Array($0.utf8)) })
 
     /// Returns the organization that ran the log at a given time.
     package func operatorName(at time: Date) -> String {

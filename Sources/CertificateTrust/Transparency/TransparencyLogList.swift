@@ -4,12 +4,13 @@ public import PinctlFoundation
 /// The logs of Certificate Transparency that browsers recognize, in the format of Google's list, version 3.
 ///
 /// Nothing is fetched. A list ages: logs are added and retired, so a program that requires transparency needs a way to
-/// replace it.
+/// replace it. Google doesn't permit programs other than Chrome to enforce its own list: use one that you publish
+/// yourself.
 public struct TransparencyLogList: Sendable {
     /// The time when the list was published: its `log_list_timestamp`.
     public let published: Date
-    /// The number of logs in the list.
-    public var logCount: Int { logs.count }
+    /// The number of logs in the list whose timestamps can count. Logs whose private keys are public aren't counted.
+    public var logCount: Int { logs.values.count { !$0.isMimic } }
     /// The SHA-256 of the file, 32 bytes.
     package let digest: [UInt8]
     private let logs: [[UInt8]: TransparencyLog]
@@ -41,7 +42,12 @@ public struct TransparencyLogList: Sendable {
 
     /// Reads a list from its text. `path` is its name in errors.
     public init(json bytes: [UInt8], path: String = "log list") throws(TransparencyLogListError) {
-        self = try TransparencyLogListReader(path: path).list(bytes)
+        try self.init(json: bytes, path: path, mimics: TransparencyLog.mimics)
+    }
+
+    /// Reads a list in which the logs with these identifiers are mimics.
+    init(json bytes: [UInt8], path: String, mimics: Set<[UInt8]>) throws(TransparencyLogListError) {
+        self = try TransparencyLogListReader(path: path, mimics: mimics).list(bytes)
     }
 
     /// Returns the log with this identifier, the SHA-256 of its key.
@@ -51,12 +57,12 @@ public struct TransparencyLogList: Sendable {
     package var end: Date { published.addingTimeInterval(Self.maximumAge) }
 
     /// Whether the list is too old to prove anything at `time`.
-    package func isOutdated(at time: Date) -> Bool { time >= end }
+    func isOutdated(at time: Date) -> Bool { time >= end }
 }
 
 extension TransparencyLogList: CustomStringConvertible {
     /// The number of logs and the day of publication, such as `62 logs of 2026-11-02`.
-    public var description: String { "\(logs.count) logs of \(published.day)" }
+    public var description: String { "\(logCount) logs of \(published.day)" }
 }
 
 /// The reason why a list of logs couldn't be read.

@@ -7,6 +7,8 @@ import PinctlFoundation
 /// It is strict with the fields that decide, and ignores all others: the format is someone else's, and grows.
 struct TransparencyLogListReader {
     let path: String
+    /// The identifiers of logs whose private keys are public.
+    let mimics: Set<[UInt8]>
 
     func list(_ bytes: [UInt8]) throws(TransparencyLogListError) -> TransparencyLogList {
         let document = JSONCReader.read(bytes, dialect: .json)
@@ -41,6 +43,11 @@ struct TransparencyLogListReader {
             }
         }
         guard !logs.isEmpty else { throw error("the list has no log: give Google's log_list.json, version 3") }
+        guard logs.contains(where: { !$0.isMimic }) else {
+            throw error(
+                "the list has only mimic logs, whose private keys are public, so anyone can make their timestamps: give "
+                    + "a list of logs that browsers recognize")
+        }
         return TransparencyLogList(published: published, logs: logs, digest: sha256Digest(bytes.span))
     }
 
@@ -70,7 +77,7 @@ struct TransparencyLogListReader {
             identifier: identifier, key: key,
             name: value["description"]?.string ?? value["url"]?.string ?? value["submission_url"]?.string ?? owner,
             isRFC6962: isRFC6962, state: state, stateStart: start, expiryInterval: try interval(value),
-            operatorName: owner, previousOperators: previous)
+            operatorName: owner, previousOperators: previous, isMimic: mimics.contains(identifier))
     }
 
     /// Returns the state of a log and its start. A log for tests isn't recognized, whatever its state is.

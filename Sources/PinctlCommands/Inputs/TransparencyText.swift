@@ -68,7 +68,7 @@ extension CheckedTimestamp.Source {
         switch self {
         case .certificate: "certificate"
         case .handshake: "TLS extension"
-        case .staple: "stapled OCSP response"
+        case .staple: "stapled OCSP response, where it doesn't count"
         }
     }
 }

@@ -93,6 +93,22 @@ struct ComplianceTests {
             }
         },
 
+        // The logs whose private keys are public.
+        .init("a mimic log inside", "not counting mimic log, whose private key is public", by: [0, 1]) {
+            $0.mimics = [try $0.logs[1].identifier]
+        },
+        .init("a mimic log in the handshake", "not counting mimic log, whose private key is public") {
+            var claim = try inHandshake([0, 1])
+            claim.mimics = [try claim.logs[0].identifier]
+            return claim
+        },
+        .init("a mimic log besides enough others", "accepted", by: [0, 1, 2]) {
+            $0.mimics = [try $0.logs[2].identifier]
+        },
+        .init("two mimic logs and one other", "1 of 3", by: [0, 1, 2], isLong: true) {
+            $0.mimics = [try $0.logs[0].identifier, try $0.logs[1].identifier]
+        },
+
         // The operators, and the kinds of logs.
         .init("a log that had another operator at the time", "accepted", by: [0, 2]) {
             $0.logs[2].previous = ("C", "2026-06-01T00:00:01Z")
@@ -107,9 +123,23 @@ struct ComplianceTests {
 
         // The handshake.
         .init("two logs in the handshake", "accepted") { try inHandshake([0, 1]) },
-        .init("two logs in the staple", "accepted") { try inHandshake([], stapled: [0, 1]) },
-        .init("one log in the handshake and one in the staple", "accepted") { try inHandshake([0], stapled: [1]) },
-        .init("the same log in the handshake and in the staple", "1 of 2") { try inHandshake([0], stapled: [0]) },
+        .init("two logs in the staple", "only in the stapled OCSP response") { try inHandshake([], stapled: [0, 1]) },
+        .init("one log in the handshake and one in the staple", "1 of 2") { try inHandshake([0], stapled: [1]) },
+        .init("two logs in the handshake and the staple of both", "accepted") {
+            try inHandshake([0, 1], stapled: [0, 1])
+        },
+        .init("one log inside and another one in the staple", "1 of 2") {
+            var claim = try TransparencyClaim { issuer, logs in
+                try issuer.leaf(TestSite.host, loggedBy: [logs[0]], adjusting: TransparencyClaim.shorten)
+            }
+            var response = TestOCSPResponse(claim.leaf, issuedBy: claim.issuer)
+            let entry = TestLog.Entry.certificate(claim.leaf.derBytes)
+            response.extensions = [
+                TestLog.stapleExtension(TestLog.list([try claim.logs[1].timestamp(of: entry)]))
+            ]
+            claim.staple = try response.signed(by: claim.issuer)
+            return claim
+        },
         .init("two logs of one operator in the handshake", "1 of 2 log operators") { try inHandshake([0, 2]) },
         .init("a log in the handshake that has retired since", "not counting retired log") {
             try inHandshake([0, 1]) {

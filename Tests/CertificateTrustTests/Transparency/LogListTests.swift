@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PinctlBasics
 import TestPKI
 import Testing
 
@@ -75,6 +76,46 @@ struct LogListTests {
         } else {
             #expect(try TransparencyLogList(json: Array(text.utf8)).logCount == 2)
         }
+    }
+
+    /// The public keys of Google's two mimic logs, whose private keys it published, in DER and Base64.
+    static let mimicKeys = [
+        "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEdO/+dnH/NZSBSLmmN9u2h4HNTnCOLeU+oMBiRynIvQ8zt2ft0IMyO90e5nwSaCdYvA4JVGzCMarf"
+            + "s9DcNxFY1g==",
+        "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEB/VtcL7BSbGP4QY7UjaaXOd4gQ80R1PxLZtfYifk+ZER+mCVJVVjl66uVWUzu5lMbWMb1MWKxjkv"
+            + "td2MyQSKsA==",
+    ]
+
+    /// Returns a list with the mimic logs at these positions, and other logs.
+    private func list(_ mimics: [Int], and others: [TestLog] = [], state: String = "usable") throws -> [UInt8] {
+        var text = try TestLog.listJSON(others)
+        for key in mimics.map({ Self.mimicKeys[$0] }) {
+            let bytes = try #require(Data(base64Encoded: key))
+            let identifier = Base64.encode(sha256Digest([UInt8](bytes).span).span)
+            let log = """
+                {"name": "Google", "logs": [{"description": "Mimic", "log_id": "\(identifier)", "key": "\(key)",
+                 "url": "https://mimic.test/", "state": {"\(state)": {"timestamp": "2026-01-01T00:00:00Z"}}}]}
+                """
+            text.replace(
+                "\"operators\": [", with: "\"operators\": [\(log)\(others.isEmpty ? "" : ", ")", maxReplacements: 1)
+            if others.isEmpty, mimics.count > 1 { text.replace("]}{", with: "]},{") }
+        }
+        return Array(text.utf8)
+    }
+
+    @Test("Logs whose private keys are public don't count in a list, and a list of only those is refused")
+    func mimics() throws {
+        for mimics in [[0], [1], [0, 1]] {
+            for state in ["usable", "qualified", "retired"] {
+                let error = #expect(throws: TransparencyLogListError.self) {
+                    try TransparencyLogList(json: try list(mimics, state: state), path: "logs.json")
+                }
+                #expect(error?.reason.contains("only mimic logs, whose private keys are public") == true)
+            }
+            let mixed = try TransparencyLogList(json: try list(mimics, and: [try TestLog("A1", owner: "A")]))
+            #expect(mixed.logCount == 1 && mixed.description == "1 logs of 2026-06-15")
+        }
+        #expect(TransparencyLog.mimics.map { Base64.encode($0.span).prefix(8) }.sorted() == ["9EGV1vAO", "si9+3rWv"])
     }
 
     @Test("A log is listed once")

@@ -11,6 +11,8 @@ struct TransparencyClaim {
     /// Two logs of two operators, and a third one of the first operator. All are usable.
     var logs: [TestLog]
     var published = "2026-06-15T12:00:00Z"
+    /// The identifiers of logs whose private keys are public.
+    var mimics: Set<[UInt8]> = []
     var leaf: TestCertificate
     var issuer: TestCertificate
     var root: TestCertificate
@@ -48,7 +50,10 @@ struct TransparencyClaim {
     }
 
     var list: TransparencyLogList {
-        get throws { try TransparencyLogList(json: Array(try TestLog.listJSON(logs, published: published).utf8)) }
+        get throws {
+            let json = Array(try TestLog.listJSON(logs, published: published).utf8)
+            return try TransparencyLogList(json: json, path: "logs.json", mimics: mimics)
+        }
     }
 
     var date: Date { get throws { try #require(Date(rfc3339: time)) } }

@@ -47,7 +47,9 @@ struct TransparencyCommandTests {
         }
     }
 
-    @Test("Timestamps in the handshake and in the stapled response count", arguments: ["1.2", "1.3"])
+    @Test(
+        "Timestamps in the handshake count, and those in the stapled response are listed only",
+        arguments: ["1.2", "1.3"])
     func delivered(version: String) async throws {
         let leaf = try site.intermediate.leaf("api.test", adjusting: Self.shorten)
         let timestamps = try logs.map { try $0.timestamp(of: .certificate(leaf.derBytes)) }
@@ -56,9 +58,11 @@ struct TransparencyCommandTests {
         (response.thisUpdate, response.nextUpdate) = (now - 3_600, now + 3_600)
         response.extensions = [TestLog.stapleExtension(TestLog.list([timestamps[1]]))]
         let staple = try response.signed(by: site.intermediate)
+        response.extensions = [TestLog.stapleExtension(TestLog.list(timestamps))]
+        let both = try response.signed(by: site.intermediate)
         let flags = ["--ct-logs", list, "--max-tls", version]
         try await LoopbackServer(chain: [leaf, site.intermediate]) {
-            $0.timestamps = TestLog.list([timestamps[0]])
+            $0.timestamps = TestLog.list(Array(timestamps.prefix(2)))
             $0.staple = staple
         }.run { server in
             let run = await pinctl(
@@ -72,9 +76,19 @@ struct TransparencyCommandTests {
             #expect(
                 shown.lines.filter { $0.hasPrefix("  timestamp ") } == [
                     "  timestamp     2026-06-01T00:00:00Z  valid  in the TLS extension  Alpha 2026 (Alpha)",
-                    "  timestamp     2026-06-01T00:00:00Z  valid  in the stapled OCSP response  Beta 2026 (Beta)",
+                    "  timestamp     2026-06-01T00:00:00Z  valid  in the TLS extension  Beta 2026 (Beta)",
+                    "  timestamp     2026-06-01T00:00:00Z  valid  in the stapled OCSP response, where it doesn't count  "
+                        + "Beta 2026 (Beta)",
                 ], "\(shown)")
             #expect(shown.lines.contains("  transparency: compliant with the policies of Chrome and Apple"))
+        }
+        try await LoopbackServer(chain: [leaf, site.intermediate]) { $0.staple = both }.run { server in
+            let run = await pinctl(
+                [
+                    "check", "--ca-file", site.rootFile, "--pin", try leaf.key.pin, server.target(), "--transparency",
+                    "require",
+                ] + flags)
+            #expect(run.status == 4 && run.output.contains("only in the stapled OCSP response"), "\(run)")
         }
     }
 
