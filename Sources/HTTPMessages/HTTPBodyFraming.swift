@@ -10,7 +10,7 @@ package enum HTTPBodyFraming: Sendable, Hashable {
 
     /// The most bytes that a server may announce. No file system holds as many. Adding the bytes already stored or sent
     /// still fits in 63 bits.
-    package static let lengthLimit = 1 << 62
+    static let lengthLimit = 1 << 62
 
     /// Reads the framing from the header. Throws an error that names the offending field.
     package init(

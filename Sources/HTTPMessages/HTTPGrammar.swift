@@ -6,7 +6,7 @@ package enum HTTPGrammar {
     static let tab = UInt8(ascii: "\t")
 
     /// Returns whether the bytes are a `token`, the grammar of methods and field names.
-    package static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+    static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
         !bytes.isEmpty && bytes.allSatisfy(isTokenCharacter)
     }
 

@@ -28,7 +28,7 @@ package struct HTTPRequestHead: Sendable, Hashable {
     /// Whether the body waits for the server's 100 response (RFC 9110, section 10.1.1).
     package let expectsContinue: Bool
     /// Whether the request asks to switch to a WebSocket, so that the server may answer with 101.
-    package let requestsUpgrade: Bool
+    let requestsUpgrade: Bool
 
     /// Creates a head. `fields` come from the caller. Those that the client writes itself are left out
     /// (``ignores(_:)``), and a Host other than the origin's is an error. `credentials` are the client's own

@@ -17,13 +17,13 @@ package struct HTTPResponseParser: Sendable {
 
     /// The limit for the header, interim responses and trailers together, in bytes. curl allows 300 KiB, Chromium 256
     /// KiB.
-    package static let headLimit = 256 * 1024
+    static let headLimit = 256 * 1024
     /// The limit for header and trailer fields together.
-    package static let fieldLimit = 1_000
-    package static let interimLimit = 16
+    static let fieldLimit = 1_000
+    static let interimLimit = 16
     /// The limit for the extensions of all chunks together, in bytes. They aren't used in practice and multiply the
     /// cost of a body.
-    package static let chunkExtensionLimit = 16 * 1024
+    static let chunkExtensionLimit = 16 * 1024
 
     private enum State: Sendable {
         case statusLine

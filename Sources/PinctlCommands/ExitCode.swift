@@ -22,9 +22,6 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
         if other.rank > rank { self = other }
     }
 
-    /// Returns whether this outcome takes precedence over the other.
-    func isWorse(than other: ExitCode) -> Bool { rank > other.rank }
-
     private var rank: Int {
         switch self {
         case .good: 0

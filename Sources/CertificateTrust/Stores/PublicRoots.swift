@@ -1,11 +1,11 @@
 import PinctlBasics
 
 /// The roots of public CAs that this version of the library knows.
-package enum PublicRoots {
+enum PublicRoots {
     /// The keys of the roots in `pins/public-roots.jsonc`, read on first use.
     ///
     /// A key identifies a CA in all of its certificates: the root itself and those by which other roots cross-sign it.
-    package static let known: Set<SPKIFingerprint> = {
+    static let known: Set<SPKIFingerprint> = {
         let document = JSONCReader.read(PackageResources.public_roots_jsonc, dialect: .jsonc)
         let pins = document.root?["pins"]?.members ?? []
         return Set(pins.compactMap { pin in pin.value["pin"]?.string.flatMap { SPKIFingerprint($0) } })

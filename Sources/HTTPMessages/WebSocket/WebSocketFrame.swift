@@ -14,7 +14,7 @@ package enum WebSocketOpcode: UInt8, Sendable {
 /// The frames that a client sends. They are masked (RFC 6455, section 5.3).
 package enum WebSocketFrame {
     /// The maximum payload of a control frame, in bytes (RFC 6455, section 5.5).
-    package static let controlLimit = 125
+    static let controlLimit = 125
 
     /// Returns the header of a frame that isn't fragmented.
     package static func header(_ opcode: WebSocketOpcode, length: Int, mask: WebSocketMask) -> [UInt8] {
@@ -130,19 +130,17 @@ package struct WebSocketClosing: Sendable, Hashable {
 }
 
 /// A check of text that arrives in parts: it must be UTF-8 without surrogates and overlong forms (RFC 3629, section 4).
-package struct WebSocketText: Sendable {
+struct WebSocketText: Sendable {
     /// The number of bytes that the current character still needs.
     private var missing = 0
     /// The range of the next of them.
     private var range: ClosedRange<UInt8> = 0x80...0xBF
 
-    package init() {}
-
     /// Whether the text ends with a whole character.
-    package var isComplete: Bool { missing == 0 }
+    var isComplete: Bool { missing == 0 }
 
     /// Adds a part. Returns false if no text begins like this.
-    package mutating func append(_ part: ArraySlice<UInt8>) -> Bool {
+    mutating func append(_ part: ArraySlice<UInt8>) -> Bool {
         for byte in part {
             guard missing == 0 else {
                 guard range ~= byte else { return false }

@@ -10,7 +10,7 @@ extension PinDialect {
 
     /// Returns whether the dialect's own system fails for a host before it looks for a rule. Android throws for a
     /// leading dot.
-    package func rejects(_ host: String) -> Bool { self == .android && host.hasPrefix(".") }
+    func rejects(_ host: String) -> Bool { self == .android && host.hasPrefix(".") }
 
     fileprivate static let dot = UInt8(ascii: ".")
 

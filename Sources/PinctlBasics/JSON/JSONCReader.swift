@@ -32,7 +32,7 @@ package struct JSONCReader {
     /// The maximum nesting depth of objects and arrays.
     package static let maximumDepth = 32
     /// The maximum number of duplicate keys that are reported one by one.
-    package static let maximumDuplicates = 1000
+    static let maximumDuplicates = 1000
 
     private let bytes: [UInt8]
     private let dialect: Dialect

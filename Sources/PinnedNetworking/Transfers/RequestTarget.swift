@@ -110,7 +110,6 @@ enum RequestTargetError: Error, Hashable {
     case noPort(Int)
     /// The user or password of the URL is malformed. Neither is included in the text.
     case malformedLogin
-    case malformedRequest(HTTPRequestError)
     /// The URL is `ftp` but doesn't name a file. The text is the reason.
     case malformedFTP(String)
 }
@@ -129,7 +128,6 @@ extension RequestTargetError: CustomStringConvertible {
         case .malformedHost(let error): error.description
         case .noPort(let port): "\(port) is not a port: use one from 1 to 65535"
         case .malformedLogin: "the URL's user or password is not UTF-8, or has control characters: remove them"
-        case .malformedRequest(let error): error.description
         case .malformedFTP(let reason): reason
         }
     }
