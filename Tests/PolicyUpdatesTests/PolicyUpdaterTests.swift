@@ -12,7 +12,7 @@ import Testing
 final class UpdatedProgram: Sendable {
     let directory: TestFolder
     let clock = Locked(Publisher.now)
-    private let outcomes = Locked<[PolicyUpdate]>([])
+    let outcomes = Locked<[PolicyUpdate]>([])
     private let builtIn: PinningPolicy
     private let keySet: PolicyKeySet
     private let url: URL
@@ -100,7 +100,7 @@ extension PolicyUpdater {
 }
 
 /// Updates over files and clocks, without a network.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct PolicyUpdaterTests {
     private let publisher: Publisher
     private let program: UpdatedProgram
@@ -123,6 +123,9 @@ struct PolicyUpdaterTests {
         updater = try await program.start()
         #expect(updater.host == "host3.example")
         #expect(program.outcomesSoFar() == ["resumed 3"])
+        // A mismatch names the rule by its location.
+        let location = updater.store.policy.rules.first?.location?.description
+        #expect(location?.hasPrefix("bundle 3 of com.example.app/pins.json:1:") == true, "\(location ?? "none")")
         await updater.receive(try publisher.bundle(sequence: 3))
         #expect(program.outcomesSoFar() == ["unchanged 3"])
     }

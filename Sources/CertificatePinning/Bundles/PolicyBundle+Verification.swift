@@ -61,7 +61,11 @@ extension PolicyBundle {
             throw .equivocation(sequence: sequence)
         }
         let policy: PinningPolicy
-        do throws(PolicyFileError) { policy = try policyFile().policy } catch { throw .policy(error) }
+        do throws(PolicyFileError) {
+            policy = try policyFile(in: "bundle \(sequence) of \(visibleText(audience))").policy
+        } catch {
+            throw .policy(error)
+        }
         return VerifiedPolicyBundle(
             bundle: self, policy: policy, signers: signers,
             trust: PolicyBundleTrust(keySet: keySet, sequence: sequence, payload: document.payload))

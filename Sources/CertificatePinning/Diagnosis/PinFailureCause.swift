@@ -92,6 +92,9 @@ extension PinFailureCause {
     /// The remedy, in one line. If it involves a served key, it begins with how to confirm that key.
     public var remedy: String { explainsMismatch ? Self.confirmed(action) : action }
 
+    /// The step that stops a mismatch which a new key at the server has caused.
+    package static let serveAgain = "serve a pinned or backup key again, because released apps keep their pins"
+
     /// The step that the remedy leads to. Only the owner of the keys may take it without confirming them.
     package var action: String {
         switch self {
@@ -124,8 +127,7 @@ extension PinFailureCause {
         case .intermediateChanged:
             "pin the root and a backup key that you keep, because CAs change intermediates without notice"
         case .leafRekeyed:
-            "serve a pinned or backup key again, because released apps keep their pins, and keep that key when you "
-                + "renew"
+            "\(Self.serveAgain), and keep that key when you renew"
         case .ruleEnded: "ship a policy with a later expiry"
         case .denied: "have the certificate issued for another key, or by another CA"
         case .hostMissed(_, .port, _): "add the port to the rule, or omit its ports to cover all"

@@ -15,22 +15,27 @@ public struct PinMismatch: Sendable {
     public let unmetRoles: [PinRole]
     /// The rule's expiry, if the rule has expired and only reports since then.
     public let expiry: PinningExpiry?
+    /// Whether ``description`` is only the first line, because the error that carries the mismatch has the whole text.
+    package var isSummarized = false
 }
 
 extension PinMismatch: CustomStringConvertible {
     /// The failure as text of several lines: every key of the path, leaf first, and every pin. Each has the form
     /// `sha256/…`, ready to paste.
     public var description: String {
-        facts + "\n"
+        guard !isSummarized else { return summary }
+        return facts + "\n"
             + PinFailureCause.confirmed(
-                "serve a pinned key again, because released apps keep their pins, and ship the pin of the next key "
-                    + "before you serve it")
+                "\(PinFailureCause.serveAgain), and ship the pin of the next key before you serve it")
     }
+
+    /// The first line.
+    private var summary: String { "pin mismatch for \(path.name) port \(port): \(finding)" }
 
     /// The text without a remedy, for a caller that knows the cause.
     package var facts: String {
         let served = path.certificates.map { rule.pins.fingerprints(of: $0) }
-        var lines = ["pin mismatch for \(path.name) port \(port): \(finding)", "  served, verified:"]
+        var lines = [summary, "  served, verified:"]
         for (index, certificate) in path.certificates.enumerated() {
             let role = PinRole(index: index, of: served.count).rawValue
             lines.append("    \(served[index][0])  \(role)  \(certificate.subject)")

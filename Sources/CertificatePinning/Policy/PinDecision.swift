@@ -50,6 +50,15 @@ public enum PinningError: Error, Sendable {
     case untrusted(TrustFinding)
 }
 
+extension PinningError {
+    /// Returns the same error, whose text for a mismatch is the first line alone or the whole.
+    package func summarized(_ isSummarized: Bool) -> PinningError {
+        guard case .mismatch(var mismatch) = self else { return self }
+        mismatch.isSummarized = isSummarized
+        return .mismatch(mismatch)
+    }
+}
+
 // MARK: - Text
 
 extension PinningError: CustomStringConvertible {

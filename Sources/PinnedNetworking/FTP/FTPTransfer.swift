@@ -12,6 +12,8 @@ final class FTPTransfer: TaskTransfer {
     private var exchange: FTPExchange
     private var control: RequestConnection?
     private var file: RequestConnection?
+    /// Whether the server has sent anything on the control connection besides its part of a TLS handshake.
+    private var hasAnswered = false
     private var input = StartTLSInput()
     private var reader = NumberedReply.Reader(isLoose: true)
     private var action = FTPExchange.Action.wait
@@ -80,8 +82,12 @@ final class FTPTransfer: TaskTransfer {
                 }
             }
         } catch {
+            let shown = (control as? VerifiedConnection)?.approval.identity ?? .none
             close()
-            throw error
+            let refusal = (error as? TransportError).flatMap {
+                IdentityRefused($0, shown: shown, hasAnswered: hasAnswered)
+            }
+            throw refusal ?? error
         }
     }
 
@@ -145,6 +151,7 @@ final class FTPTransfer: TaskTransfer {
             guard let control, let bytes = try await control.receive() else {
                 throw FTPError.malformedReply("the server closed the connection")
             }
+            hasAnswered = true
             do throws(StartTLSFailure) { try input.append(bytes) } catch {
                 throw FTPError.malformedReply("too many bytes")
             }

@@ -131,7 +131,7 @@ final class ProtocolTransfer: TaskTransfer {
         }
         var request = request
         if let response = response as? HTTPURLResponse {
-            task.limit.progress(to: .login)
+            task.limit.progress(to: .redirect)
             let proposed = request
             let answer = try await session.ask(about: task, URLSession.asTaskDelegate) { delegate in
                 try await session.redirection(of: task, response, to: proposed, by: delegate)
@@ -161,7 +161,7 @@ final class ProtocolTransfer: TaskTransfer {
     /// Asks the delegates for the stream of a body that only they can provide.
     private func provideStream() async throws {
         guard case .stream(nil) = task.currentRequest?.content else { return }
-        task.limit.progress(to: .login)
+        task.limit.progress(to: .bodyStream)
         let stream = try await session.ask(about: task, URLSession.asTaskDelegate) { delegate in
             try await session.newBodyStream(of: task, by: delegate)
         }

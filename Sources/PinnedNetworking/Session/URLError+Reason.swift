@@ -7,17 +7,27 @@ extension URLError {
 
     /// The reason why the server was refused: its chain isn't trusted, or the policy refuses it. `nil` for other
     /// failures, also when a delegate refused the server.
-    public var pinningError: PinningError? { errorUserInfo[Self.pinningErrorKey] as? PinningError }
+    public var pinningError: PinningError? {
+        (errorUserInfo[Self.pinningErrorKey] as? PinningError)?.summarized(false)
+    }
 
     /// Creates the error of a failed request from any reason. The text is that of the reason.
+    ///
+    /// `print(error)` prints the failure reason, and then all of this information. So the text is whole only once, and the
+    /// failure reason is its first line.
     init(_ reason: any Error, url: URL?) {
-        var information: [String: Any] = [NSLocalizedDescriptionKey: "\(reason)", NSUnderlyingErrorKey: reason]
+        let refusal = reason as? ServerTrustRefusal
+        let text = "\(reason)"
+        var information: [String: Any] = [
+            NSLocalizedDescriptionKey: text, NSUnderlyingErrorKey: refusal?.summarized ?? reason,
+            NSLocalizedFailureReasonErrorKey: String(text.prefix { $0 != "\n" }),
+        ]
         if let url = url?.withoutUser {
             information[NSURLErrorFailingURLErrorKey] = url
             // NSURLErrorFailingURLStringErrorKey, which is deprecated, but `failureURLString` still reads it.
             information["NSErrorFailingURLStringKey"] = url.absoluteString
         }
-        if let error = (reason as? ServerTrustRefusal)?.pinningError { information[Self.pinningErrorKey] = error }
+        if let error = refusal?.pinningError { information[Self.pinningErrorKey] = error.summarized(true) }
         self.init(Code(reason), userInfo: information)
     }
 }
@@ -70,8 +80,7 @@ extension URLError.Code {
 
     private init(_ reason: RequestTargetError) {
         switch reason {
-        case .noURL, .noHost, .backslashInAuthority, .malformedHost, .noPort, .malformedLogin, .malformedRequest,
-            .malformedFTP:
+        case .noURL, .noHost, .backslashInAuthority, .malformedHost, .noPort, .malformedLogin, .malformedFTP:
             self = .badURL
         case .unsupportedScheme: self = .unsupportedURL
         case .pinnedCleartext: self = .appTransportSecurityRequiresSecureConnection

@@ -116,9 +116,13 @@ extension URLSession {
         _ response: URLResponse, of transfer: any TaskTransfer, _ task: URLSessionTask
     ) async throws -> ResponseDisposition {
         guard let task = task as? URLSessionDataTask else { return .cancel }
-        let disposition = try await ask(about: task, Self.asDataDelegate) { delegate in
-            try await self.disposition(of: task, response, by: delegate)
+        task.limit.progress(to: .disposition)
+        let disposition = try await task.limit.run {
+            try await self.ask(about: task, Self.asDataDelegate) { delegate in
+                try await self.disposition(of: task, response, by: delegate)
+            }
         }
+        task.limit.progress(to: .reader)
         switch disposition ?? .allow {
         case .becomeDownload: return .becomeDownload
         case .allow: break

@@ -80,6 +80,8 @@ public final class URLSession: Sendable {
     let registry = Locked(SessionTasks())
     /// Whether it was logged that protocol classes handle requests that are pinned otherwise.
     let hasLoggedProtocolClasses = Atomic(false)
+    /// Whether it was logged that no rule has an address for the reports that the program wants.
+    private let hasLoggedReportSink = Atomic(false)
     let sessionDelegate: Locked<(any URLSessionDelegate)?>
 
     /// Creates a session without a delegate.
@@ -92,7 +94,7 @@ public final class URLSession: Sendable {
     public init(
         configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
     ) {
-        settings = configuration.snapshot
+        settings = configuration.copyForSession()
         proxyError = settings.proxyDictionary?.error ?? settings.proxies.lazy.compactMap(\.domainError).first
         pool = ConnectionPool(limit: settings.connectionsPerHost)
         currentTrust = Locked(settings.trust)
@@ -103,13 +105,15 @@ public final class URLSession: Sendable {
             self.delegateQueue = OperationQueue()
             self.delegateQueue.maxConcurrentOperationCount = 1
         }
+        logUnusedReportSink()
     }
 
-    /// A copy of the configuration that the session was created with, with the current trust settings.
+    /// A copy of the configuration that the session was created with, with the current trust settings. A change of it has
+    /// no effect on the session: set ``pinning`` and the other trust settings of the session itself.
     public var configuration: URLSessionConfiguration {
         var settings = settings
         settings.trust = trust
-        return URLSessionConfiguration(settings: settings)
+        return URLSessionConfiguration(settings: settings, isCopied: true)
     }
 
     /// The pins for all further requests, including redirects of running ones. The initial value is the
@@ -119,7 +123,10 @@ public final class URLSession: Sendable {
     /// pins, so keep a session with pins private, and leave ``shared`` without.
     public var pinning: PinningPolicy? {
         get { trust.pinning }
-        set { currentTrust.withLock { $0.pinning = newValue } }
+        set {
+            currentTrust.withLock { $0.pinning = newValue }
+            logUnusedReportSink()
+        }
     }
 
     /// The trust anchors for all further requests, or `nil` for the system's. The initial value is the configuration's.
@@ -155,6 +162,15 @@ public final class URLSession: Sendable {
     }
 
     var trust: SessionTrust { currentTrust.withLock { $0 } }
+
+    /// Logs once that the report sink is never called, because no rule has report URLs.
+    private func logUnusedReportSink() {
+        guard settings.reportSink != nil, let policy = trust.pinning, policy.rules.allSatisfy(\.reports.isEmpty),
+            !hasLoggedReportSink.exchange(true, ordering: .relaxed)
+        else { return }
+        let reason = "no rule of the policy has \"reports\", so pinReportSink is never called"
+        NSLog("%@", "PinnedNetworking: \(reason): add \"reports\": [\"https://…\"] to the rules, or remove the sink")
+    }
 
     /// Drops connections and TLS sessions, so that further requests create new ones. Requests in progress continue.
     public func flush() async {

@@ -5,11 +5,22 @@ import SystemZlib
 import TLSTransport
 
 /// The configuration of a session. A session copies it on creation, so later changes don't affect the session.
+///
+/// Each later change of a setting that protects requests (``pinning``, the trust settings, the minimum TLS version, the
+/// observer and the report sink) is logged, because the program may rely on it. Set ``URLSession/pinning`` and its
+/// neighbors of the session instead. To derive another configuration, change a ``copy()``.
 public final class URLSessionConfiguration: Sendable {
-    private let settings: Locked<SessionSettings>
+    private struct State: Sendable {
+        var settings: SessionSettings
+        /// Whether a session has copied the settings, or they are those of a session.
+        var isCopied: Bool
+    }
 
-    init(settings: SessionSettings) {
-        self.settings = Locked(settings)
+    private let state: Locked<State>
+
+    /// `isCopied` is true for the configuration that a session returns.
+    init(settings: SessionSettings, isCopied: Bool = false) {
+        state = Locked(State(settings: settings, isCopied: isCopied))
     }
 
     /// Creates a configuration like ``default``.
@@ -34,7 +45,7 @@ public final class URLSessionConfiguration: Sendable {
     /// The chain of a host that the policy doesn't list is verified. The host is refused if the policy requires that.
     public var pinning: PinningPolicy? {
         get { self[\.trust.pinning] }
-        set { self[\.trust.pinning] = newValue }
+        set { setTrust(\.trust.pinning, to: newValue, "pinning") }
     }
 
     /// The trust anchors, or `nil` for the system's (`TrustStore.system()`).
@@ -42,14 +53,14 @@ public final class URLSessionConfiguration: Sendable {
     /// A pinning rule with its own anchors uses those instead.
     public var trustStore: TrustStore? {
         get { self[\.trust.store] }
-        set { self[\.trust.store] = newValue }
+        set { setTrust(\.trust.store, to: newValue, "trustStore") }
     }
 
     /// The profile by which chains are verified, and whether revocation is checked. The default is
     /// `TrustPolicy.default`, which ignores revocation.
     public var trustPolicy: TrustPolicy {
         get { self[\.trust.policy] }
-        set { self[\.trust.policy] = newValue }
+        set { setTrust(\.trust.policy, to: newValue, "trustPolicy") }
     }
 
     /// The revocation lists for `trustPolicy.revocation`. The default is none.
@@ -58,7 +69,7 @@ public final class URLSessionConfiguration: Sendable {
     /// 7633) is rejected unless revocation is ignored.
     public var revocationEvidence: RevocationEvidence {
         get { self[\.trust.revocation].evidence }
-        set { self[\.trust.revocation] = DigestedEvidence(newValue) }
+        set { setTrust(\.trust.revocation, to: DigestedEvidence(newValue), "revocationEvidence") }
     }
 
     /// The logs of Certificate Transparency for `trustPolicy.certificateTransparency`, and for the rules that have a setting
@@ -69,7 +80,7 @@ public final class URLSessionConfiguration: Sendable {
     /// extension count. The client doesn't request stapled OCSP responses.
     public var certificateTransparencyLogs: TransparencyLogList? {
         get { self[\.trust.logs] }
-        set { self[\.trust.logs] = newValue }
+        set { setTrust(\.trust.logs, to: newValue, "certificateTransparencyLogs") }
     }
 
     /// A closure that is called for every decision about a server, both acceptances and refusals, with the reason.
@@ -78,20 +89,20 @@ public final class URLSessionConfiguration: Sendable {
     /// It is called on any thread before the decision takes effect, and can't change it.
     public var serverTrustObserver: (@Sendable (ServerTrustDecision) -> Void)? {
         get { self[\.observer] }
-        set { self[\.observer] = newValue }
+        set { setTrust(\.observer, to: newValue, "serverTrustObserver", isInSession: false) }
     }
 
     /// The receiver of a report for every server whose pins didn't match, whether it was refused or allowed, if the
     /// rule has report URLs. `nil` means none. ``PinReportSpool`` sends the reports.
     public var pinReportSink: (any PinReportSink)? {
         get { self[\.reportSink] }
-        set { self[\.reportSink] = newValue }
+        set { setTrust(\.reportSink, to: newValue, "pinReportSink", isInSession: false) }
     }
 
     /// The minimum TLS version. The default is TLS 1.2.
     public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
         get { self[\.minimumTLS] }
-        set { self[\.minimumTLS] = newValue }
+        set { setTrust(\.minimumTLS, to: newValue, "tlsMinimumSupportedProtocolVersion", isInSession: false) }
     }
 
     // MARK: Credentials
@@ -218,11 +229,40 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.zlib] = newValue }
     }
 
-    var snapshot: SessionSettings { settings.withLock { $0 } }
+    var snapshot: SessionSettings { state.withLock { $0.settings } }
+
+    /// Returns the settings for a session. Later changes of those that protect requests are logged.
+    func copyForSession() -> SessionSettings {
+        state.withLock {
+            $0.isCopied = true
+            return $0.settings
+        }
+    }
 
     subscript<Value: Sendable>(setting: any WritableKeyPath<SessionSettings, Value> & Sendable) -> Value {
-        get { settings.withLock { $0[keyPath: setting] } }
-        set { settings.withLock { $0[keyPath: setting] = newValue } }
+        get { state.withLock { $0.settings[keyPath: setting] } }
+        set { state.withLock { $0.settings[keyPath: setting] = newValue } }
+    }
+
+    /// Changes a setting that protects requests, and logs that a session doesn't get it. `isInSession` is whether a session
+    /// has a property for it.
+    private func setTrust<Value: Sendable>(
+        _ setting: any WritableKeyPath<SessionSettings, Value> & Sendable, to value: Value, _ name: String,
+        isInSession: Bool = true
+    ) {
+        let isCopied = state.withLock { state in
+            state.settings[keyPath: setting] = value
+            return state.isCopied
+        }
+        guard isCopied else { return }
+        let remedy =
+            isInSession
+            ? "set session.\(name), or set configuration.\(name) before you create the session"
+            : "set configuration.\(name) before you create the session"
+        NSLog(
+            "%@",
+            "PinnedNetworking: \(name) HAS NO EFFECT on the session that has already copied this configuration: \(remedy)"
+        )
     }
 }
 

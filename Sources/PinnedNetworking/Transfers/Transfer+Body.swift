@@ -31,7 +31,7 @@ extension Transfer {
         case .stream(let first):
             if bodyStream == nil { bodyStream = first }
             if let bodyStream, bodyStream.isUntouched { return RequestBodyReader(bodyStream) }
-            task.limit.progress(to: .login)
+            task.limit.progress(to: .bodyStream)
             let stream = try await session.ask(about: task, URLSession.asTaskDelegate) { delegate in
                 try await session.newBodyStream(of: task, by: delegate)
             }

@@ -137,7 +137,7 @@ extension Transfer {
         at side: TransferLogins.Side, continuing login: (any ConnectionLogin)?, certificate: X509Certificate?
     ) async throws -> ConnectionLoginTurn.Step {
         guard let turn = logins[side]?.loginTurn else { return .none }
-        task.limit.progress(to: .login)
+        task.limit.progress(to: .loginMessage)
         let step = try await turn.message(continuing: login, certificate: certificate)
         if case .failed = step {
             await lookUp(side, false)

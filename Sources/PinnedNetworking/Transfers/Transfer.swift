@@ -212,7 +212,7 @@ final class Transfer: TaskTransfer {
     private func ask(about next: URLRequest, _ response: HTTPURLResponse) async throws -> URLRequest? {
         guard session.hasDelegate(for: task) else { return next }
         try await bufferResponse()
-        task.limit.progress(to: .login)
+        task.limit.progress(to: .redirect)
         let answer = try await session.ask(about: task, URLSession.asTaskDelegate) { delegate in
             try await session.redirection(of: task, response, to: next, by: delegate)
         }
@@ -279,7 +279,8 @@ final class Transfer: TaskTransfer {
                     reason != .cancelled
                 else {
                     let shown = attempt.connection.origin?.approval.identity ?? .none
-                    throw reason.flatMap { IdentityRefused($0, shown: shown) } ?? error
+                    let hasAnswered = attempt.connection.isReused || !state.isUnanswered
+                    throw reason.flatMap { IdentityRefused($0, shown: shown, hasAnswered: hasAnswered) } ?? error
                 }
                 endUpload()
                 close(state.discardResponse())

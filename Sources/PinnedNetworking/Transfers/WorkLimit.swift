@@ -13,14 +13,31 @@ final class WorkLimit: Sendable {
         case handshake = "the end of the TLS handshake"
         case tunnel = "the proxy's answer"
         case login = "a delegate's answer to an HTTP challenge"
+        case loginMessage = "a login message"
+        case redirect = "a delegate's answer to a redirect"
+        case bodyStream = "a delegate's body stream"
+        case disposition = "a delegate's answer to a response"
         case sending = "the server to take the request"
         case response = "the response"
         case reader = "the body to be read"
         case protocolClass = "a protocol class"
 
-        /// Whether the request timeout applies to the wait. It doesn't apply to people who enter passwords or to
-        /// programs that read slowly.
-        var isLimited: Bool { self != .login && self != .reader }
+        /// Whether the request timeout applies to the wait. It doesn't apply to people who enter passwords or choose what
+        /// to do with a response, or to programs that read slowly.
+        var isLimited: Bool {
+            switch self {
+            case .login, .loginMessage, .disposition, .reader: false
+            default: true
+            }
+        }
+
+        /// Whether the program's own delegate has to end the wait.
+        var isForDelegate: Bool {
+            switch self {
+            case .delegate, .login, .redirect, .bodyStream, .disposition: true
+            default: false
+            }
+        }
     }
 
     /// The reason why work was ended.
@@ -29,7 +46,7 @@ final class WorkLimit: Sendable {
         /// There was no progress for the request timeout.
         case stalled(Wait, limit: Duration)
         /// The total time exceeded the resource timeout.
-        case overlong(limit: Duration)
+        case overlong(Wait, limit: Duration)
     }
 
     private struct State {
@@ -156,7 +173,7 @@ final class WorkLimit: Sendable {
         let end = state.withLock { current -> End? in
             guard !current.isFinished else { return nil }
             let stalled = current.wait.isLimited ? current.progress + times.request : times.deadline
-            if now >= times.deadline { return .overlong(limit: times.resource) }
+            if now >= times.deadline { return .overlong(current.wait, limit: times.resource) }
             if now >= stalled { return .stalled(current.wait, limit: times.request) }
             // A wait without a limit can become a limited one, which expires after the request timeout at the earliest.
             let next = current.wait.isLimited ? min(stalled, times.deadline) : min(now + times.request, times.deadline)
@@ -176,13 +193,20 @@ final class WorkLimit: Sendable {
 }
 
 extension WorkLimit.End: CustomStringConvertible {
+    private static let remedy = "call the delegate method's completion handler in every case"
+
     var description: String {
         switch self {
         case .cancelled: "the request was cancelled: send it again if it is still needed"
         case .stalled(let wait, let limit):
             "nothing happened for \(limit) while waiting for \(wait.rawValue): "
-                + "try again, or raise timeoutIntervalForRequest"
-        case .overlong(let limit):
+                + (wait.isForDelegate
+                    ? "\(Self.remedy), within timeoutIntervalForRequest"
+                    : "try again, or raise timeoutIntervalForRequest")
+        case .overlong(let wait, let limit) where wait.isForDelegate:
+            "the request took more than \(limit) in total and is waiting for \(wait.rawValue): \(Self.remedy), within "
+                + "timeoutIntervalForResource"
+        case .overlong(_, let limit):
             "the request took more than \(limit) in total: try again, or raise timeoutIntervalForResource"
         }
     }

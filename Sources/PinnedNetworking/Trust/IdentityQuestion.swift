@@ -95,22 +95,29 @@ struct IdentityRefused: Error, CustomStringConvertible {
     let refusal: TransportError.IdentityRefusal
     let reason: TransportError
 
-    /// Creates the error, or `nil` for a failure with another cause.
-    init?(_ reason: TransportError, shown: Approval.Identity) {
+    /// Creates the error, or `nil` for a failure with another cause. `hasAnswered` is whether the server has sent anything
+    /// but its part of the handshake.
+    init?(_ reason: TransportError, shown: Approval.Identity, hasAnswered: Bool) {
         let wasShown =
             switch shown {
             case .stored(_?), .session(_?), .task(_, _?): true
             default: false
             }
-        guard shown != .none, let refusal = reason.identityRefusal(wasShown: wasShown) else { return nil }
+        guard shown != .none, let refusal = reason.identityRefusal(wasShown: wasShown, hasAnswered: hasAnswered) else {
+            return nil
+        }
         self.refusal = refusal
         self.reason = reason
     }
 
     var description: String {
         switch refusal {
-        case .missing: "the server requires a client certificate: answer its challenge, or store one (\(reason))"
-        case .rejected: "the server rejected the client certificate: use one that it accepts (\(reason))"
+        case .missing:
+            "the server requires a client certificate and got none (\(reason.cause)): answer its "
+                + "NSURLAuthenticationMethodClientCertificate challenge with an identity, or store one in "
+                + "urlCredentialStorage"
+        case .rejected:
+            "the server rejected the client certificate (\(reason.cause)): use one that it accepts"
         }
     }
 }

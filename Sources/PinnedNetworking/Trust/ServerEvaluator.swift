@@ -271,7 +271,7 @@ final class ServerEvaluator: Sendable {
             server = evaluated.identified(as: identity.decision, identity.defaultHandled)
             return connection
         } catch let error as TransportError {
-            throw IdentityRefused(error, shown: identity.decision) ?? error
+            throw IdentityRefused(error, shown: identity.decision, hasAnswered: false) ?? error
         }
     }
 

@@ -21,6 +21,16 @@ extension ServerTrustRefusal {
         return .refused(.mismatch(mismatch), name, port: port, causes: causes)
     }
 
+    /// The same refusal, whose text for a mismatch is the first line alone.
+    var summarized: ServerTrustRefusal {
+        switch self {
+        case .refused(let error, let name, let port, let causes):
+            .refused(error.summarized(true), name, port: port, causes: causes)
+        case .proxyRefused(let name, let port, let refusal): .proxyRefused(name, port: port, refusal.summarized)
+        case .cancelled, .rejected, .foreignCredential: self
+        }
+    }
+
     /// The reason of the evaluation. `nil` if a delegate refused.
     var pinningError: PinningError? {
         switch self {
@@ -41,6 +51,7 @@ extension ServerTrustRefusal: CustomStringConvertible {
                 + ".performDefaultHandling to methods that you don't handle, and URLCredential(trust:) of "
                 + "protectionSpace.serverTrust to accept the server"
         case .refused(.untrusted(let finding), let name, let port, _): "\(name) port \(port) is not trusted: \(finding)"
+        case .refused(.mismatch(let mismatch), _, _, _) where mismatch.isSummarized: mismatch.description
         case .refused(.mismatch(let mismatch), _, _, let causes):
             ([causes.contains(where: \.explainsMismatch) ? mismatch.facts : mismatch.description]
                 + causes.map(\.description)).joined(separator: "\n")

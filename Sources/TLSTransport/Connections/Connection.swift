@@ -322,10 +322,26 @@ final class Connection {
             case .wouldBlock:
                 wait = .readiness(.writing)
                 return false
-            case .failed(let error): throw lost(error.description)
+            case .failed(let error): throw alertBefore(reset: error.description)
             case nil: throw ended
             }
         }
+    }
+
+    /// Returns the alert that the peer sent before it reset the connection, which is the cause of the reset, or else the
+    /// loss. The kernel keeps what arrived before a reset, but reports the reset to a write first.
+    private func alertBefore(reset: String) -> TransportError {
+        guard isEstablished, layers.count == 1, let engine = layers.first else { return lost(reset) }
+        for _ in 0..<Self.turn {
+            socket.readiness.insert(.reading)
+            guard case .bytes(let count) = socket.read(into: &Self.buffer) else { break }
+            let buffer = Self.buffer
+            guard (try? engine.feed(buffer.span.extracting(first: count))) != nil else { break }
+            var input = engine.read()
+            while case .bytes = input { input = engine.read() }
+            if case .failed(let reason) = input { return failure(reason) }
+        }
+        return lost(reset)
     }
 
     /// Feeds a layer with bytes from the layer below, or from the socket. Returns false if there are none.

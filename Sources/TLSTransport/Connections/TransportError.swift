@@ -86,12 +86,17 @@ extension TransportError {
 
     /// Returns the objection if the peer's alert is about the client certificate that it requested (RFC 8446, section
     /// 6.2). `wasShown` tells whether the peer got one.
-    package func identityRefusal(wasShown: Bool) -> IdentityRefusal? {
-        let alert: UInt8? =
-            switch self {
-            case .handshakeFailed(_, let reason), .protocolFailure(_, let reason): reason.alert
-            default: nil
-            }
+    ///
+    /// A peer that requires a certificate may close the connection without an alert, or reset it so that the alert is
+    /// lost. That is taken for the objection if the peer got no certificate and `hasAnswered` is false: it has sent
+    /// nothing but its part of the handshake.
+    package func identityRefusal(wasShown: Bool, hasAnswered: Bool) -> IdentityRefusal? {
+        let alert: UInt8?
+        switch self {
+        case .handshakeFailed(_, let reason), .protocolFailure(_, let reason): alert = reason.alert
+        case .lost, .truncated, .lostDuringHandshake: return wasShown || hasAnswered ? nil : .missing
+        default: return nil
+        }
         switch alert {
         // certificate_required
         case 116: return .missing
@@ -118,6 +123,18 @@ package struct ConnectAttempt: Sendable, Hashable {
         self.address = address
         self.reason = reason
         self.isUnrouted = isUnrouted
+    }
+}
+
+extension TransportError {
+    /// The cause without a remedy, for a caller that has a better one.
+    package var cause: String {
+        switch self {
+        case .handshakeFailed(_, let reason), .protocolFailure(_, let reason): reason.reason
+        case .lost(_, let reason), .lostDuringHandshake(_, let reason): reason
+        case .truncated: "unexpected EOF"
+        default: description
+        }
     }
 }
 

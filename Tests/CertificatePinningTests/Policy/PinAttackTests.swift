@@ -169,7 +169,7 @@ struct PinAttackTests {
                 \(pins[1].fingerprint)  leaf  served, but as root
                 \(pins[2].fingerprint)  any  backup
             if this change is yours (confirm on the server itself that pinctl hash of its certificate file prints \
-            the served leaf pin), serve a pinned key again, because released apps keep their pins, and ship the pin \
+            the served leaf pin), serve a pinned or backup key again, because released apps keep their pins, and ship the pin \
             of the next key before you serve it; if not, the connection may be intercepted, so don't pin any served key
             """
         #expect(text == expected)

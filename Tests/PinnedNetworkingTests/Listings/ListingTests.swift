@@ -86,7 +86,7 @@ private let translationRows = [
     LoginRow(arguments: ["connection preferences", "me", "wrong"], output: ["panel", cancelled], sent: ["", other]),
 ]
 
-@Suite("Listings from published articles", .timeLimit(.minutes(5)))
+@Suite("Listings from published articles", .timeLimit(.minutes(10)))
 struct ListingTests {
     let site: TestSite
 

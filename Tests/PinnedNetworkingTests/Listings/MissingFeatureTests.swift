@@ -3,7 +3,7 @@ import Testing
 
 /// The features of URLSession that are missing: code that uses one gets an error of the compiler, which names it or
 /// gives the reason.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct MissingFeatureTests {
     /// A declaration on a line of its own, and text of its error.
     private static let rows = [

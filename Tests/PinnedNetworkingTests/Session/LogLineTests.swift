@@ -3,7 +3,7 @@ import TestPKI
 import Testing
 
 /// What a process logs: settings and answers that the client ignores, and servers that it accepts against the rules.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct LogLineTests {
     /// Returns the lines of this module on a process's standard error, each without its time.
     private static func lines(_ result: ExitTest.Result?) throws -> [String] {
@@ -89,6 +89,81 @@ struct LogLineTests {
                 "PinnedNetworking ignores a delegate that is set on <URLSessionDataTask>: {2} GET "
                     + "https://pinned.test/: it has started",
             ])
+    }
+
+    @Test("A change of a configuration that a session has copied is logged each time, with what to write instead")
+    func copiedConfigurations() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let policy = try PinningPolicy.pinning(strangePin)
+            let configuration = URLSessionConfiguration.default
+            // Before the session exists, everything counts.
+            configuration.pinning = policy
+            configuration.trustPolicy = .strict
+            let session = URLSession(configuration: configuration)
+            // What doesn't protect requests, another configuration, and the session's own settings.
+            configuration.timeoutIntervalForRequest = 5
+            let copy = try #require(configuration.copy() as? URLSessionConfiguration)
+            copy.pinning = nil
+            session.pinning = policy
+            session.trustPolicy = .default
+
+            configuration.pinning = nil
+            configuration.pinning = policy
+            session.configuration.pinning = policy
+            URLSession.shared.configuration.trustStore = TrustStore(certificates: [])
+            configuration.trustPolicy.revocation = .require
+            configuration.revocationEvidence = .none
+            configuration.certificateTransparencyLogs = nil
+            configuration.serverTrustObserver = { _ in }
+            configuration.pinReportSink = nil
+            configuration.tlsMinimumSupportedProtocolVersion = .TLSv13
+            let copied = session.configuration.copy() as? URLSessionConfiguration
+            copied?.pinning = nil
+            #expect(session.pinning?.digest == policy.digest)
+        }
+        func line(_ name: String, _ remedy: String) -> String {
+            "PinnedNetworking: \(name) HAS NO EFFECT on the session that has already copied this configuration: \(remedy)"
+        }
+        let replaceable = [
+            "pinning", "pinning", "pinning", "trustStore", "trustPolicy", "revocationEvidence",
+            "certificateTransparencyLogs",
+        ]
+        let others = ["serverTrustObserver", "pinReportSink", "tlsMinimumSupportedProtocolVersion"]
+        #expect(
+            try Self.lines(result)
+                == replaceable.map {
+                    line($0, "set session.\($0), or set configuration.\($0) before you create the session")
+                } + others.map { line($0, "set configuration.\($0) before you create the session") })
+    }
+
+    @Test("A report sink that no rule has an address for is logged once for a session")
+    func unusedReportSinks() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            struct Sink: PinReportSink { func take(_ report: PinFailureReport) {} }
+            let silent = try PinningPolicy.pinning(strangePin)
+            let reporting = try PinningPolicy(rules: [
+                PinningRule(
+                    host: try ServerName("pinned.test"), pins: [try Pin(strangePin)],
+                    reports: [try #require(URL(string: "https://collector.test/"))])
+            ])
+            func session(_ policy: PinningPolicy?, _ sink: (any PinReportSink)?) -> URLSession {
+                let configuration = URLSessionConfiguration.default
+                configuration.pinning = policy
+                configuration.pinReportSink = sink
+                return URLSession(configuration: configuration)
+            }
+            // No sink, addresses, or no pins yet.
+            _ = (session(silent, nil), session(reporting, Sink()), session(nil, Sink()))
+            // At the start, when pins are set, and when they are replaced.
+            let first = session(silent, Sink())
+            first.pinning = silent
+            session(nil, Sink()).pinning = silent
+            session(reporting, Sink()).pinning = silent
+        }
+        let line =
+            "PinnedNetworking: no rule of the policy has \"reports\", so pinReportSink is never called: add "
+            + "\"reports\": [\"https://…\"] to the rules, or remove the sink"
+        #expect(try Self.lines(result) == [line, line, line])
     }
 
     @Test("Pins that don't apply to the requests of a protocol class are logged once for a session")

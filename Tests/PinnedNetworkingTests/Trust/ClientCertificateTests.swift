@@ -4,7 +4,7 @@ import TestPKI
 import Testing
 
 /// The client certificates that are sent, and the servers and tasks for which they aren't.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ClientCertificateTests {
     /// A server that requests a certificate, and two clients, of which it knows one.
     private struct Scene {
@@ -112,6 +112,109 @@ struct ClientCertificateTests {
             let isShown = row.answer == .alice && row.source != .nobody
             #expect(records.flatMap(\.clientChain) == (isShown ? scene.alice.certificates.map(\.derBytes) : []))
             #expect(records.flatMap(\.requests).count == (row.failure == nil ? 1 : 0))
+        }
+    }
+
+    /// A server that ends the connection with a reset.
+    struct ResetRow: Sendable, CustomTestStringConvertible {
+        enum Shown { case nothing, alice, stranger }
+        let testDescription: String
+        var version = LoopbackServer.TLSVersion.tls13
+        var requests = true
+        var isRequired = false
+        var shown = Shown.nothing
+        /// The number of bytes in the request's body.
+        var bodySize = 0
+        var answer = ""
+        let code: URLError.Code
+
+        static let all: [ResetRow] = [
+            ResetRow(testDescription: "requires one, TLS 1.3", isRequired: true, code: .clientCertificateRequired),
+            ResetRow(
+                testDescription: "requires one, TLS 1.2", version: .tls12, isRequired: true,
+                code: .clientCertificateRequired),
+            ResetRow(
+                testDescription: "requires one, and the body is long", isRequired: true, bodySize: 1 << 20,
+                code: .clientCertificateRequired),
+            ResetRow(
+                testDescription: "doesn't accept the one it gets, TLS 1.3", isRequired: true, shown: .stranger,
+                code: .clientCertificateRejected),
+            ResetRow(
+                testDescription: "doesn't accept the one it gets, and the body is long", isRequired: true,
+                shown: .stranger, bodySize: 1 << 20, code: .clientCertificateRejected),
+            ResetRow(testDescription: "asks for one and says nothing", code: .clientCertificateRequired),
+            ResetRow(testDescription: "doesn't ask", requests: false, code: .networkConnectionLost),
+            ResetRow(testDescription: "gets one and says nothing", shown: .alice, code: .networkConnectionLost),
+            ResetRow(
+                testDescription: "asks for one and begins to answer", answer: "HTTP/1.1 200 OK\r\n",
+                code: .networkConnectionLost),
+        ]
+    }
+
+    @Test(
+        "A server that resets the connection because it requires a client certificate gives the same error every time",
+        arguments: ResetRow.all)
+    func reset(row: ResetRow) async throws {
+        let scene = try Scene()
+        let script = LoopbackServer.Script.handle { connection in
+            if row.code == .networkConnectionLost { connection.waitForInput() }
+            try connection.write(Array(row.answer.utf8))
+            // The part of the answer arrives before the reset.
+            if !row.answer.isEmpty { connection.pause(.milliseconds(200)) }
+        }
+        let server = try LoopbackServer(chain: scene.site.chain, script) {
+            $0.protocolVersions = row.version...row.version
+            ($0.resetsAtEnd, $0.sendsCloseNotify) = (true, false)
+            if row.requests {
+                $0.clientAuthentication = .init(
+                    issuers: [scene.issuer], roots: [scene.issuer], isRequired: row.isRequired)
+            }
+        }
+        let delegate: SessionAsyncDelegate? =
+            switch row.shown {
+            case .nothing: nil
+            case .alice: SessionAsyncDelegate(Self.use(scene.alice))
+            case .stranger: SessionAsyncDelegate(Self.use(scene.stranger))
+            }
+        try await server.run { server in
+            let session = try scene.site.session(server, delegate: delegate)
+            var request = URLRequest(url: try #require(URL(string: "https://pinned.test/")))
+            if row.bodySize > 0 {
+                request.httpMethod = "POST"
+                request.httpBody = Data(count: row.bodySize)
+            }
+            for _ in 0..<12 {
+                let sent = request
+                let error = try await #require(throws: URLError.self) { try await session.data(for: sent) }
+                #expect(error.code == row.code, "\(error.localizedDescription)")
+                let isRequired = row.code == .clientCertificateRequired
+                #expect(error.localizedDescription.contains("answer its NSURLAuth") == isRequired)
+                #expect(error.localizedDescription.contains("connect again") == (row.code == .networkConnectionLost))
+            }
+        }
+    }
+
+    @Test("A server that has answered without a client certificate doesn't require one when it resets the connection")
+    func resetLater() async throws {
+        let scene = try Scene()
+        let script = LoopbackServer.Script.handle { connection in
+            guard try connection.readRequest() != nil else { return }
+            try connection.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8))
+            _ = try connection.readRequest()
+        }
+        let server = try LoopbackServer(chain: scene.site.chain, script) {
+            ($0.resetsAtEnd, $0.sendsCloseNotify) = (true, false)
+            $0.clientAuthentication = .init(issuers: [scene.issuer], roots: [scene.issuer])
+        }
+        try await server.run { server in
+            let session = try scene.site.session(server)
+            #expect(try await session.get().body == "ok")
+            var request = URLRequest(url: try #require(URL(string: "https://pinned.test/")))
+            request.httpMethod = "POST"
+            request.httpBody = Data("x".utf8)
+            let sent = request
+            let error = try await #require(throws: URLError.self) { try await session.data(for: sent) }
+            #expect(error.code == .networkConnectionLost)
         }
     }
 

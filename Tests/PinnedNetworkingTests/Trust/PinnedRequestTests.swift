@@ -12,7 +12,7 @@ private final class StayingDelegate: URLSessionTaskDelegate {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct PinnedRequestTests {
     @Test("A GET succeeds if a pin matches on the path", arguments: [PinRole.leaf, .intermediate, .root])
     func served(role: PinRole) async throws {
@@ -59,6 +59,15 @@ struct PinnedRequestTests {
             }
             #expect(mismatch.path.certificates.count == 3)
             #expect(error.userInfo[URLError.pinningErrorKey] is PinningError)
+            // The texts of the error and of its values are whole in one place each.
+            #expect("\(mismatch)".contains(strangePin))
+            let summary =
+                "pin mismatch for pinned.test port 443: no pin of the rule for pinned.test matches the verified path"
+            let printed = "\(error)"
+            #expect(printed.hasPrefix("Error Domain=NSURLErrorDomain Code=-1202 \"\(summary)\""), "\(printed)")
+            #expect(printed.components(separatedBy: strangePin).count == 2)
+            #expect(printed.components(separatedBy: summary).count == 6)
+            #expect((error as NSError).localizedFailureReason == summary)
             await expectNoRequest(server)
         }
     }

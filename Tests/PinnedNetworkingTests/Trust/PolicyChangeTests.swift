@@ -7,7 +7,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// The behavior of a session whose policy expires, is replaced, or denies a key.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct PolicyChangeTests {
     @Test(
         "PE9: A connection isn't reused after the rule that accepted it has expired",

@@ -6,7 +6,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// Certificate Transparency in sessions.
-@Suite("Certificate Transparency of a session", .timeLimit(.minutes(2)))
+@Suite("Certificate Transparency of a session", .timeLimit(.minutes(10)))
 struct TransparencyTests {
     private let site: TestSite
     private let logs: [TestLog]

@@ -5,7 +5,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// The trust policy and the evidence about revocation of a session.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TrustPolicyTests {
     private let site: TestSite
 

@@ -37,7 +37,7 @@ import Testing
 
 /// TC1–TC9 with the whole client: a request uses a connection only if the server is accepted for this request,
 /// whatever the connection was made for.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct VerdictTests {
     @Test(
         "No byte of a request is sent to a server that isn't accepted for it (PE17, TC1–TC9)",

@@ -45,7 +45,7 @@ import Testing
             if isTaken {
                 #expect(outcome == .taken)
             } else if case .refused(let error) = outcome {
-                #expect(error.identityRefusal(wasShown: true) == .rejected)
+                #expect(error.identityRefusal(wasShown: true, hasAnswered: false) == .rejected)
             } else {
                 Issue.record("\(outcome)")
             }

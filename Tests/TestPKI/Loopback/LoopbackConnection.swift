@@ -139,6 +139,12 @@ extension LoopbackServer {
             discardUntilEnd()
         }
 
+        /// Makes the close of the socket reset the connection.
+        func prepareReset() {
+            var immediately = linger(l_onoff: 1, l_linger: 0)
+            unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &immediately, socklen_t(MemoryLayout<linger>.size))
+        }
+
         /// Reads the socket below TLS until the client ends.
         func discardUntilEnd() {
             var buffer = [UInt8](repeating: 0, count: 16_384)

@@ -51,6 +51,8 @@ package final class LoopbackServer: Sendable {
         /// A protocol that is selected whatever the client offers.
         package var forcedApplicationProtocol: String?
         package var sendsCloseNotify = true
+        /// Whether each connection ends with a reset, also after a failed handshake.
+        package var resetsAtEnd = false
         /// The maximum number of bytes in a record, at least 512.
         package var recordLimit: Int?
         /// The chain that is presented from the second connection on, if any. Sessions of the first chain are still
@@ -238,7 +240,7 @@ private func serve(
     do {
         let connection = try LoopbackServer.Connection(
             identifier: identifier, socket: socket, log: log, context: context, settings)
-        defer { connection.finish() }
+        defer { if settings.resetsAtEnd { connection.prepareReset() } else { connection.finish() } }
         switch settings.script {
         case .stall: return connection.discardUntilEnd()
         case .closeAfterAccept: return
