@@ -2,7 +2,7 @@ import TestPKI
 import Testing
 
 /// The bills of materials of `tools/package`, for a tarball with one file.
-@Suite("spdx-tools validates bills of materials", PeerProgram.spdxTools.isNeeded, .timeLimit(.minutes(5)))
+@Suite("spdx-tools validates bills of materials", PeerProgram.spdxTools.isNeeded, .timeLimit(.minutes(10)))
 struct SPDXTests {
     @Test(
         "A bill of materials is valid SPDX 2.3, and one with an unknown algorithm or relationship isn't",

@@ -74,7 +74,7 @@ private struct NginxFiles {
 
 @Suite(
     .enabled(if: NginxFiles.isInstalled, "nginx is not installed: tools/test --peers installs it"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct PolicyServerTests {
     private let site: TestSite
     private let publisher: Publisher

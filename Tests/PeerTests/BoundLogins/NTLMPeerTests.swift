@@ -4,7 +4,7 @@ import TestPKI
 import Testing
 
 /// NTLM with third-party acceptors.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct NTLMPeerTests {
     let site: PeerSite
 

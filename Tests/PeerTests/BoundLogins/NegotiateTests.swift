@@ -5,7 +5,7 @@ import Testing
 /// Negotiate with a real key distribution center and a real acceptor.
 @Suite(
     PeerProgram.apache.isNeeded, PeerProgram.kdc.isNeeded, PeerProgram.gssapi.isNeeded, .serialized,
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(10)))
 struct NegotiateTests {
     let site: PeerSite
     let kerberos: Kerberos

@@ -3,7 +3,7 @@ import TestPKI
 import Testing
 
 /// A TLS-intercepting proxy whose CA is trusted.
-@Suite(PeerProgram.mitmproxy.isNeeded, .timeLimit(.minutes(5)))
+@Suite(PeerProgram.mitmproxy.isNeeded, .timeLimit(.minutes(10)))
 struct InterceptionTests {
     @Test("A pinned request is rejected before the interceptor gets any data; without pins it reads everything")
     func interception() async throws {

@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-@Suite(PeerProgram.microsocks.isNeeded, .timeLimit(.minutes(5)))
+@Suite(PeerProgram.microsocks.isNeeded, .timeLimit(.minutes(10)))
 struct MicrosocksTests {
     let site: PeerSite
 

@@ -3,7 +3,7 @@ import TestPKI
 import Testing
 
 /// apache2 as a proxy with TLS to the client.
-@Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(5)))
+@Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(10)))
 struct SecureProxyTests {
     let site: PeerSite
     let apache: Apache

@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-@Suite(PeerProgram.squid.isNeeded, .timeLimit(.minutes(5)))
+@Suite(PeerProgram.squid.isNeeded, .timeLimit(.minutes(10)))
 struct SquidTests {
     let site: PeerSite
 

@@ -4,7 +4,7 @@ import TestPKI
 import Testing
 
 /// apache2 ends the handshake where nginx answers with an error page.
-@Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(5)))
+@Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(10)))
 struct ApacheIdentityTests {
     @Test(
         "A handshake that fails without the right client certificate has an error code that says so",

@@ -1,7 +1,7 @@
 import PinnedNetworking
 import Testing
 
-@Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(5)))
+@Suite(PeerProgram.apache.isNeeded, .timeLimit(.minutes(10)))
 struct ApacheLoginTests {
     let site: PeerSite
     let apache: Apache

@@ -6,7 +6,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-@Suite("Envoy agrees with this project", PeerProgram.envoy.isNeeded, .timeLimit(.minutes(5)))
+@Suite("Envoy agrees with this project", PeerProgram.envoy.isNeeded, .timeLimit(.minutes(10)))
 struct EnvoyTests {
     let site: PeerSite
     private let roots: String

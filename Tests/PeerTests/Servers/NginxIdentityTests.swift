@@ -3,7 +3,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-@Suite(PeerProgram.nginx.isNeeded, .timeLimit(.minutes(5)))
+@Suite(PeerProgram.nginx.isNeeded, .timeLimit(.minutes(10)))
 struct NginxIdentityTests {
     let site: PeerSite
     let client: TestCertificate

@@ -6,7 +6,7 @@ import TestPKI
 import Testing
 
 /// nginx with an RSA and an ECDSA certificate on one port, and stapled OCSP responses.
-@Suite(PeerProgram.nginx.isNeeded, .timeLimit(.minutes(5)))
+@Suite(PeerProgram.nginx.isNeeded, .timeLimit(.minutes(10)))
 struct NginxKeyTests {
     let site: PeerSite
     let rsa: TestCertificate

@@ -3,7 +3,7 @@ import PinDialects
 import TestPKI
 import Testing
 
-@Suite("openconnect", PeerProgram.openconnect.isNeeded, .timeLimit(.minutes(5)))
+@Suite("openconnect", PeerProgram.openconnect.isNeeded, .timeLimit(.minutes(10)))
 struct OpenConnectTests {
     @Test("openconnect talks to a server exactly if the written pin is that of its key")
     func pins() async throws {

@@ -7,7 +7,7 @@ import TestPKI
 import Testing
 
 /// The chain that `pinctl show` and `check` see after STARTTLS is the one that openssl s_client sees.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct StartTLSPeerTests {
     let site: PeerSite
 

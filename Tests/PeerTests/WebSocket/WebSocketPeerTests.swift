@@ -3,7 +3,7 @@ import TestPKI
 import Testing
 
 /// WebSockets with third-party servers.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct WebSocketPeerTests {
     private typealias Library = WebSocketServerPeer.Library
 

@@ -154,7 +154,7 @@ struct PassedOverTests {
         #expect(try contents("r.xml").contains(message.split(separator: "\"").first ?? ""))
     }
 
-    @Test("CL3: A list without line endings is abandoned, and the other lists are still read", .timeLimit(.minutes(1)))
+    @Test("CL3: A list without line endings is abandoned, and the other lists are still read", .timeLimit(.minutes(10)))
     func endlessLine() async throws {
         let list = try site.folder.add("gopher://a.test\n", name: "list.txt")
         let run = await check(["--pin", strangePin, "--targets", "/dev/zero", "--targets", list])

@@ -209,9 +209,15 @@ import Testing
             }
             try await relay.run { relay in
                 let target = try Target("api.test:\(relay.port)@127.0.0.1")
-                let probes = await (try probe("--timeout=0.8")).probes(of: target)
-                #expect(probes.count == 1 && failure(probes[0]).contains("timed out after 0.8 seconds"), "\(probes)")
-                #expect(drips || relay.records.count { $0.sender == .server } > 2)
+                // On a busy machine a short limit can expire before the server's certificate arrives.
+                for limit in ["0.8", "4.0", "20.0"] {
+                    let probes = await (try probe("--timeout=\(limit)")).probes(of: target)
+                    #expect(
+                        probes.count == 1 && failure(probes[0]).contains("timed out after \(limit) seconds"),
+                        "\(probes)")
+                    if drips || relay.records.count(where: { $0.sender == .server }) > 2 { return }
+                }
+                Issue.record("the certificate didn't arrive within any limit")
             }
         }
     }

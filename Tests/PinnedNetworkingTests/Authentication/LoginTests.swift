@@ -5,7 +5,7 @@ import TestPKI
 import Testing
 
 /// Basic and Digest with the whole client, and redirects that must not carry a login along.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct LoginTests {
     /// Accepts one login, by Basic or by Digest with SHA-256, and counts.
     private final class Gate: Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 /// HA9: `Authentication-Info` or `Proxy-Authentication-Info` must prove that the server or proxy knows the password
 /// (RFC 7616, section 3.5), or the request fails.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ServerProofTests {
     /// The password and the body of a proof.
     struct Row: CustomTestStringConvertible, Sendable {

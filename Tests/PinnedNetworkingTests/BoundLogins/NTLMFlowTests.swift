@@ -86,7 +86,7 @@ private let rows = [
 
 /// NTLM with scripted servers from curl's tests. Only NTLM version 2 is used, with a proof of the earlier messages
 /// (MIC), so the bytes differ from curl's.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct NTLMFlowTests {
     private static let user = "testuser"
     private static let password = "testpass"

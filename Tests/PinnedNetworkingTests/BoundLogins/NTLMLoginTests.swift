@@ -6,7 +6,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// HA11: NTLM with the whole client. A login belongs to a connection, so the tests check which requests share one.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct NTLMLoginTests {
     /// Records the server's challenges by method, and answers them with each user in turn.
     private final class Users: URLSessionTaskDelegate {

@@ -7,7 +7,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// Cookies with the whole client: CK1 to CK3 and CK5 to CK7.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct CookieSessionTests {
     private static let site = Result<TestSite, any Error> {
         try TestSite.pinned([.dns("pinned.test"), .dns("start.test"), .dns("www.pinned.test")])

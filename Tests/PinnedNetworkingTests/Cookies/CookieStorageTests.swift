@@ -5,7 +5,7 @@ import Testing
 
 @testable import PinnedNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct CookieStorageTests {
     private let folder: TestFolder
     private let directory: URL

@@ -6,7 +6,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// Credentials that are stored in a file: CS1, CS2, CS3 and CS8.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoredCredentialTests {
     private let folder: TestFolder
     private let directory: URL

@@ -4,7 +4,7 @@ import TestPKI
 import Testing
 
 /// FTP with the whole client, against scripted servers.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct FTPTests {
     /// Answers commands from a table by their first word, and any other command with 200.
     private static func script(

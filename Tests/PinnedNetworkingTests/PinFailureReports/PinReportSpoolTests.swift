@@ -4,7 +4,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// RP1 to RP4: reports of pin failures, and that they cause nothing but a report.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct PinReportSpoolTests {
     private let site: TestSite
     private let folder: TestFolder

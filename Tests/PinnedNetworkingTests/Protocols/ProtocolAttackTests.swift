@@ -3,7 +3,7 @@ import TestPKI
 import Testing
 
 /// Protocol classes and pins: a class that someone else registered, and a class that the configuration names.
-@Suite(.timeLimit(.minutes(2)), .serialized)
+@Suite(.timeLimit(.minutes(10)), .serialized)
 struct ProtocolAttackTests {
     /// A host of these tests alone, because other tests run while the class is registered.
     private static let host = "intercepted.test"

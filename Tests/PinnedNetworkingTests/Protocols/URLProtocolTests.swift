@@ -9,7 +9,7 @@ private struct StubError: Error, Hashable {
     let number: Int
 }
 
-@Suite("Protocol classes", .timeLimit(.minutes(2)))
+@Suite("Protocol classes", .timeLimit(.minutes(10)))
 struct URLProtocolTests {
     // MARK: Results
 

@@ -9,7 +9,7 @@ import Testing
 ///
 /// The test itself unblocks everything that waits, and nothing here reaches a time limit of its own: a test that hangs
 /// has failed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct BlockedWorkTests {
     private let site: TestSite
     private let folder: TestFolder

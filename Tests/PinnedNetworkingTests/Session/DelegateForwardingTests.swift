@@ -48,7 +48,7 @@ private final class MisspelledDelegate: NSObject, URLSessionTaskDelegate {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DelegateForwardingTests {
     @Test("A delegate method with a misspelled name is never called, and the configuration's pins apply")
     func misspelled() async throws {

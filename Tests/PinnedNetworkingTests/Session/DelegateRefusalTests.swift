@@ -76,7 +76,7 @@ private final class Undecided: URLSessionTaskDelegate {
 }
 
 /// DG1, DG2: a delegate's answer counts, whatever other delegates it has forwarded the question to.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DelegateRefusalTests {
     enum Position: CaseIterable { case session, task }
 

@@ -3,7 +3,7 @@ import TestPKI
 import Testing
 
 /// Processes without a free descriptor: work that needs one fails with an error, and other work succeeds.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DescriptorShortageTests {
     @Test("Without descriptors a new connection fails, and a reused one carries an upload that waits for a 100")
     func running() async {

@@ -6,7 +6,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// Proxies from the environment and from Apple's dictionary.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ProxyVariableTests {
     /// The route to a URL of each scheme, such as `http a.test:80 me`.
     private func routes(_ proxies: [ProxyConfiguration], to host: String) throws -> [String] {

@@ -3,7 +3,7 @@ import TestPKI
 import Testing
 
 /// Metrics, and how a session ends.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SessionLifetimeTests {
     private let site: TestSite
     init() throws { site = try TestSite.shared.get() }

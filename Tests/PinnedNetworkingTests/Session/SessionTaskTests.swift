@@ -42,7 +42,7 @@ private final class Recorder: URLSessionDataDelegate {
 }
 
 /// Tasks, uploads and bytes, as the session's API documents them.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SessionTaskTests {
     private static let url = URL(string: "https://pinned.test/")
 

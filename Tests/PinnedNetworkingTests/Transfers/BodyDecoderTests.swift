@@ -6,7 +6,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// HA14: the decoding of bodies, without a connection.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct BodyDecoderTests {
     /// The outcome for a body.
     enum Outcome: Equatable, Sendable {

@@ -7,7 +7,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// The pool by itself, with connections to a real server.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 @TransportActor
 struct ConnectionPoolTests {
     private func key(_ host: String) throws -> ConnectionPool.Key {

@@ -5,7 +5,7 @@ import TestPKI
 import Testing
 
 /// Reused connections, resumed TLS sessions, and the decision about each of them.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConnectionReuseTests {
     private static let closing = LoopbackServer.Response(fields: ["Connection: close"], body: "hello", closes: true)
 

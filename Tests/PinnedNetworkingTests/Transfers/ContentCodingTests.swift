@@ -7,7 +7,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// Responses with content codings, over connections. HA14 is the code of decompression bombs.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ContentCodingTests {
     private let site: TestSite
     init() throws { site = try TestSite.shared.get() }

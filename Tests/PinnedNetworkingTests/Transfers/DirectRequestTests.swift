@@ -6,7 +6,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// Requests on kept connections that need no task on the event loop, compared with those that need one.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DirectRequestTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -154,7 +154,7 @@ struct DirectRequestTests {
             let bodies = Collected<Data?>()
             let task = session.dataTask(with: url) { data, _, _ in bodies.append(data) }
             task.resume()
-            for _ in 0..<2_000 where task.response == nil { try await Task.sleep(for: .milliseconds(5)) }
+            while task.response == nil { try await Task.sleep(for: .milliseconds(5)) }
             #expect(task.response?.expectedContentLength == 5)
             #expect(bodies.values.isEmpty)
             isOpen.withLock { $0 = true }

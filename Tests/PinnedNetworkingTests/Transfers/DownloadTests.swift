@@ -4,7 +4,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// Bodies that are saved to files.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DownloadTests {
     private let site: TestSite
     init() throws { site = try TestSite.shared.get() }

@@ -4,7 +4,7 @@ import Testing
 
 /// Transfers in which a system call fails, in a process of their own. `tools/torture/run` fails every call.
 @Suite(
-    .timeLimit(.minutes(5)), .enabled(if: MemoryScan.isPossible, "a sanitizer's library must be loaded first"))
+    .timeLimit(.minutes(10)), .enabled(if: MemoryScan.isPossible, "a sanitizer's library must be loaded first"))
 struct FailedCallTests {
     let interposer: TestInterposer
     let program: CompiledProgram

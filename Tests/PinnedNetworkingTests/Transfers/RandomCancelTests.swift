@@ -4,7 +4,7 @@ import TestPKI
 import Testing
 
 /// TC18: a request that is cancelled at any time completes once and leaves nothing behind.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(10)), .serialized)
 struct RandomCancelTests {
     /// How a request is ended.
     private enum Way: CaseIterable {

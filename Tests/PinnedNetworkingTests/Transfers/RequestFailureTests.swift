@@ -2,7 +2,7 @@ import PinnedNetworking
 import TestPKI
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RequestFailureTests {
     struct ServerRow: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -60,10 +60,16 @@ struct RequestFailureTests {
         let site = try TestSite.pinned()
         let server = try LoopbackServer(chain: site.chain, row.script) { $0.sendsCloseNotify = row.sendsCloseNotify }
         try await server.run { server in
-            let session = try site.session(server) { $0.timeoutIntervalForRequest = row.code == .timedOut ? 0.3 : 30 }
-            let error = try await session.failure()
-            #expect(error.code == row.code)
-            #expect(row.text.isEmpty || error.localizedDescription.contains(row.text), "\(error.localizedDescription)")
+            var text = ""
+            // On a busy machine a short timeout can expire before the server does what the row is about.
+            for timeout: TimeInterval in row.code == .timedOut ? [0.3, 2, 8, 32] : [600] {
+                let session = try site.session(server) { $0.timeoutIntervalForRequest = timeout }
+                let error = try await session.failure()
+                #expect(error.code == row.code)
+                text = error.localizedDescription
+                if text.contains(row.text) { break }
+            }
+            #expect(row.text.isEmpty || text.contains(row.text), "\(text)")
         }
     }
 

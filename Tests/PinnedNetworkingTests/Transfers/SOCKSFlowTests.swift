@@ -71,7 +71,7 @@ private let rows = [
 
 /// SOCKS with scripted proxies from curl's tests. Tests about how curl finds the proxy (708, 709, 710, 712) have no
 /// rows: here only the configuration names a proxy, and environment variables don't.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SOCKSFlowTests {
     private func end(_ row: FlowRow, _ port: UInt16) async throws -> (body: String?, error: URLError.Code?) {
         let host = try ServerName("127.0.0.1")

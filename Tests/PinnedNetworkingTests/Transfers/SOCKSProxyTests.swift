@@ -4,7 +4,7 @@ import TestPKI
 import Testing
 
 /// SOCKS proxies with the whole client.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SOCKSProxyTests {
     enum Kind: Sendable, CaseIterable {
         case socks5

@@ -3,7 +3,7 @@ import TestPKI
 import Testing
 
 /// The requests that a server receives, where other clients change what the program has set.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SentRequestTests {
     private let site: TestSite
     init() throws { site = try TestSite.shared.get() }

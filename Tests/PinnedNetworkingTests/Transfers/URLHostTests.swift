@@ -55,7 +55,7 @@ private let hostRows = [
     HostRow("file:///etc/passwd", .unsupportedURL),
 ]
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct URLHostTests {
     @Test(
         "HM7: SNI, the verified hostname and the Host field are the same, or there is no connection",

@@ -10,7 +10,7 @@ private final class AsyncStreams: URLSessionTaskDelegate {
 }
 
 /// Bodies from files and streams.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct UploadTests {
     private let site: TestSite
     private let folder: TestFolder

@@ -6,7 +6,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// What requests are protected from, for the handshakes of WebSockets: WS1 to WS4, WS7 and WS9.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct WebSocketAttackTests {
     private static let url = "wss://pinned.test/socket"
 

@@ -6,7 +6,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// WebSockets with the whole client, against servers on the loopback interface.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct WebSocketTests {
     private static let url = "wss://pinned.test/socket?a=1"
 

@@ -3,7 +3,7 @@ import TestPKI
 import Testing
 
 /// The extension signed_certificate_timestamp (RFC 6962, section 3.3.1).
-@Suite("Timestamps in the TLS extension", .timeLimit(.minutes(2)))
+@Suite("Timestamps in the TLS extension", .timeLimit(.minutes(10)))
 struct TimestampExtensionTests {
     private static let list: [UInt8] = [0, 4, 0, 2, 1, 2]
     private static let versions = [LoopbackServer.TLSVersion.tls12, .tls13]

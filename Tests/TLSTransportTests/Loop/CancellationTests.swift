@@ -12,7 +12,7 @@ import Testing
     ) async throws {
         let task = Task { try await body() }
         var isDone = false
-        for _ in 0..<10_000 where !isDone {
+        for _ in 0..<60_000 where !isDone {
             try await Task.sleep(for: .milliseconds(2))
             isDone = try isReached()
         }

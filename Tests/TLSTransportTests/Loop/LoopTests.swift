@@ -60,13 +60,16 @@ extension ServerName {
         try loop.start()
         let called = Locked<[String]>([])
         let isIsolated = await withCheckedContinuation { continuation in
-            let timer = loop.schedule(at: .now + .seconds(3600)) { called.withLock { $0.append("cancelled") } }
-            loop.cancel(timer)
-            _ = loop.schedule(at: .now + .milliseconds(20)) {
-                called.withLock { $0.append("timer") }
-                continuation.resume(returning: loop.isIsolatingCurrentContext())
+            // On the loop's thread, which does nothing else meanwhile, however long this takes.
+            loop.execute {
+                let timer = loop.schedule(at: .now + .seconds(3600)) { called.withLock { $0.append("cancelled") } }
+                loop.cancel(timer)
+                _ = loop.schedule(at: .now) {
+                    called.withLock { $0.append("timer") }
+                    continuation.resume(returning: loop.isIsolatingCurrentContext())
+                }
+                for index in 0..<3 { loop.execute { called.withLock { $0.append("\(index)") } } }
             }
-            for index in 0..<3 { loop.execute { called.withLock { $0.append("\(index)") } } }
         }
         #expect(isIsolated == true)
         #expect(loop.isIsolatingCurrentContext() == false)
@@ -124,9 +127,9 @@ extension ServerName {
         #expect(await poll { called.withLock { $0 } == 1 })
     }
 
-    /// Returns whether the condition becomes true within ten seconds.
+    /// Returns whether the condition becomes true within two minutes.
     private func poll(_ condition: () -> Bool) async -> Bool {
-        for _ in 0..<2_000 {
+        for _ in 0..<24_000 {
             if condition() { return true }
             usleep(5_000)
         }
@@ -241,7 +244,7 @@ extension ServerName {
         }
         func resolved() async throws -> [SocketAddress] {
             try await resolve(
-                name, port: 443, family: .any, until: Deadline(for: .resolve, peer: "peer", limit: .seconds(20)),
+                name, port: 443, family: .any, until: Deadline(for: .resolve, peer: "peer", limit: .seconds(120)),
                 on: loop, lookUp: lookup.lookUp)
         }
         #expect(try await resolved() == [address("192.0.2.1")])

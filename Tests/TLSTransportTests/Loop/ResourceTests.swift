@@ -124,10 +124,10 @@ private func use(_ server: LoopbackServer, _ refused: DeadPort, _ site: TestSite
     _ = await task.result
 }
 
-/// Returns the number of this process's descriptors once it is as expected, or after five seconds.
+/// Returns the number of this process's descriptors once it is as expected, or after a minute.
 private func descriptors(_ isExpected: (Int) -> Bool) async throws -> Int {
     var count = 0
-    for _ in 0..<100 {
+    for _ in 0..<1_200 {
         try await Task.sleep(for: .milliseconds(50))
         count = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
         if isExpected(count) { break }

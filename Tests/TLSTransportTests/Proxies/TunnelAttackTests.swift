@@ -79,14 +79,15 @@ import Testing
                     connection.endWriting()
                     while try connection.read() != nil {}
                 }, refused("unexpected end")),
-            Row("silence", .handle { while try $0.read() != nil {} }, limit: .milliseconds(100), isTimedOut),
+            // The request is sent within these limits on a busy machine too.
+            Row("silence", .handle { while try $0.read() != nil {} }, limit: .seconds(2), isTimedOut),
             Row(
                 "a byte now and then",
                 .handle { connection in
                     var slow = LoopbackServer.Response.established
                     slow.pause = .milliseconds(500)
                     try connection.write(slow)
-                }, limit: .milliseconds(150), isTimedOut),
+                }, limit: .seconds(2), isTimedOut),
         ])
     func noTunnel(row: Row) async throws {
         let site = try TestSite()
