@@ -372,7 +372,7 @@ struct PolicyBundleTests {
         }
         let verified = try read.verified(by: trust(), at: now)
         #expect(verified.policy.digest == file.policy.digest)
-        #expect(verified.policy.rules[0].location?.description == "pins.jsonc:2:55")
+        #expect(verified.policy.rules[0].location?.description == "bundle 8 of com.example.app/pins.jsonc:2:55")
         #expect(Set(read.files.keys) == ["pins.jsonc", "names.json", "root.pem"])
     }
 
