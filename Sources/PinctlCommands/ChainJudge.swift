@@ -13,6 +13,8 @@ struct ChainJudge: Sendable {
     /// The recognized logs of Certificate Transparency, if a list was given.
     let logs: TransparencyLogList?
     let time: Date
+    /// Whether the time was given, so that it isn't that of the clock.
+    let isTimeChosen: Bool
     /// The operating system's trust store if other roots are trusted in addition to it, or `nil` if there is nothing to
     /// distinguish.
     var systemRoots: TrustStore?
@@ -28,6 +30,7 @@ struct ChainJudge: Sendable {
     /// Creates a judge from the flags for trust and time.
     init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
         time = try arguments.time(in: environment)
+        isTimeChosen = arguments.has(.at)
         var policy = try arguments.trustPolicy()
         (policy.revocation, revocation) = try arguments.revocation()
         (policy.certificateTransparency, logs) = try arguments.transparency()

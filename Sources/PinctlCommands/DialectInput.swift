@@ -79,14 +79,18 @@ struct DialectInput {
 
     /// Returns the exported files that the policy lists.
     func exports() throws(UsageError) -> [ExportedFile] {
-        guard dialect == .policy else { return [] }
-        let file: PolicyFile
+        guard let file = try policyFile() else { return [] }
+        return try ExportedFile.all(of: file)
+    }
+
+    /// Returns the policy in this project's own format, or `nil` for a file of another system.
+    func policyFile() throws(UsageError) -> PolicyFile? {
+        guard dialect == .policy else { return nil }
         do throws(PolicyFileError) {
-            file = try PolicyFile.reading(bytes, path: path)
+            return try PolicyFile.reading(bytes, path: path)
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
-        return try ExportedFile.all(of: file)
     }
 
     /// Returns the changes that the policy accepts in the file to be written, or in every file of the dialect if no

@@ -13,6 +13,8 @@ struct HostExplanation {
     private let pins: ShippedPolicy
     private let notes: [ConversionNote]
     private let rules: [CanonicalRule]
+    /// The rule that was probably meant for the host, if none applies.
+    private let causes: [PinFailureCause]
     private let time: Date
 
     /// Creates an explanation for a host, which may also be a target with a port or a URL.
@@ -32,6 +34,8 @@ struct HostExplanation {
             notes = input.reading.notes
         }
         rules = pins.rules(for: host, port: isAlone ? nil : Int(target.port))
+        let own = rules.isEmpty && pins.dialect == .policy ? try input.policyFile() : nil
+        causes = own?.policy.failureCauses(forUnlisted: target.name) ?? []
     }
 
     /// Explains a host for each policy of one file, since an app enforces all of them.
@@ -55,14 +59,29 @@ struct HostExplanation {
                 lines.append("    no pins: \(rule.mode == .off ? "none is required" : "every server is refused")")
             }
         }
+        lines += causes.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] }
         for note in notes { console.note(note.description) }
         console.result(
             lines,
-            .object([
-                ("host", .string(host)), ("as", .string(pins.dialect.rawValue)),
-                ("rules", .array(rules.map(\.json))),
-                ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
-            ]), outcome)
+            .object(
+                [
+                    ("host", .string(host)), ("as", .string(pins.dialect.rawValue)),
+                    ("rules", .array(rules.map(\.json))),
+                    ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
+                ]
+                    + (causes.isEmpty
+                        ? []
+                        : [
+                            (
+                                "diagnosis",
+                                .array(
+                                    causes.map {
+                                        ReportCause(identifier: $0.identifier, finding: $0.finding, remedy: $0.remedy)
+                                            .json
+                                    })
+                            )
+                        ])),
+            outcome)
     }
 
     private var headline: String {

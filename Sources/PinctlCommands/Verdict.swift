@@ -39,7 +39,7 @@ enum Verdict: Sendable {
     /// The chain isn't trusted. Pins weren't checked.
     case untrusted(TrustFinding)
     /// There was no chain to evaluate.
-    case unreachable(TransportError)
+    case unreachable(ProbeFailure)
 
     /// The severity, without the warnings about a good verdict.
     var severity: Severity { word.severity }

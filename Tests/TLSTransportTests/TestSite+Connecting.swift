@@ -119,9 +119,12 @@ extension TransportError {
     var isForeignPath: Bool { if case .foreignPath = self { true } else { false } }
     var isHandshakeFailed: Bool { if case .handshakeFailed = self { true } else { false } }
     var isHandshakeTimeout: Bool { if case .timedOut(.handshake, _, _) = self { true } else { false } }
+    var isHelloTimeout: Bool { if case .timedOut(.hello, _, _) = self { true } else { false } }
     var isLostDuringHandshake: Bool { if case .lostDuringHandshake = self { true } else { false } }
+    var isNotTLS: Bool { if case .notTLS = self { true } else { false } }
     var isOfferRejected: Bool { if case .offerRejected = self { true } else { false } }
+    var isOtherVersion: Bool { if case .otherVersion = self { true } else { false } }
     var isProtocolFailure: Bool { if case .protocolFailure = self { true } else { false } }
     var isTruncated: Bool { if case .truncated = self { true } else { false } }
-    var isUnresolvable: Bool { if case .unresolvable = self { true } else { false } }
+    var isWithoutAddress: Bool { if case .noAddress = self { true } else { false } }
 }

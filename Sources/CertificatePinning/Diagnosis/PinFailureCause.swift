@@ -14,6 +14,11 @@ public enum PinFailureCause: Sendable, Hashable {
     case inspected(by: X509Name)
     /// The server doesn't send the certificate of its issuer.
     case issuerMissing(X509Name)
+    /// The server's only certificate is self-signed and not an anchor.
+    case selfSigned(X509Certificate)
+    /// The server presents a default certificate, since it has none for the hostname: a self-signed one for other names,
+    /// or the one that this product makes.
+    case defaultCertificate(X509Certificate, of: String?)
     /// The pinned key is on the verified path, but in this role instead of the pin's.
     case wrongPosition(Pin, PinRole)
     /// The pin is a digest of the wrong bytes of this certificate.
@@ -27,6 +32,9 @@ public enum PinFailureCause: Sendable, Hashable {
     case intermediateChanged(to: X509Certificate)
     /// The server has a new key, which isn't pinned. This is its certificate.
     case leafRekeyed(X509Certificate)
+    /// No certificate of the path, which ends at this anchor, has a pinned key. The pins have no roles, so it isn't known
+    /// which certificate changed.
+    case noKeyServed(X509Certificate)
     /// The rule has expired.
     case ruleEnded(PinningRule.Identity, PinningExpiry)
     /// The server's path contains a denied pin.
@@ -72,12 +80,15 @@ extension PinFailureCause {
         case .clockAhead: "clock-ahead"
         case .inspected: "inspected"
         case .issuerMissing: "issuer-missing"
+        case .selfSigned: "self-signed"
+        case .defaultCertificate: "default-certificate"
         case .wrongPosition: "wrong-position"
         case .wrongBytes: "wrong-bytes"
         case .offPath: "off-path"
         case .authorityChanged: "authority-changed"
         case .intermediateChanged: "intermediate-changed"
         case .leafRekeyed: "leaf-rekeyed"
+        case .noKeyServed: "no-key-served"
         case .ruleEnded: "rule-ended"
         case .denied: "denied"
         case .hostMissed: "host-missed"
@@ -104,8 +115,14 @@ extension PinFailureCause {
                 + "host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, don't pin its "
                 + "key, because the connection may be intercepted"
         case .issuerMissing:
-            "configure the server to send its intermediate certificates, or, if that issuer is a private root, trust "
-                + "it with --ca-file or \"anchors\""
+            "configure the server to send its intermediate certificates; if that issuer is a private root of yours, "
+                + "trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because the connection may "
+                + "be intercepted"
+        case .selfSigned:
+            "if that certificate is yours (compare it with the file on the server), trust it for this host with "
+                + "--ca-file or \"anchors\"; if not, don't pin its key, because the connection may be intercepted"
+        case .defaultCertificate:
+            "configure the certificate for this hostname on the server, and have the server load it"
         case .wrongPosition(let pin, let role):
             "give the pin the role \(role.rawValue), or pin the key that has the role \(pin.role.rawValue)"
         case .wrongBytes(let pin, let input, let certificate):
@@ -118,14 +135,13 @@ extension PinFailureCause {
             "pin the CA that replaced the expired one, and ship that pin before the next CA expires"
         case .offPath:
             "pin a key that is on the verified path, because certificates that are only sent don't count"
-        case .authorityChanged(let pins, let anchor) where pins.isEmpty:
-            "have the certificate issued for a pinned key or by a pinned CA, then ship the pin of its root, "
-                + "\(anchor.spkiFingerprint)"
         case .authorityChanged(_, let anchor):
             "have the certificate issued by a pinned CA or for a backup key, then ship the pin of its new root, "
                 + "\(anchor.spkiFingerprint)"
         case .intermediateChanged:
-            "pin the root and a backup key that you keep, because CAs change intermediates without notice"
+            "serve a chain with the pinned key again, because released apps keep their pins, and for the next apps pin the "
+                + "root and a backup key that you keep, because CAs change intermediates without notice"
+        case .noKeyServed: "serve a chain with a pinned key again, because released apps keep their pins"
         case .leafRekeyed:
             "\(Self.serveAgain), and keep that key when you renew"
         case .ruleEnded: "ship a policy with a later expiry"
@@ -142,8 +158,10 @@ extension PinFailureCause {
     /// and also warns of interception.
     package var explainsMismatch: Bool {
         switch self {
-        case .wrongPosition, .wrongBytes, .offPath, .authorityChanged, .intermediateChanged, .leafRekeyed: true
-        case .clockBehind, .clockAhead, .inspected, .issuerMissing, .ruleEnded, .denied, .hostMissed, .onlyBackup:
+        case .wrongPosition, .wrongBytes, .offPath, .authorityChanged, .intermediateChanged, .leafRekeyed, .noKeyServed:
+            true
+        case .clockBehind, .clockAhead, .inspected, .issuerMissing, .selfSigned, .defaultCertificate, .ruleEnded,
+            .denied, .hostMissed, .onlyBackup:
             false
         }
     }
@@ -168,6 +186,10 @@ extension PinFailureCause {
             "the chain leads to \(name), which isn't an expected root, but a private CA or a TLS-intercepting proxy"
         case .issuerMissing(let issuer):
             "the chain is incomplete, because the server doesn't send the certificate of its issuer, \(issuer)"
+        case .selfSigned(let leaf): "the server's certificate, \(leaf.subject), is self-signed and isn't an anchor"
+        case .defaultCertificate(let leaf, let product):
+            "the server presents \(product.map { "the default certificate of \($0)" } ?? "a self-signed certificate"), "
+                + "\(leaf.subject), so it has none for this hostname"
         case .wrongPosition(let pin, let role):
             "the key of \(pin.title) is on the path as \(role.rawValue), but the pin counts only as "
                 + "\(pin.role.rawValue)"
@@ -177,14 +199,12 @@ extension PinFailureCause {
             "the key of \(pin.title) is in \(certificate.subject), which isn't on any valid path"
                 + (finding.map { " (\($0))" } ?? "")
         case .authorityChanged(let pins, let anchor):
-            if pins.isEmpty {
-                "none of the pins is for a CA of this chain, which ends at \(anchor.subject)"
-            } else {
-                Self.former(pins).map { "the CA changed from \($0) to \(anchor.subject)" }
-                    ?? "the CA changed, and the chain now ends at \(anchor.subject)"
-            }
+            Self.former(pins).map { "the CA changed from \($0) to \(anchor.subject)" }
+                ?? "the CA changed, and the chain now ends at \(anchor.subject)"
         case .intermediateChanged(let issuer): "the intermediate CA changed to \(issuer.subject)"
         case .leafRekeyed(let leaf): "the server has a new key, in a certificate valid since \(leaf.notBefore.day)"
+        case .noKeyServed(let anchor):
+            "no certificate of the chain, which ends at \(anchor.subject), has a pinned key"
         case .ruleEnded(let rule, let expiry):
             "the rule for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") expired at \(expiry.end.rfc3339), "
                 + (expiry.action == .fail ? "so it rejects every server" : "so its pins no longer reject a server")

@@ -156,17 +156,17 @@ extension Examination {
     private func rotation(of gone: [Pin], on path: VerifiedPath) -> [PinFailureCause] {
         var causes: [PinFailureCause] = []
         let roles = Set(gone.map(\.role))
-        if !roles.isDisjoint(with: [.root, .ca]) {
-            causes.append(.authorityChanged(from: gone.filter { [.root, .ca].contains($0.role) }, to: path.anchor))
+        // A pin without a role may be for any position, unless its key is known to be that of a public root.
+        let authorities = gone.compactMap { pin in
+            [.root, .ca].contains(pin.role) ? pin : pin.role == .any ? pin.ofPublicRoot : nil
+        }
+        if !authorities.isEmpty {
+            causes.append(.authorityChanged(from: authorities, to: path.anchor))
         } else if roles.contains(.intermediate), path.certificates.count > 1 {
             causes.append(.intermediateChanged(to: path.certificates[1]))
         }
-        if !roles.isDisjoint(with: [.leaf, .any]) { causes.append(.leafRekeyed(path.leaf)) }
-        // A pin without a role may be for any position.
-        if roles == [.any], path.certificates.count > 1 {
-            causes.append(.authorityChanged(from: [], to: path.anchor))
-        }
-        return causes
+        if roles.contains(.leaf) { causes.append(.leafRekeyed(path.leaf)) }
+        return causes.isEmpty && !gone.isEmpty ? [.noKeyServed(path.anchor)] : causes
     }
 }
 
@@ -190,6 +190,7 @@ extension Examination {
             return first.map { [.clockBehind($0)] } ?? []
         case .expired: return clockAhead()
         case .unknownIssuer: return unknownIssuer(finding)
+        case .nameMismatch: return presented.first.flatMap(defaultCertificate).map { [$0] } ?? []
         default: return []
         }
     }
@@ -213,12 +214,40 @@ extension Examination {
         }
         guard let last = finding.certificate ?? presented.last else { return [] }
         // A chain up to its root lacks no certificate: that root isn't trusted.
-        guard !last.isSelfIssued else { return [.inspected(by: last.issuer)] }
-        // A leaf alone, or a pinned key, usually means a missing intermediate. But TLS-intercepting proxies also send
-        // only a leaf, and anyone can append a pinned certificate. A pinned leaf is the owner's.
-        let missing: [PinFailureCause] =
-            presented.count == 1 || presented.contains(where: isPinned) ? [.issuerMissing(last.issuer)] : []
-        return missing + (presented.first.map(isPinned) == true ? [] : [.inspected(by: last.issuer)])
+        if last.isSelfIssued {
+            guard last == presented.first else { return [.inspected(by: last.issuer)] }
+            guard let product = last.defaultOf else { return [.selfSigned(last)] }
+            return [.defaultCertificate(last, of: product)]
+        }
+        // If the leaf's own issuer isn't there, or a key is pinned, an intermediate is missing. TLS-intercepting proxies
+        // can look the same, since they may also send only a leaf, and anyone can append a pinned certificate: the remedy
+        // covers both, so that there aren't two causes that contradict.
+        let isIncomplete = last == presented.first || presented.contains(where: isPinned)
+        return [isIncomplete ? .issuerMissing(last.issuer) : .inspected(by: last.issuer)]
+    }
+
+    /// Returns the cause if a certificate for other names is one that a server presents for want of another.
+    private func defaultCertificate(_ leaf: X509Certificate) -> PinFailureCause? {
+        leaf.isSelfIssued || leaf.defaultOf != nil ? .defaultCertificate(leaf, of: leaf.defaultOf) : nil
+    }
+}
+
+extension X509Certificate {
+    /// The product that makes this certificate if it has no other, as its subject says.
+    fileprivate var defaultOf: String? {
+        switch subject.commonName {
+        case "TRAEFIK DEFAULT CERT": "Traefik"
+        case "Kubernetes Ingress Controller Fake Certificate": "the Kubernetes ingress controller"
+        default: nil
+        }
+    }
+}
+
+extension Pin {
+    /// The same pin with a name, if its key is that of a public root.
+    fileprivate var ofPublicRoot: Pin? {
+        guard case .publicKey(let key) = fingerprint, let root = PublicRoots.names[key] else { return nil }
+        return Pin(fingerprint, role: role, isBackup: isBackup, name: name ?? root, note: note)
     }
 }
 

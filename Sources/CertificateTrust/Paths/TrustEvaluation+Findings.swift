@@ -22,13 +22,19 @@ extension TrustEvaluation {
         let found =
             "valid for " + proved.prefix(10).map(\.description).joined(separator: ", ")
             + (proved.count > 10 ? " and \(proved.count - 10) more" : "")
+        let (reason, remedy): (String, String) =
+            if let miss = NameMiss(name, in: leaf) {
+                (miss.reason, "reissue it with subjectAltName \(name.entryText)")
+            } else if proved.isEmpty {
+                (
+                    "no DNS name or IP address in subjectAltName, and the common name is ignored",
+                    "reissue it with subjectAltName \(name.entryText)"
+                )
+            } else {
+                ("certificate is \(found), not \(name)", "connect to one of its names, or reissue it")
+            }
         return TrustFinding(
-            rule: .nameMismatch, depth: 0, certificate: leaf,
-            detail: proved.isEmpty
-                ? "hostname mismatch (no DNS name or IP address in subjectAltName, and the common name is ignored): "
-                    + "reissue it with subjectAltName \(name)"
-                : "hostname mismatch (certificate is \(found), not \(name)): "
-                    + "connect to one of its names, or reissue it")
+            rule: .nameMismatch, depth: 0, certificate: leaf, detail: "hostname mismatch (\(reason)): \(remedy)")
     }
 
     static let noTime = TrustFinding(

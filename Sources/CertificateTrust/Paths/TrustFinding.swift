@@ -10,6 +10,11 @@ public struct TrustFinding: Error, Hashable, Sendable {
     public let detail: String
 }
 
+extension TrustFinding {
+    /// The part of the detail that says what to do, or `nil` if there is none.
+    package var remedy: String? { detail.ranges(of: ": ").last.map { String(detail[$0.upperBound...]) } }
+}
+
 extension TrustFinding: CustomStringConvertible {
     public var description: String {
         guard let depth, let certificate else { return detail }

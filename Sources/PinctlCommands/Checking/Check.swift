@@ -35,7 +35,7 @@ struct Check: Sendable {
         let targets = arguments.has(.files) ? [] : try arguments.targets()
         let lists = arguments.all(.targets)
         let password = try arguments.password()
-        probe = try ServerProbe(arguments, password: password)
+        probe = try ServerProbe(arguments, in: environment, password: password)
         let period = try arguments.warningPeriod()
         gate = try arguments.gate()
         var judge = try ChainJudge(arguments, in: environment)
@@ -65,6 +65,9 @@ struct Check: Sendable {
         isOfFiles = arguments.has(.files)
         isInterrupted = environment.isInterrupted
     }
+
+    /// The number of rows after which the first failure may have left the screen.
+    private static let screenRows = 20
 
     /// Returns the files that the policy exports. A file that can't be read fails the run, because its clients aren't
     /// checked.
@@ -146,11 +149,14 @@ struct Check: Sendable {
         if case .policy(let file) = source { console.note(of: file) }
         noteAnchors(&console)
         var items = 0
+        var told = ToldRemedies()
+        var pattern = RunPattern()
         var coverage = FileCheck.Coverage()
         var entries: [(item: Int, entry: ReportEntry)] = []
         func add(_ result: CheckResult, of item: Int) {
             let result = gate.add(result)
-            show(result, isFirst: !result.isKnown && report.group(result, of: item), &console)
+            show(result, isFirst: !result.isKnown && report.group(result, of: item), &told, &console)
+            pattern.add(result)
             if keepsResults { entries.append((item, ReportEntry(result))) }
         }
         func showProgress() {
@@ -197,9 +203,14 @@ struct Check: Sendable {
         report.entries = entries.enumerated().sorted { ($0.element.item, $0.offset) < ($1.element.item, $1.offset) }
             .map(\.element.entry)
         report.sortGroups()
+        if let group = pattern.group(at: judge.time, isChosen: judge.isTimeChosen) {
+            report.groups.insert(group, at: 0)
+        }
         report.rules = Report.checkRules
         report.closing = gate.closing
-        console.text(report.groupLines)
+        if report.hasSharedCause || console.rowCount > Self.screenRows {
+            console.text(report.groupLines(columns: console.columns))
+        }
         console.summarize(gate.closing, source.digest + gate.members.map { ($0.0, .integer($0.1)) })
         return report
     }
@@ -233,8 +244,10 @@ struct Check: Sendable {
 
     /// Prints a result. The first failure for each cause is printed in full, the others and known ones only with their
     /// headline.
-    private func show(_ result: CheckResult, isFirst: Bool, _ console: inout Console) {
-        let explanation = isFirst ? result.explanation(columns: console.columns) : []
+    private func show(
+        _ result: CheckResult, isFirst: Bool, _ told: inout ToldRemedies, _ console: inout Console
+    ) {
+        let explanation = isFirst ? told.shortened(result.explanation(columns: console.columns)) : []
         let mended = result.isMended ? ["  fixed: it failed in the baseline"] : []
         let isHidden = hidesGood && (result.severity == .ok && !result.isMended || result.isKnown)
         console.result(isHidden ? [] : [result.headline] + explanation + mended, result.json)

@@ -22,6 +22,22 @@ extension CheckResult {
     /// The remedy for the verdict, which doesn't depend on the cause, or `nil` for a good verdict.
     var remedy: String? { isOfFile ? word.fileRemedy : word.remedy }
 
+    /// The remedy in a few words, which refer to the explanation of the first failure for the same cause.
+    var shortRemedy: String {
+        guard let cause = causes.first else {
+            guard !isOfFile else { return failureRemedy }
+            switch verdict.word {
+            case .pinMismatch: return "serve a pinned key again\(Self.condition)"
+            case .keyMismatch: return "stop serving this key until a pin of it is shipped\(Self.condition)"
+            case .exportMismatch: return "serve a key that the file also pins\(Self.condition)"
+            default: return failureRemedy
+            }
+        }
+        return isOfFile ? cause.fileRemedy : cause.shortAction + (cause.explainsMismatch ? Self.condition : "")
+    }
+
+    private static let condition = ", if the served key is yours (see above)"
+
     /// Returns how a pin relates to the path, or to the key if there is no path.
     func standing(of pin: Pin) -> String {
         if let match = verdict.matches.first(where: { $0.pin == pin }) { return "matches as \(match.role.rawValue)" }
@@ -55,6 +71,10 @@ extension PinFailureCause {
         case .inspected(let name): "the chain leads to \(name), which isn't an expected root"
         case .issuerMissing(let issuer):
             "the chain is incomplete, because the file doesn't contain the certificate of its issuer, \(issuer)"
+        case .selfSigned(let leaf): "the certificate, \(leaf.subject), is self-signed and isn't an anchor"
+        case .defaultCertificate(let leaf, let product):
+            "the file contains \(product.map { "the default certificate of \($0)" } ?? "a self-signed certificate"), "
+                + "\(leaf.subject), which isn't for this hostname"
         case .leafRekeyed: "the certificate has a key that isn't pinned"
         default: finding
         }
@@ -70,17 +90,38 @@ extension PinFailureCause {
         case .issuerMissing:
             "add the intermediate certificates to the file, or, if that issuer is a private root, trust it with --ca-file or "
                 + "\"anchors\""
+        case .selfSigned:
+            "don't deploy it unless clients trust it with --ca-file or \"anchors\": have the certificate issued by a CA"
+        case .defaultCertificate: "don't deploy it: have a certificate issued for this hostname"
+        case .noKeyServed:
+            "don't deploy it: use a pinned or backup key, or ship the pin of this one before you serve it"
         case .offPath(_, _, let finding) where finding?.rule != .expired:
             "pin a key that is on the verified path, because other certificates in the file don't count"
-        case .authorityChanged(let pins, let anchor):
-            "don't deploy it: have the certificate issued "
-                + (pins.isEmpty ? "for a pinned key or by a pinned CA" : "by a pinned CA or for a backup key")
-                + ", or ship the pin of its root, \(anchor.spkiFingerprint), before you serve it"
+        case .authorityChanged(_, let anchor):
+            "don't deploy it: have the certificate issued by a pinned CA or for a backup key, or ship the pin of its root, \(anchor.spkiFingerprint), before you serve it"
         case .intermediateChanged:
             "don't deploy it until you have shipped the pin of its root or of its key, because CAs change intermediates "
                 + "without notice"
         case .leafRekeyed:
             "don't deploy it: have it reissued for a pinned or backup key, or ship its pin before you serve it"
+        default: action
+        }
+    }
+}
+
+extension PinFailureCause {
+    /// The step in a few words, without keys.
+    fileprivate var shortAction: String {
+        switch self {
+        case .inspected: "trust its root with --ca-file or \"anchors\" if it is yours, or check from another network"
+        case .issuerMissing: "configure the server to send its intermediates, or trust its issuer if it is yours"
+        case .selfSigned: "trust it with --ca-file or \"anchors\" if it is yours, or check from another network"
+        case .authorityChanged: "have the certificate issued by a pinned CA or for a backup key"
+        case .intermediateChanged, .noKeyServed: "serve a chain with a pinned key again"
+        case .leafRekeyed: "serve a pinned or backup key again"
+        case .wrongBytes: "correct the pin"
+        case .wrongPosition: "correct the role of the pin"
+        case .offPath: "pin a key that is on the verified path"
         default: action
         }
     }

@@ -31,7 +31,7 @@ extension CheckResult {
     /// A one-line description of the failure that fits all hosts with the same cause.
     var failureTitle: String {
         switch verdict {
-        case .unreachable(let error): "unreachable: \(error.reasonWord)"
+        case .unreachable(let failure): "unreachable: \(failure.error.groupTitle)"
         case .unlisted where causes.isEmpty: "not covered: the policy has no rule for them"
         case .untrusted(let finding) where causes.isEmpty: finding.groupTitle
         case .keyMismatch where !causes.isEmpty: "key mismatch: \(causeTitle)"
@@ -44,7 +44,15 @@ extension CheckResult {
     }
 
     /// The remedy for all hosts with the same cause.
-    var failureRemedy: String { advice.first?.remedy ?? remedy ?? "" }
+    var failureRemedy: String {
+        if let remedy = advice.first?.remedy { return remedy }
+        switch verdict {
+        case .unreachable(let failure): return failure.remedy
+        // The remedies of the other verdicts about trust say more than the finding.
+        case .untrusted(let finding) where verdict.word == .untrusted: return finding.remedy ?? remedy ?? ""
+        default: return remedy ?? ""
+        }
+    }
 }
 
 extension Verdict {
@@ -56,7 +64,7 @@ extension Verdict {
         guard [.keyMismatch, .bypassed].contains(word) else { return causes }
         return causes.filter {
             switch $0 {
-            case .authorityChanged, .intermediateChanged, .leafRekeyed: false
+            case .authorityChanged, .intermediateChanged, .leafRekeyed, .noKeyServed: false
             default: true
             }
         }
@@ -66,7 +74,7 @@ extension Verdict {
     fileprivate var operands: [String] {
         switch self {
         case .untrusted(let finding): [finding.rule.rawValue, finding.groupOperand]
-        case .unreachable(let error): [error.reasonWord]
+        case .unreachable(let failure): [failure.error.groupTitle]
         case .denied(let match, _, _): ["\(match.pin.fingerprint)"]
         case .keyDenied(let pin): ["\(pin.fingerprint)"]
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
@@ -105,7 +113,9 @@ extension PinFailureCause {
     fileprivate var key: String {
         let operands: [String] =
             switch self {
-            case .clockBehind, .clockAhead, .leafRekeyed: []
+            case .clockBehind, .clockAhead, .leafRekeyed, .selfSigned: []
+            case .defaultCertificate(_, let product): [product ?? ""]
+            case .noKeyServed(let anchor): [anchor.spkiFingerprint.description]
             case .inspected(let name), .issuerMissing(let name): ["\(name)"]
             case .wrongPosition(let pin, let role): ["\(pin.fingerprint)", role.rawValue]
             case .wrongBytes(let pin, let input, _): ["\(pin.fingerprint)", input.rawValue]

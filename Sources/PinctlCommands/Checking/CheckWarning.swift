@@ -31,9 +31,12 @@ struct CheckWarning: Sendable, Hashable {
 
 extension CheckWarning {
     /// The lines about warnings in `pinctl help verdicts`.
-    static var lines: [String] {
-        ["", "Warnings about a good verdict. They change the exit code only with --fail-on warning:"]
-            + Kind.allCases.map { "\(padded($0.rawValue, 15))      \($0.meaning)" }
+    static func lines(columns: Int) -> [String] {
+        [""]
+            + folded(
+                "Warnings about a good verdict. They change the exit code only with --fail-on warning:",
+                columns: columns)
+            + Kind.allCases.flatMap { tableRow($0.rawValue, width: 19, $0.meaning, columns: columns) }
     }
 }
 

@@ -95,9 +95,10 @@ enum VerdictWord: String, Sendable, CaseIterable {
     /// Returns the lines of `pinctl help verdicts`.
     static func lines(columns: Int) -> [String] {
         allCases.flatMap { word in
-            ["\(padded(word.rawValue, 15))  \(padded(String(word.severity.exitCode.rawValue), 2))  \(word.meaning)"]
-                + (word.remedy.map { folded("do: \($0)", columns: columns - 21) } ?? [])
-                .map { padded("", 21) + $0 }
+            tableRow(
+                "\(padded(word.rawValue, 15))  \(word.severity.exitCode.rawValue)", width: 19, word.meaning,
+                columns: columns)
+                + (word.remedy.map { tableRow("", width: 19, "do: \($0)", columns: columns) } ?? [])
         }
     }
 }

@@ -18,6 +18,10 @@ struct EnvironmentVariable: Sendable {
                 "The public suffix list, in the format of publicsuffix.org, instead of the system's. A list that is "
                 + "named here may have any age."),
         EnvironmentVariable(
+            name: "https_proxy, all_proxy, no_proxy",
+            meaning: "The proxy for --proxy env, [http://][USER:PASSWORD@]HOST:PORT, and the hosts that are reached "
+                + "without it. Upper case is read too. Without --proxy env, failures mention a proxy that is ignored."),
+        EnvironmentVariable(
             name: "GITHUB_ACTIONS, GITHUB_STEP_SUMMARY",
             meaning: "If GITHUB_ACTIONS is true, findings are printed as annotations, and a summary is appended to the "
                 + "file that GITHUB_STEP_SUMMARY names (--annotations)."),

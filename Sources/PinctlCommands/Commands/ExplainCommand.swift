@@ -110,7 +110,7 @@ private struct KeyRing {
             }
             let target = try Target(argument: name)
             let judge = try ChainJudge(arguments, in: environment)
-            let probe = try ServerProbe(arguments, password: password)
+            let probe = try ServerProbe(arguments, in: environment, password: password)
             // A server with two keys serves only one of them, but both are its own.
             let keys = probe.keys ?? .both
             var known: Set<X509Certificate> = []

@@ -39,7 +39,7 @@ extension CommandDefinition {
             let source = try InitSource(arguments)
             let destination = try InitDestination(arguments)
             for endpoint in source.endpoints { try destination.checkIsNew(endpoint) }
-            let probe = try ServerProbe(arguments)
+            let probe = try ServerProbe(arguments, in: environment)
             let judge = try ChainJudge(arguments, in: environment)
             let anchors = arguments.all(.caFile).map { rebased($0, besides: destination.path) }
 
@@ -52,6 +52,7 @@ extension CommandDefinition {
                 }
                 draft.add(path, port: Int(endpoint.port), anchors: anchors, target: target)
             }
+            var lacksRoot = false
             switch source {
             case .targets(let targets):
                 await inOrder(targets) { target in
@@ -60,6 +61,9 @@ extension CommandDefinition {
                     if let path = result.verdict.path {
                         add(path, target.endpoint, target: target.detour)
                     } else {
+                        if case .untrusted(let finding) = result.verdict, finding.rule == .unknownIssuer {
+                            lacksRoot = true
+                        }
                         console.problem(
                             "\(target): \(result.verdict.finding)", result.severity.exitCode,
                             members: [("target", .string(target.description))])
@@ -76,6 +80,7 @@ extension CommandDefinition {
                     do throws(TrustFinding) {
                         add(try trust.evaluate(at: judge.time), endpoint, target: nil)
                     } catch {
+                        if error.rule == .unknownIssuer { lacksRoot = true }
                         console.problem(
                             "\(endpoint): not trusted: \(error)", .notTrusted,
                             members: [("target", .string(endpoint.description))])
@@ -86,7 +91,7 @@ extension CommandDefinition {
                 guard console.status != .badInput else {
                     return console.note("nothing is written: give other flags")
                 }
-                guard console.status == .notTrusted, anchors.isEmpty else {
+                guard console.status == .notTrusted, lacksRoot, anchors.isEmpty else {
                     return console.note("nothing is written: a policy is made only from verified chains")
                 }
                 return console.note(
@@ -153,13 +158,7 @@ extension PolicyDraft {
 extension Target {
     /// The text that names the target in a policy, or `nil` if the host and port are enough.
     fileprivate var detour: String? {
-        guard endpoint.route != nil || startTLS != nil else { return nil }
-        var way = self
-        way.endpoint.route = nil
-        guard let route = endpoint.route else { return "\(way)" }
-        // The port is the target's unless another one is given.
-        let isSame = route.port == endpoint.port
-        return "\(way)@" + (isSame ? "\(route.host)" : "\(Endpoint(name: route.host, port: route.port))")
+        endpoint.route != nil || startTLS != nil ? operand : nil
     }
 }
 

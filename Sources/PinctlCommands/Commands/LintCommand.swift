@@ -47,9 +47,11 @@ extension CommandDefinition {
             reports.write(report, &console)
         })
 
-    /// The lines of `pinctl help lint-rules`.
-    static let lintRules = LintRule.allCases.map { rule in
-        "\(rule.rawValue)  \(padded(rule.severity.rawValue, 7))  \(rule.summary)"
+    /// Returns the lines of `pinctl help lint-rules`.
+    static func lintRules(columns: Int) -> [String] {
+        LintRule.allCases.flatMap { rule in
+            tableRow("\(rule.rawValue)  \(rule.severity.rawValue)", width: 13, rule.summary, columns: columns)
+        }
     }
 }
 

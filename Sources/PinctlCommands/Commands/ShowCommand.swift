@@ -40,7 +40,7 @@ extension CommandDefinition {
             let name = try arguments.shownName(of: operands)
             let judge = try ChainJudge(arguments, in: environment)
             let password = try arguments.password()
-            let probe = try ServerProbe(arguments, password: password)
+            let probe = try ServerProbe(arguments, in: environment, password: password)
             let files = ShownFiles(reader: InputReader(password: password), judge: judge, name: name)
             let export = try CertificateExport(arguments)
             let keys: CheckSettings.Keys = export.replacesText ? .auto : .both

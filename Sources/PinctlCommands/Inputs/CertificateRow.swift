@@ -24,8 +24,8 @@ struct CertificateRow {
 
     /// Returns the lines of all rows with aligned columns.
     static func lines(_ rows: [CertificateRow], now: Date) -> [String] {
-        let keyWidth = rows.map(\.key.count).max() ?? 0
-        let nameWidth = min(40, rows.map(\.certificate.shortName.count).max() ?? 0)
+        let keyWidth = rows.map(\.key.width).max() ?? 0
+        let nameWidth = min(40, rows.map(\.certificate.shortName.width).max() ?? 0)
         return rows.flatMap { row in
             let columns = [
                 padded(row.role, 12), row.certificate.spkiFingerprint.description, padded(row.key, keyWidth),

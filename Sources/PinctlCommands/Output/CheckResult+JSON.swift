@@ -43,7 +43,7 @@ extension CheckResult {
         case .denied(let match, _, _):
             members += place + [("denied", .string("\(match.pin.fingerprint)"))]
         case .untrusted(let finding): members += place + finding.members
-        case .unreachable(let error): members += place + [("unreachable", .string(error.reasonWord))]
+        case .unreachable(let failure): members += place + [("unreachable", .string(failure.error.reasonWord))]
         case .unlisted(let policy): members.append(("policy", .string(policy)))
         case .trusted(_, let rule): members += rule.map(Self.place(of:)) ?? []
         case .keyStrange(_, nil), .exportRefused(_, _, nil): break
@@ -62,7 +62,7 @@ extension CheckResult {
                         })
                 ))
         }
-        if !causes.isEmpty { members.append(("diagnosis", .array(advice.map(Self.element)))) }
+        if !causes.isEmpty { members.append(("diagnosis", .array(advice.map(\.json)))) }
         if !warnings.isEmpty {
             members.append(
                 (
@@ -92,12 +92,6 @@ extension CheckResult {
             "source": .string(origin(of: certificate)),
             "not_before": .string(certificate.notBefore.rfc3339), "not_after": .string(certificate.notAfter.rfc3339),
             "lifetime_left_percent": .integer(Int(certificate.lifetimeLeft(at: now) * 100)),
-        ]
-    }
-
-    private static func element(_ cause: ReportCause) -> JSON {
-        [
-            "cause": .string(cause.identifier), "finding": .string(cause.finding), "remedy": .string(cause.remedy),
         ]
     }
 
@@ -139,6 +133,13 @@ extension Verdict {
         case .unreachable(let error): error.description
         default: finding
         }
+    }
+}
+
+extension ReportCause {
+    /// The element of a `diagnosis`.
+    var json: JSON {
+        ["cause": .string(identifier), "finding": .string(finding), "remedy": .string(remedy)]
     }
 }
 

@@ -64,13 +64,13 @@ extension CheckResult {
         let served = mismatch.path.roles.map { role, certificate in
             "\(padded(role.rawValue, 12))  \(certificate.spkiFingerprint)"
         }
-        let nameWidth = mismatch.rule.pins.map { $0.name?.count ?? 0 }.max() ?? 0
+        let nameWidth = mismatch.rule.pins.map { $0.name?.width ?? 0 }.max() ?? 0
         let pinned = mismatch.rule.pins.map { pin in
             let name = nameWidth > 0 ? padded(pin.name ?? "", nameWidth) + "  " : ""
             let backup = pin.isBackup ? "backup, " : ""
             return "\(pin.fingerprint)  \(padded(pin.role.rawValue, 12))  \(name)\(backup)\(standing(of: pin))"
         }
-        let width = served.map(\.count).max() ?? 0
+        let width = served.map(\.width).max() ?? 0
         return ["  \(padded("verified path", width))  pinned"]
             + (0..<max(served.count, pinned.count)).map { row in
                 guard row < pinned.count else { return "  \(served[row])" }

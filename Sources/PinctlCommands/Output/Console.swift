@@ -40,6 +40,8 @@ package struct Console {
     private var summary: [(String, JSON)] = []
     /// The most severe outcome so far.
     package private(set) var status = ExitCode.good
+    /// The number of rows of text that were printed.
+    private(set) var rowCount = 0
     /// The outcome before flags changed it, or `nil` if they didn't.
     private var found: ExitCode?
     /// Whether notes are omitted too.
@@ -143,6 +145,7 @@ package struct Console {
         guard format == .text else { return }
         for (index, line) in lines.enumerated() {
             let folded = columns.map { FoldedLine.fold(visible(line), columns: $0) } ?? [visible(line)]
+            rowCount += folded.count
             for (part, line) in folded.enumerated() {
                 // The verdict is in the first line.
                 output.write(isColored && index == 0 && part == 0 ? Severity.colored(line) : line)

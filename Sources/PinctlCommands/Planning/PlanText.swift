@@ -22,7 +22,7 @@ struct PlanText {
 
     var lines: [String] {
         let rows = matrix
-        let width = rows.map(\.count).max() ?? 0
+        let width = rows.map(\.width).max() ?? 0
         if width <= columns, rows.count <= Self.listLimit || isVerbose {
             let reasons = cells.filter { $0.needsReason || isVerbose && $0.standing != .unpinned }
             return rows + (reasons.isEmpty ? [] : [""]) + reasons.map(line)
@@ -43,7 +43,7 @@ struct PlanText {
         }
         let unread = unread.map { [visibleText($0)] + hosts.map { _ in "unread" } }
         let rows = [[""] + hosts.map { visibleText($0.title) }] + texts + unread
-        let widths = (0...hosts.count).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        let widths = (0...hosts.count).map { column in rows.map { $0[column].width }.max() ?? 0 }
         return rows.map { row in
             var line = zip(row, widths).map { padded($0, $1) }.joined(separator: "  ")
             while line.last == " " { line.removeLast() }

@@ -180,7 +180,7 @@ struct PlanTimeline {
                 "keep every key: a chain isn't trusted (\(hosts(untrusted))), so it is unknown which keys can be removed"
             ]
         }
-        let width = entries.map { visibleText($0.title).count }.max() ?? 0
+        let width = entries.map { visibleText($0.title).width }.max() ?? 0
         return ["for these hosts, when the key of each pin can be removed:"]
             + entries.map { "  \(padded(visibleText($0.title), width))  \(moment($0))" }
     }

@@ -10,7 +10,7 @@ struct Probe: Sendable {
     let address: String?
     /// The kind of key that was requested, or `nil` for the server's choice.
     var key: Key?
-    let outcome: Result<ServedChain, TransportError>
+    let outcome: Result<ServedChain, ProbeFailure>
     /// The time from the start of the first attempt to the outcome, including retries and the rate limit.
     let duration: Duration
     /// The number of connection attempts.
@@ -42,7 +42,9 @@ extension [Probe] {
     var withoutEndedBesides: [Probe] {
         let shown = filter { if case .success = $0.outcome { true } else { false } }
         return filter { probe in
-            guard case .failure(.lostDuringHandshake) = probe.outcome, probe.key != nil else { return true }
+            guard case .failure(let failure) = probe.outcome, case .lostDuringHandshake = failure.error,
+                probe.key != nil
+            else { return true }
             return !shown.contains { $0.address == probe.address || probe.address == nil }
         }
     }

@@ -20,14 +20,18 @@ extension ServerProbe {
         let target = located(target)
         let keys = self.keys ?? (isSingle ? .auto : keys)
         let allAddresses = self.allAddresses ?? allAddresses
-        guard allAddresses != false, proxy == nil else {
+        guard allAddresses != false, proxy.proxy(for: target.endpoint.name) == nil else {
             return await probes(of: target, keys, at: nil, since: start)
         }
         let addresses: [SocketAddress]
         do throws(TransportError) {
             addresses = try await Transport.shared.addresses(of: target.endpoint, options: dialing, since: start)
         } catch {
-            return [Probe(target: target, address: nil, key: nil, outcome: .failure(error), duration: .now - start)]
+            return [
+                Probe(
+                    target: target, address: nil, key: nil, outcome: .failure(failure(error, target)),
+                    duration: .now - start)
+            ]
         }
         return await withTaskGroup(of: (Int, [Probe]).self) { group in
             var found = [[Probe]](repeating: [], count: addresses.count)
@@ -94,6 +98,12 @@ extension ServerProbe {
         return ([first] + others).withoutEndedBesides
     }
 
+    private func failure(_ error: TransportError, _ target: Target) -> ProbeFailure {
+        ProbeFailure(
+            error: error, target: target, ignoredProxy: proxy.ignoredVariable(for: target.endpoint.name),
+            proxyVariable: proxy.variable)
+    }
+
     /// Runs a handshake, with retries if the server doesn't answer.
     private func probe(
         _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant
@@ -106,8 +116,9 @@ extension ServerProbe {
             if let rate { start += await rate.turn() }
             tries += 1
             let error: TransportError
+            var tried = address?.description
             do throws(TransportError) {
-                let (served, reached) = try await ask(target, key, at: address, since: start)
+                let (served, reached) = try await ask(target, key, at: address, since: start, &tried)
                 return Probe(
                     target: target, address: reached, key: key, outcome: .success(served), duration: .now - began,
                     tries: tries)
@@ -120,26 +131,26 @@ extension ServerProbe {
             let rest = dialing.totalTimeout - (.now - start)
             guard error.isWorthTrying, tries <= retries, pause < rest, !Task.isCancelled else {
                 return Probe(
-                    target: target, address: address?.description ?? error.lastAddress, key: key,
-                    outcome: .failure(error), duration: .now - began, tries: tries)
+                    target: target, address: tried ?? error.lastAddress, key: key,
+                    outcome: .failure(failure(error, target)), duration: .now - began, tries: tries)
             }
             await Transport.shared.pause(for: pause)
         }
     }
 
     private func ask(
-        _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant
+        _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant,
+        _ reached: inout String?
     ) async throws(TransportError) -> (ServedChain, address: String?) {
         var options = dialing
         options.serverKey = key
         let connection = try await Transport.shared.dial(
-            target.endpoint, startTLS: target.startTLS, at: address, through: proxy, options: options,
-            since: start)
+            target.endpoint, startTLS: target.startTLS, at: address, through: proxy.proxy(for: target.endpoint.name),
+            options: options, since: start, onConnect: { reached = $0 })
         var served = ServedChain(
             presented: connection.presented, version: connection.version, cipherSuite: connection.cipherSuite,
             group: connection.group)
         served.timestamps = connection.timestamps
-        let reached = proxy == nil ? connection.remoteAddress : nil
         if let identity = identity {
             let (outcome, staple) = try await connection.show(identity, patience: Self.patience)
             served.identity = outcome
@@ -158,17 +169,21 @@ extension Probe {
 
     /// Whether the server has no key of the requested kind.
     fileprivate var isWithoutKey: Bool {
-        if case .failure(.otherKey) = outcome { true } else { false }
+        guard case .failure(let failure) = outcome, case .otherKey = failure.error else { return false }
+        return true
     }
 
     /// Whether the server ended the handshake without an alert.
     fileprivate var isLost: Bool {
-        if case .failure(.lostDuringHandshake) = outcome { true } else { false }
+        guard case .failure(let failure) = outcome, case .lostDuringHandshake = failure.error else { return false }
+        return true
     }
 
     /// Whether this machine has no route to any of the addresses that were tried.
     var isUnrouted: Bool {
-        guard case .failure(.unreachable(_, let attempts)) = outcome else { return false }
+        guard case .failure(let failure) = outcome, case .unreachable(_, let attempts) = failure.error else {
+            return false
+        }
         return !attempts.isEmpty && attempts.allSatisfy(\.isUnrouted)
     }
 }
@@ -177,15 +192,15 @@ extension [Probe] {
     /// One probe with the attempts at all addresses if nothing accepted a connection at any of them, since the target
     /// as a whole is then unreachable.
     fileprivate var joinedIfUnreachable: [Probe] {
-        let attempts = map { probe -> [ConnectAttempt]? in
-            if case .failure(.unreachable(_, let attempts)) = probe.outcome { attempts } else { nil }
+        let failures = compactMap { probe in if case .failure(let failure) = probe.outcome { failure } else { nil } }
+        let known = failures.compactMap { failure in
+            if case .unreachable(_, let attempts) = failure.error { attempts } else { nil }
         }
-        let known = attempts.compactMap(\.self)
-        guard count > 1, known.count == count, let first, let last else { return self }
-        let error = TransportError.unreachable(peer: first.target.endpoint.description, attempts: known.flatMap(\.self))
+        guard count > 1, known.count == count, let first, let last, var failure = failures.first else { return self }
+        failure.error = .unreachable(peer: first.target.endpoint.description, attempts: known.flatMap(\.self))
         return [
             Probe(
-                target: first.target, address: last.address, key: nil, outcome: .failure(error),
+                target: first.target, address: last.address, key: nil, outcome: .failure(failure),
                 duration: map(\.duration).max() ?? .zero, tries: map(\.tries).max() ?? 1)
         ]
     }

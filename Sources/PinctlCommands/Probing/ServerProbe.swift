@@ -14,7 +14,7 @@ struct ServerProbe: Sendable {
     /// Whether to make one handshake for each target, whatever its rule says.
     var isSingle = false
     var startTLS: StartTLSProtocol?
-    var proxy: CleartextProxy?
+    var proxy = ProxyChoice.none(ignoring: nil)
     var identity: ClientIdentity?
     /// The addresses to connect to for hosts and ports of targets without an address.
     var routes: [Endpoint: Route] = [:]
@@ -27,7 +27,9 @@ struct ServerProbe: Sendable {
 
     /// Parses the flags in ``Flag/probing``. `password` opens the key of `--cert`; if it is `nil`, the password is read
     /// as the flags say.
-    init(_ arguments: Arguments, password: KeyPassword? = nil) throws(UsageError) {
+    init(
+        _ arguments: Arguments, in environment: CommandEnvironment, password: KeyPassword? = nil
+    ) throws(UsageError) {
         dialing.totalTimeout = try arguments.seconds(.timeout, default: 10)
         dialing.connectTimeout = try arguments.seconds(.connectTimeout, default: 5)
         // Only the total time is limited.
@@ -51,8 +53,8 @@ struct ServerProbe: Sendable {
         if isSingle, arguments.has(.allAddresses) || keys == .both {
             throw .unusable(["--first makes one handshake for each target: omit --all-addresses and --keys both"])
         }
-        proxy = try arguments.cleartextProxy()
-        if proxy != nil, allAddresses == true {
+        proxy = try arguments.proxyChoice(EnvironmentProxy(environment.variables()))
+        if case .fixed = proxy, allAddresses == true {
             throw .unusable(["--all-addresses and --proxy cannot be used together: the proxy resolves the hostname"])
         }
         identity = try arguments.clientIdentity(password)
@@ -125,42 +127,44 @@ extension Arguments {
         return .other(name)
     }
 
-    private static let proxyKinds: [(scheme: String, kind: CleartextProxy.Kind)] = [
-        ("http://", .http), ("socks5://", .socks(.socks5)), ("socks5h://", .socks(.socks5)),
-        ("socks4a://", .socks(.socks4a)),
-    ]
-
-    fileprivate func cleartextProxy() throws(UsageError) -> CleartextProxy? {
+    fileprivate func proxyChoice(_ inherited: EnvironmentProxy?) throws(UsageError) -> ProxyChoice {
         guard let text = self[.proxy] else {
             guard self[.proxyLogin] == nil else { throw .missingFlag(.proxy) }
-            return nil
+            return .none(ignoring: inherited)
         }
+        guard text == "env" else { return .fixed(try cleartextProxy(text)) }
+        guard self[.proxyLogin] == nil else {
+            throw .unusable([
+                "\(Flag.proxyLogin.dashed) and \(Flag.proxy.dashed) env cannot be used together: write the login in the "
+                    + "variable, or give the proxy's URL with \(Flag.proxy.dashed)"
+            ])
+        }
+        if let inherited, inherited.proxy == nil {
+            throw .invalidValue(
+                .proxy,
+                reason: "\(inherited.variable) isn't the URL of a supported proxy: write http://HOST:PORT, "
+                    + "socks5://HOST:PORT or socks4a://HOST:PORT")
+        }
+        return .environment(inherited)
+    }
+
+    private func cleartextProxy(_ text: String) throws(UsageError) -> CleartextProxy {
         guard !text.utf8.contains(UInt8(ascii: "@")) else {
             throw .invalidValue(.proxy, reason: "a login isn't allowed in the URL: give it with --proxy-login FILE")
         }
-        // Bytes are compared, because some non-ASCII characters have ASCII letters as their lower case, and combining
-        // marks join the character before them.
-        guard let (scheme, kind) = Self.proxyKinds.first(where: { Self.begins(text, with: $0.scheme) }),
-            case let rest = String(decoding: text.utf8.dropFirst(scheme.utf8.count), as: UTF8.self),
+        guard let (kind, rest) = CleartextProxy.Kind.prefix(of: text),
             let way = try? Target(String(rest.prefix { $0 != "/" })).endpoint
         else {
             throw .invalidValue(
                 .proxy,
                 reason: "\(quoted(text)) isn't the URL of a supported proxy: write http://HOST:PORT, "
-                    + "socks5://HOST:PORT or socks4a://HOST:PORT")
+                    + "socks5://HOST:PORT, socks4a://HOST:PORT or env")
         }
         guard rest.contains(":") else {
+            let scheme = text.dropLast(rest.count)
             throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write \(scheme)HOST:PORT")
         }
         return CleartextProxy(kind, host: way.name, port: way.port, login: try proxyLogin(for: kind))
-    }
-
-    /// Returns whether a text begins with a lowercase scheme, ignoring case.
-    private static func begins(_ text: String, with scheme: String) -> Bool {
-        text.utf8.count >= scheme.utf8.count
-            && zip(text.utf8, scheme.utf8).allSatisfy { given, wanted in
-                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(given) ? given | 0x20 == wanted : given == wanted
-            }
     }
 
     private func proxyLogin(for kind: CleartextProxy.Kind) throws(UsageError) -> CleartextProxy.Login? {

@@ -14,37 +14,56 @@ package struct Target: Sendable, Hashable {
 }
 
 extension Target: CustomStringConvertible {
-    /// The target as it can be given again: `api.example.com:443`, `smtp://mail.example.com:25`.
+    /// The target in messages: `api.example.com:443`, `smtp://mail.example.com:25`.
     package var description: String {
         (startTLS.map { "\($0.rawValue)://" } ?? "") + endpoint.description
+    }
+
+    /// The target as it is written on a command line: `api.example.com:443@192.0.2.1`.
+    package var operand: String {
+        var way = self
+        way.endpoint.route = nil
+        guard let route = endpoint.route else { return "\(way)" }
+        // The port is the target's unless another one is given.
+        let isSame = route.port == endpoint.port
+        return "\(way)@" + (isSame ? "\(route.host)" : "\(Endpoint(name: route.host, port: route.port))")
     }
 }
 
 extension Target {
-    /// The lines of `pinctl help targets`.
-    static let grammar = [
-        "host                     port 443",
-        "host:port",
-        "192.0.2.1:port           an address",
-        "[2001:db8::1]:port",
-        "https://host:port/path   the path is ignored",
-        "smtp://host:port         cleartext first, then STARTTLS: "
-            + StartTLSProtocol.allCases.map(\.rawValue).prefix(6).joined(separator: ", ") + ",",
-        "                         " + StartTLSProtocol.allCases.map(\.rawValue).dropFirst(6).joined(separator: ", "),
-        "smtps://host             TLS from the first byte, on the port of "
-            + implicit.keys.sorted().joined(separator: ", "),
-        "host:443@192.0.2.1       connect to that address and expect the certificate of host; it may have a :port",
-    ]
+    /// Returns the lines of `pinctl help targets`.
+    static func grammar(columns: Int) -> [String] {
+        let forms = [
+            ("host", "port 443"), ("host:port", ""), ("192.0.2.1:port", "an address"), ("[2001:db8::1]:port", ""),
+            ("https://host:port/path", "the path is ignored"),
+            (
+                "smtp://host:port",
+                "cleartext first, then STARTTLS: "
+                    + StartTLSProtocol.allCases.map(\.rawValue).joined(separator: ", ")
+            ),
+            (
+                "smtps://host",
+                "TLS from the first byte, on the port of " + implicit.keys.sorted().joined(separator: ", ")
+            ),
+            (
+                "host:443@192.0.2.1",
+                "connect to that address and expect the certificate of host; it may have a :port"
+            ),
+        ]
+        return forms.flatMap { tableRow($0, width: 23, $1, columns: columns) }.map { line in
+            String(line.reversed().drop { $0 == " " }.reversed())
+        }
+    }
 
     /// The schemes with TLS from the first byte, and their ports.
-    private static let implicit: [String: UInt16] = [
+    static let implicit: [String: UInt16] = [
         "https": 443, "smtps": 465, "imaps": 993, "pop3s": 995, "ldaps": 636, "ftps": 990, "nntps": 563,
     ]
 
     /// Parses a target according to the grammar above.
-    package init(_ text: String) throws(TargetError) {
+    package init(_ text: String, defaultPort: UInt16 = 443) throws(TargetError) {
         var rest = text[...]
-        var port: UInt16 = 443
+        var port = defaultPort
         if let range = text.firstRange(of: "://") {
             let scheme = text[..<range.lowerBound].lowercased()
             if let implicit = Self.implicit[scheme] {

@@ -5,21 +5,34 @@ extension TransportError {
     /// share.
     var reasonWord: String {
         switch self {
-        case .unresolvable: "not-resolved"
+        case .unresolvable, .noAddress, .timedOut(.resolve, _, _): "not-resolved"
         case .timedOut: "timed-out"
         case .unreachable(_, let attempts):
-            if attempts.allSatisfy({ $0.reason == Self.refused }) {
+            if attempts.allSatisfy(\.error.isRefusal) {
                 "refused"
             } else {
-                attempts.contains { $0.reason.contains("timed out") } ? "timed-out" : "no-connection"
+                attempts.contains(where: \.error.isTimeout) ? "timed-out" : "no-connection"
             }
+        case .notTLS: "not-tls"
+        case .lostDuringHandshake(_, _, isAnswered: false): "closed"
+        case .otherVersion: "tls-version"
         case .handshakeFailed, .offerRejected, .lostDuringHandshake, .unreadableCertificates: "handshake"
         case .otherKey: "other-key"
-        case .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable: "starttls"
+        case .startTLSNotOffered, .startTLSRefused, .startTLSNeedless, .startTLSUnreadable: "starttls"
         case .tunnelRefused, .relayRefused: "proxy"
         default: "failed"
         }
     }
 
-    private static let refused = connectionRefusedText
+    /// The failure without the host, for all hosts that fail in the same way.
+    var groupTitle: String {
+        switch self {
+        case .unresolvable(_, let reason): "could not resolve host (\(reason))"
+        case .noAddress: "no address of the requested family"
+        case .timedOut(.connect, _, _): "no answer to the connection"
+        case .unreachable(_, let attempts):
+            "could not connect (" + Set(attempts.map(\.reason)).sorted().joined(separator: ", ") + ")"
+        default: problem
+        }
+    }
 }

@@ -5,8 +5,9 @@ extension Report {
     /// The maximum number of causes that are distinguished. Failures for further causes are only counted.
     private static let causeLimit = 1_000
     private static let exampleLimit = 10
-    /// The maximum number of causes shown at the end of a run.
+    /// The maximum number of causes shown at the end of a run, and of rows that they take.
     private static let shownLimit = 20
+    private static let shownRows = 20
 
     /// Adds a failure of an item to its group. Returns true if it is the first with its cause, or if it has none.
     ///
@@ -35,7 +36,7 @@ extension Report {
                 key: key, outcome: result.severity, title: result.failureTitle, remedy: remedy, count: 1,
                 examples: [result.subject], items: [item], causeCount: max(1, result.causes.count),
                 noun: result.source == "file" ? "file" : "host",
-                isExplained: result.explanation.contains("  do: \(remedy)")))
+                shortRemedy: result.shortRemedy))
         return true
     }
 
@@ -51,20 +52,38 @@ extension Report {
         groupPlaces = [:]
     }
 
-    /// The lines that end the text output if several subjects fail for one cause. The details of the first of them are
-    /// printed before. If it is the only one, its remedy isn't repeated.
-    var groupLines: [String] {
-        guard groups.contains(where: { $0.count > 1 }) else { return [] }
-        var lines = groups.prefix(Self.shownLimit).flatMap { group in
-            let more = group.count - group.examples.count
-            let causes = group.causeCount == 1 ? "1 cause" : "\(group.causeCount) causes"
-            let things = "\(grouped(group.count)) \(group.noun)\(group.count == 1 ? "" : "s")"
-            return ["\(causes), \(things): \(group.title)"]
-                + (group.remedy.isEmpty || group.count == 1 && group.isExplained ? [] : ["  do: \(group.remedy)"])
-                + ["  " + group.examples.joined(separator: ", ") + (more > 0 ? " and \(grouped(more)) more" : "")]
+    /// Returns the lines that end the text output: for each cause, its hosts with the finding in one line, and what to do
+    /// in another. They fit into the last rows of a screen with this many columns. The details are printed before.
+    func groupLines(columns: Int? = nil) -> [String] {
+        var lines: [String] = []
+        var (left, rows) = (groups[...], 0)
+        while lines.count < 2 * Self.shownLimit, let group = left.first {
+            let new =
+                ["\(group.subjects): \(group.title)"]
+                + (group.shortRemedy.isEmpty ? [] : ["  do: \(group.shortRemedy)"])
+            rows += columns.map { width in new.reduce(0) { $0 + FoldedLine.fold($1, columns: width).count } } ?? 0
+            guard lines.isEmpty || rows <= Self.shownRows else { break }
+            lines += new
+            left = left.dropFirst()
         }
-        let rest = groups.dropFirst(Self.shownLimit).reduce(ungrouped) { $0 + $1.count }
+        let rest = left.reduce(ungrouped) { $0 + $1.count }
         if rest > 0 { lines.append("\(grouped(rest)) more failures with other causes") }
         return lines
+    }
+
+    /// Whether several subjects fail for one cause, which is explained only once.
+    var hasSharedCause: Bool { groups.contains { $0.count > 1 } }
+}
+
+extension ReportGroup {
+    private static let namedLimit = 3
+
+    /// The subject, or the number of subjects with the first of them.
+    fileprivate var subjects: String {
+        guard count > 1 else { return examples.first ?? "" }
+        let named = examples.prefix(Self.namedLimit)
+        let more = count - named.count
+        return "\(grouped(count)) \(noun)s (\(named.joined(separator: ", "))"
+            + (more > 0 ? " and \(grouped(more)) more)" : ")")
     }
 }

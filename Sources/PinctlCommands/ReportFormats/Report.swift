@@ -144,8 +144,8 @@ struct ReportGroup: Sendable {
     var causeCount = 1
     /// The kind of subject that is counted: `host` or `file`.
     var noun = "host"
-    /// Whether the details of the first subject include the remedy.
-    var isExplained = false
+    /// The remedy in a few words, for the end of a screen, which refers to the text above.
+    var shortRemedy = ""
 }
 
 /// A verdict or rule that a report may refer to.

@@ -104,13 +104,13 @@ extension URLError.Code {
 
     private init(_ reason: TransportError) {
         switch reason {
-        case .unresolvable: self = .cannotFindHost
+        case .unresolvable, .noAddress: self = .cannotFindHost
         case .relayRefused(_, .noMethod), .relayRefused(_, .refusedLogin): self = .userAuthenticationRequired
         case .relayRefused: self = .cannotConnectToHost
         case .timedOut: self = .timedOut
         case .unreachable, .exhausted, .tunnelRefused: self = .cannotConnectToHost
-        case .startTLSNotOffered, .startTLSRefused, .startTLSUnreadable, .handshakeFailed,
-            .offerRejected, .otherKey, .lostDuringHandshake, .protocolFailure:
+        case .startTLSNotOffered, .startTLSRefused, .startTLSNeedless, .startTLSUnreadable, .handshakeFailed, .notTLS,
+            .otherVersion, .offerRejected, .otherKey, .lostDuringHandshake, .protocolFailure:
             self = .secureConnectionFailed
         case .unreadableCertificates, .foreignPath: self = .serverCertificateUntrusted
         case .truncated, .lost, .closed: self = .networkConnectionLost

@@ -15,6 +15,7 @@ extension BareConnection {
         _ spoken: StartTLSProtocol, to host: ServerName, behind greeting: [UInt8] = [], until deadline: Deadline
     ) async throws(TransportError) {
         var greeting = greeting
+        var isAnswered = false
         var negotiation = StartTLSNegotiation(spoken, to: host)
         var action = negotiation.opening
         while true {
@@ -24,11 +25,19 @@ extension BareConnection {
             case .sendAndUpgrade(let bytes): return try await send(bytes, until: deadline)
             case .upgrade: return
             }
-            let heard = greeting.isEmpty ? try await receive(until: deadline) : greeting
+            let heard: [UInt8]?
+            do throws(TransportError) {
+                heard = greeting.isEmpty ? try await receive(until: deadline) : greeting
+            } catch {
+                guard !isAnswered, case .timedOut(.startTLS, let peer, let limit) = error else { throw error }
+                throw .timedOut(.greeting, peer: peer, limit: limit)
+            }
             greeting = []
             guard let bytes = heard else {
                 throw .startTLSUnreadable(peer: peer, spoken, reason: "the server closed the connection")
             }
+            guard isAnswered || !HandshakeHead(bytes).isTLS else { throw .startTLSNeedless(peer: peer, spoken) }
+            isAnswered = true
             do throws(StartTLSFailure) {
                 action = try negotiation.receive(bytes)
             } catch {

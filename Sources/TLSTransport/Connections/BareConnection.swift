@@ -53,7 +53,7 @@ package struct BareConnection: ~Copyable, Sendable {
         do throws(TransportError) {
             question = try await connection.ask(engine, until: deadline)
         } catch {
-            throw error.asRejectedOffer(options.serverKey)
+            throw error.explained(by: await connection.handshakeHead, options)
         }
         let presented: PresentedChain
         do throws(PresentedChainError) {
@@ -119,7 +119,7 @@ package struct BareConnection: ~Copyable, Sendable {
                     }
                 }
             } catch {
-                throw .tunnelRefused(peer: connection.peer, reason: error.description)
+                throw .tunnelRefused(peer: connection.peer, reason: .unreadable(error.description))
             }
             // The body of a refusal isn't shown to the user, so a long one isn't worth reading.
             if let head, bodyCount > Self.refusalLimit { return (head, false, []) }

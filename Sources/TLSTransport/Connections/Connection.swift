@@ -48,6 +48,8 @@ final class Connection {
     private var callCount = 0
     /// The number of bytes that brought no plaintext, since the last that did or since the handshake began.
     private var fruitlessCount = 0
+    /// The first bytes that the peer sent in the handshake of the uppermost layer.
+    private(set) var handshakeHead: [UInt8] = []
     /// The number of reads since a call last waited for the socket.
     private var readsInARow = 0
 
@@ -60,6 +62,8 @@ final class Connection {
     private static let outputLimit = 256 * 1024
     /// The most bytes without plaintext: a Certificate message of 100 KiB, tickets, key updates.
     private static let fruitlessLimit = 256 * 1024
+    /// The number of bytes that show what a peer speaks instead of TLS.
+    private static let headLimit = 256
     /// The number of reads after which timers, cancellations and other connections get their turn.
     private static let turn = 16
 
@@ -82,6 +86,7 @@ final class Connection {
         layers.append(engine)
         isEstablished = false
         fruitlessCount = 0
+        handshakeHead = []
         return try await call(until: deadline) { () throws(TransportError) in
             guard let action = try advance() else { return nil }
             guard case .askTrust = action else {
@@ -365,6 +370,11 @@ final class Connection {
         guard !bytes.isEmpty else {
             throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection")
         }
+        if !isEstablished, layer == layers.count - 1, handshakeHead.count < Self.headLimit {
+            for index in 0..<min(bytes.count, Self.headLimit - handshakeHead.count) {
+                handshakeHead.append(bytes[index])
+            }
+        }
         fruitlessCount += bytes.count
         guard fruitlessCount <= Self.fruitlessLimit else {
             throw failure(OpenSSLError(code: 0, reason: "the peer sends records without data"))
@@ -535,7 +545,9 @@ final class Connection {
     }
 
     private func lost(_ reason: String) -> TransportError {
-        isEstablished ? .lost(peer: peer, reason: reason) : .lostDuringHandshake(peer: peer, reason: reason)
+        isEstablished
+            ? .lost(peer: peer, reason: reason)
+            : .lostDuringHandshake(peer: peer, reason: reason, isAnswered: !handshakeHead.isEmpty)
     }
 }
 

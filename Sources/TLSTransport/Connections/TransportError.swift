@@ -5,12 +5,19 @@ package import OpenSSLBridge
 package enum TransportError: Error, Sendable, Hashable {
     /// The host has no address, or the resolver failed for the given reason.
     case unresolvable(host: ServerName, reason: String)
-    /// A phase, or everything together, took longer than its limit.
+    /// The host has no address of the only family that was requested. `others` are its addresses of the other one.
+    case noAddress(host: ServerName, of: DialOptions.AddressFamily, others: [String])
+    /// A phase took longer than its limit, or than what the phases before it left of the limit for everything.
     case timedOut(Phase, peer: String, limit: Duration)
     /// No address accepted. There is one attempt for each address that was tried, in order.
     case unreachable(peer: String, attempts: [ConnectAttempt])
     /// The TLS handshake failed. The reason is OpenSSL's and may be the peer's alert.
     case handshakeFailed(peer: String, reason: OpenSSLError)
+    /// The server answered the handshake in another protocol than TLS.
+    case notTLS(peer: String, answer: PlaintextAnswer)
+    /// The server supports no TLS version that was offered. `newest` is the one that it chose, such as `TLS 1.0`, or nil
+    /// if it sent only an alert.
+    case otherVersion(peer: String, newest: String?, offered: [String])
     /// The server rejected the client's offer with an alert before its certificate. It has no cipher suite or key
     /// exchange in common with this client, or uses the same alert for another reason.
     case offerRejected(peer: String, reason: OpenSSLError)
@@ -20,16 +27,19 @@ package enum TransportError: Error, Sendable, Hashable {
     case startTLSNotOffered(peer: String, StartTLSProtocol)
     /// The server refused STARTTLS. `answer` is the server's own text.
     case startTLSRefused(peer: String, StartTLSProtocol, answer: String)
+    /// The server speaks TLS from the first byte, so STARTTLS isn't needed.
+    case startTLSNeedless(peer: String, StartTLSProtocol)
     /// The server violated its protocol before TLS.
     case startTLSUnreadable(peer: String, StartTLSProtocol, reason: String)
-    /// The peer closed the connection, or the network lost it, before the handshake was done.
-    case lostDuringHandshake(peer: String, reason: String)
+    /// The peer closed the connection, or the network lost it, before the handshake was done. `isAnswered` tells
+    /// whether the peer had sent anything.
+    case lostDuringHandshake(peer: String, reason: String, isAnswered: Bool)
     /// The server's certificates can't be parsed, so there is nothing to verify.
     case unreadableCertificates(peer: String, reason: PresentedChainError)
     /// The path given to ``PendingConnection/accept(_:identity:approval:)`` is for another certificate or another name.
     case foreignPath(peer: String)
     /// An HTTP proxy refused a tunnel, its answer couldn't be read, or the CONNECT request couldn't be made.
-    case tunnelRefused(peer: String, reason: String)
+    case tunnelRefused(peer: String, reason: TunnelRefusal)
     /// A SOCKS proxy didn't connect to the host.
     case relayRefused(peer: String, reason: SOCKSError)
     /// The peer ended the stream without a close_notify (RFC 8446, section 6.1). Bytes may be missing.
@@ -49,11 +59,22 @@ package enum TransportError: Error, Sendable, Hashable {
     package enum Phase: String, Sendable, Hashable {
         case resolve = "name resolution"
         case connect = "connection"
+        /// The wait for the first byte of the server's part of the handshake.
+        case hello = "TLS answer"
         case handshake = "TLS handshake"
+        /// The wait for the first byte of a server that starts in cleartext.
+        case greeting = "greeting before STARTTLS"
         case startTLS = "STARTTLS negotiation"
         case tunnel = "CONNECT request to the proxy"
         case relay = "SOCKS negotiation with the proxy"
-        case total = "name resolution, connection and TLS handshake"
+    }
+
+    /// An HTTP proxy's reason for not opening a tunnel.
+    package enum TunnelRefusal: Sendable, Hashable {
+        /// A response other than a 2xx, to a request with or without a login.
+        case status(Int, hadLogin: Bool)
+        /// The answer can't be read, or the request can't be made, with the remedy.
+        case unreadable(String)
     }
 }
 
@@ -66,9 +87,33 @@ extension TransportError {
         case rejected
     }
 
-    /// Returns a more specific error for a handshake that failed before the server's certificate: the server rejected
-    /// the whole offer, or has no key of the `wanted` kind, if only one kind was requested.
-    func asRejectedOffer(_ wanted: ServerKeyKind?) -> TransportError {
+    /// Returns a more specific error for a handshake that failed before the server's certificate, given the first bytes
+    /// of the server's answer and what it was offered.
+    func explained(by head: [UInt8], _ options: DialOptions) -> TransportError {
+        let answer = HandshakeHead(head)
+        switch self {
+        case .handshakeFailed(let peer, _), .lostDuringHandshake(let peer, _, _), .timedOut(.handshake, let peer, _):
+            if !head.isEmpty, !answer.isTLS { return .notTLS(peer: peer, answer: PlaintextAnswer(head)) }
+        default: return self
+        }
+        switch self {
+        case .timedOut(_, let peer, let limit) where head.isEmpty: return .timedOut(.hello, peer: peer, limit: limit)
+        case .handshakeFailed(let peer, let reason):
+            let offered = options.offeredVersions
+            if reason.isForeignVersion, let chosen = answer.serverHelloVersion, chosen <= 3 {
+                let newest = chosen == 0 ? "SSL 3.0" : "TLS 1.\(chosen &- 1)"
+                return .otherVersion(peer: peer, newest: newest, offered: offered)
+            }
+            // protocol_version
+            if reason.alert == 70 { return .otherVersion(peer: peer, newest: nil, offered: offered) }
+            return asRejectedOffer(options.serverKey)
+        default: return self
+        }
+    }
+
+    /// Returns a more specific error if the server rejected the whole offer, or has no key of the `wanted` kind, if only
+    /// one kind was requested.
+    private func asRejectedOffer(_ wanted: ServerKeyKind?) -> TransportError {
         guard case .handshakeFailed(let peer, let reason) = self else { return self }
         switch (reason.alert, wanted) {
         // handshake_failure, insufficient_security: sent by servers that have no algorithm in common with the client.
@@ -82,6 +127,11 @@ extension TransportError {
             return .otherKey(peer: peer, wanted: wanted, reason: reason.reason)
         default: return self
         }
+    }
+
+    /// Whether the server has no certificate for the name that was sent (the alert unrecognized_name).
+    package var isUnknownName: Bool {
+        if case .handshakeFailed(_, let reason) = self { reason.alert == 112 } else { false }
     }
 
     /// Returns the objection if the peer's alert is about the client certificate that it requested (RFC 8446, section
@@ -114,79 +164,17 @@ extension TransportError {
 package struct ConnectAttempt: Sendable, Hashable {
     /// The address, `192.0.2.1:443` or `[2001:db8::1]:443`.
     package let address: String
-    /// The system's text for the failure, such as `Connection refused`.
-    package let reason: String
+    /// The system's error, such as `ECONNREFUSED`.
+    package let error: SystemError
     /// Whether this machine has no route to the address, so that nothing was sent.
     package let isUnrouted: Bool
 
-    package init(address: String, reason: String, isUnrouted: Bool = false) {
+    package init(address: String, error: SystemError, isUnrouted: Bool = false) {
         self.address = address
-        self.reason = reason
+        self.error = error
         self.isUnrouted = isUnrouted
     }
-}
 
-extension TransportError {
-    /// The cause without a remedy, for a caller that has a better one.
-    package var cause: String {
-        switch self {
-        case .handshakeFailed(_, let reason), .protocolFailure(_, let reason): reason.reason
-        case .lost(_, let reason), .lostDuringHandshake(_, let reason): reason
-        case .truncated: "unexpected EOF"
-        default: description
-        }
-    }
-}
-
-extension TransportError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .unresolvable(let host, let reason):
-            "could not resolve host \(host) (\(reason)): check the name and this machine's DNS"
-        case .timedOut(let phase, let peer, let limit):
-            "\(peer): \(phase.rawValue) timed out after \(limit): check the network path, or raise the limit"
-        case .unreachable(let peer, let attempts):
-            "could not connect to \(peer) (\(Self.list(attempts))): check the port and that the server is running"
-        case .handshakeFailed(let peer, let reason):
-            "\(peer): TLS handshake failed (\(reason.reason)): check that the port speaks TLS 1.2 or 1.3"
-        case .offerRejected(let peer, let reason):
-            "\(peer): TLS handshake failed (\(reason.reason)), maybe because the server supports only finite-field DHE or "
-                + "static RSA key exchange, which this client does not offer: enable ECDHE with X25519, P-256, P-384 or "
-                + "P-521 on the server"
-        case .otherKey(let peer, let wanted, let reason):
-            "\(peer): the server has no \(wanted.rawValue.uppercased()) key (\(reason)): request another kind of key, or any"
-        case .startTLSNotOffered(let peer, let spoken):
-            "\(peer): the server does not offer STARTTLS (\(spoken.rawValue)): enable it there, or use its TLS port"
-        case .startTLSRefused(let peer, let spoken, let answer):
-            "\(peer): the server refused STARTTLS (\(spoken.rawValue), \(answer)): check the server's log"
-        case .startTLSUnreadable(let peer, let spoken, let reason):
-            "\(peer): invalid \(spoken.rawValue) reply before STARTTLS (\(reason)): check the port and the protocol"
-        case .lostDuringHandshake(let peer, let reason):
-            "\(peer): TLS handshake failed (\(reason)): check that the port speaks TLS"
-        case .unreadableCertificates(let peer, let reason):
-            "\(peer): malformed server certificates (\(reason)): fix them on the server"
-        case .foreignPath(let peer):
-            "\(peer): the verified path is for another certificate or hostname: verify the chain of this server"
-        case .tunnelRefused(let peer, let reason):
-            "\(peer): CONNECT tunnel failed, \(reason)"
-        case .relayRefused(let peer, let reason):
-            "\(peer): \(reason)"
-        case .truncated(let peer):
-            "\(peer): unexpected EOF (no TLS close_notify, data may be missing): discard the data and try again"
-        case .protocolFailure(let peer, let reason):
-            "\(peer): TLS error (\(reason.reason)): connect again"
-        case .lost(let peer, let reason):
-            "\(peer): connection lost (\(reason)): connect again"
-        case .closed(let peer):
-            "\(peer): connection closed: connect again"
-        case .cancelled:
-            "cancelled, and the connection is closed: connect again if needed"
-        case .exhausted(let what, let reason):
-            "cannot get \(what) (\(reason)): close connections, or raise the process's limits"
-        }
-    }
-
-    private static func list(_ attempts: [ConnectAttempt]) -> String {
-        attempts.map { "\($0.address) \($0.reason)" }.joined(separator: ", ")
-    }
+    /// The system's text for the failure, such as `Connection refused`.
+    package var reason: String { error.description }
 }

@@ -61,7 +61,7 @@ actor ConnectRace {
                 // The kernel looks for a route before it sends anything, so the failure is known at once.
                 failed.append(
                     ConnectAttempt(
-                        address: address.description, reason: error.description, isUnrouted: error.isUnrouted(address)))
+                        address: address.description, error: error, isUnrouted: error.isUnrouted(address)))
             }
         }
         if connecting.isEmpty { outcome.give(.failure(.unreachable(peer: peer, attempts: failed))) }
@@ -85,7 +85,7 @@ actor ConnectRace {
             return outcome.give(.success(token))
         }
         drop(token)
-        failed.append(ConnectAttempt(address: runner.address.description, reason: error.description))
+        failed.append(ConnectAttempt(address: runner.address.description, error: error))
         startNext()
     }
 

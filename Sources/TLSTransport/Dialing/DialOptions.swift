@@ -63,6 +63,11 @@ package struct DialOptions: Sendable, Hashable {
 
     package init() {}
 
+    /// The TLS versions that are offered, for messages.
+    var offeredVersions: [String] {
+        [minimumVersion == .tls12 ? "TLS 1.2" : nil, maximumVersion == .tls12 ? nil : "TLS 1.3"].compactMap(\.self)
+    }
+
     /// Returns the name to send as SNI to an endpoint with this name, or nil to send none.
     func indicatedName(for name: ServerName) -> String? {
         let indicated: ServerName

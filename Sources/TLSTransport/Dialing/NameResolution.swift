@@ -14,7 +14,7 @@ func resolve(
 ) async throws(TransportError) -> [SocketAddress] {
     if let address = SocketAddress(host, port: port) {
         guard family == .any || (family == .ipv6) == address.isIPv6 else {
-            throw .unresolvable(host: host, reason: "an address of the other family")
+            throw .noAddress(host: host, of: family, others: [host.description])
         }
         return [address]
     }
@@ -24,7 +24,12 @@ func resolve(
     let withdraw: @Sendable () -> Void
     do throws(SystemError) {
         withdraw = try lookUp(host, port, family) { result in
-            answer.give(result.mapError { .unresolvable(host: host, reason: $0.reason) })
+            answer.give(
+                result.mapError { failure in
+                    failure.others.isEmpty
+                        ? .unresolvable(host: host, reason: failure.reason)
+                        : .noAddress(host: host, of: family, others: failure.others.map(\.host))
+                })
         }
     } catch {
         throw .exhausted(what: "a thread for name resolution", reason: error.description)

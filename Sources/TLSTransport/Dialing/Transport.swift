@@ -46,11 +46,12 @@ package final class Transport: Sendable {
     ///
     /// By then only the handshake has been sent, preceded by what a proxy and STARTTLS require. `address` is one of
     /// ``addresses(of:options:since:)``, or nil for the first that accepts. `start` is the time from which the total
-    /// time limit counts. Cancelling the task closes the connection and throws ``TransportError/cancelled``.
+    /// time limit counts. `onConnect` receives the address that accepted, unless there is a proxy. Cancelling the task
+    /// closes the connection and throws ``TransportError/cancelled``.
     package func dial(
         _ endpoint: Endpoint, startTLS: StartTLSProtocol? = nil, at address: SocketAddress? = nil,
         through proxy: CleartextProxy? = nil, options: DialOptions = DialOptions(),
-        since start: ContinuousClock.Instant = .now
+        since start: ContinuousClock.Instant = .now, onConnect: (String) -> Void = { _ in }
     ) async throws(TransportError) -> PendingConnection {
         let total = total(endpoint, options, since: start)
         let engine = try TLSClientEngine.engine(
@@ -63,17 +64,20 @@ package final class Transport: Sendable {
                 endpoint, through: proxy, options, total: total, hostSpeaksFirst: speaksFirst ?? false, &greeting)
         } else {
             bare = try await connect(endpoint, at: address, options, total: total)
+            onConnect(bare.remoteAddress)
         }
         if let startTLS {
-            // The total limit is also reported as that of STARTTLS, so that the message names what stalled.
-            let peer = endpoint.description
-            let deadline = Deadline.earlier(
-                Deadline(for: .startTLS, peer: peer, limit: options.handshakeTimeout),
-                Deadline(for: .startTLS, peer: peer, limit: options.totalTimeout, since: start))
-            try await bare.startTLS(startTLS, to: endpoint.name, behind: greeting, until: deadline)
+            let peer = bare.peer
+            let deadline = Deadline(for: .startTLS, peer: peer, limit: options.handshakeTimeout)
+            try await bare.startTLS(
+                startTLS, to: endpoint.name, behind: greeting,
+                until: .earlier(deadline, total.during(.startTLS, peer: peer)))
         }
-        let deadline = Deadline(for: .handshake, peer: endpoint.description, limit: options.handshakeTimeout)
-        return try await bare.secure(as: endpoint.name, engine, options, until: .earlier(deadline, total), total: total)
+        let peer = bare.peer
+        let deadline = Deadline(for: .handshake, peer: peer, limit: options.handshakeTimeout)
+        return try await bare.secure(
+            as: endpoint.name, engine, options, until: .earlier(deadline, total.during(.handshake, peer: peer)),
+            total: total)
     }
 
     /// Returns the addresses of an endpoint, or of its route, in the order in which they are tried.
@@ -87,10 +91,11 @@ package final class Transport: Sendable {
     private func addresses(
         of endpoint: Endpoint, _ options: DialOptions, total: Deadline
     ) async throws(TransportError) -> [SocketAddress] {
-        let deadline = Deadline(for: .resolve, peer: endpoint.description, limit: options.resolveTimeout)
+        let peer = endpoint.description
+        let deadline = Deadline(for: .resolve, peer: peer, limit: options.resolveTimeout)
         return try await resolve(
             endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
-            family: options.addressFamily, until: .earlier(deadline, total), on: .shared)
+            family: options.addressFamily, until: .earlier(deadline, total.during(.resolve, peer: peer)), on: .shared)
     }
 
     /// Connects to an endpoint through a proxy. `greeting` receives the bytes that the endpoint has already sent.
@@ -105,7 +110,8 @@ package final class Transport: Sendable {
         greeting = try await proxy.lead(
             bare, to: endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
             hostSpeaksFirst: hostSpeaksFirst, peer: peer,
-            until: .earlier(Deadline(for: phase, peer: peer, limit: options.handshakeTimeout), total))
+            until: .earlier(
+                Deadline(for: phase, peer: peer, limit: options.handshakeTimeout), total.during(phase, peer: peer)))
         return bare
     }
 
@@ -117,9 +123,6 @@ package final class Transport: Sendable {
         let name = names?.way ?? endpoint.description
         let context = try startedContext()
         let loop = EventLoop.shared
-        func deadline(_ phase: TransportError.Phase, _ limit: Duration) -> Deadline {
-            .earlier(Deadline(for: phase, peer: name, limit: limit), total)
-        }
         let addresses: [SocketAddress]
         if let address {
             addresses = [address]
@@ -127,17 +130,23 @@ package final class Transport: Sendable {
             addresses = try await self.addresses(of: endpoint, options, total: total)
         }
         let race = ConnectRace(to: addresses, peer: name, on: loop)
-        let socket = try await race.run(until: deadline(.connect, options.connectTimeout))
+        // The message lists the addresses, because nothing else says what didn't answer.
+        let tried = addresses.map(\.description).filter { $0 != name && !name.hasSuffix(" via \($0)") }
+        let waiting = tried.isEmpty ? name : "\(name) at \(tried.joined(separator: ", "))"
+        let deadline = Deadline(for: .connect, peer: waiting, limit: options.connectTimeout)
+        let socket = try await race.run(until: .earlier(deadline, total.during(.connect, peer: waiting)))
         let address = socket.address.description
-        let peer = names?.peer ?? (endpoint.description == address ? address : "\(endpoint) at \(address)")
+        let isNamed = endpoint.description == address || endpoint.description.hasSuffix(" via \(address)")
+        let peer = names?.peer ?? (isNamed ? endpoint.description : "\(endpoint) at \(address)")
         let connection = Connection(socket, peer: peer)
         return BareConnection(connection, remoteAddress: address, context: context)
     }
 
+    /// Returns the deadline for everything. Each phase names it after itself.
     private func total(
         _ endpoint: Endpoint, _ options: DialOptions, since start: ContinuousClock.Instant = .now
     ) -> Deadline {
-        Deadline(for: .total, peer: endpoint.description, limit: options.totalTimeout, since: start)
+        Deadline(for: .resolve, peer: endpoint.description, limit: options.totalTimeout, since: start)
     }
 
     private func startedLoop() throws(TransportError) {

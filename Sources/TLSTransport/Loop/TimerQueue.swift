@@ -75,14 +75,28 @@ package struct TransportTimer: Sendable {
 /// A point in time and the error for reaching it.
 struct Deadline: Sendable {
     let instant: ContinuousClock.Instant
-    let error: TransportError
+    private let phase: TransportError.Phase
+    private let peer: String
+    private let limit: Duration
+
+    /// The error of a call that the deadline ends.
+    var error: TransportError { .timedOut(phase, peer: peer, limit: limit) }
 
     /// Creates a deadline `limit` after `start`. A limit over one year is reduced to a year, so that adding it can't
     /// overflow.
     init(for phase: TransportError.Phase, peer: String, limit: Duration, since start: ContinuousClock.Instant = .now) {
         instant = start + min(limit, .seconds(365 * 86_400))
-        error = .timedOut(phase, peer: peer, limit: limit)
+        (self.phase, self.peer, self.limit) = (phase, peer, limit)
     }
+
+    private init(_ deadline: Deadline, _ phase: TransportError.Phase, peer: String) {
+        (instant, limit) = (deadline.instant, deadline.limit)
+        (self.phase, self.peer) = (phase, peer)
+    }
+
+    /// Returns the same deadline with an error that names the phase that it ends, so that no error names a phase that
+    /// is done.
+    func during(_ phase: TransportError.Phase, peer: String) -> Deadline { Deadline(self, phase, peer: peer) }
 
     /// Returns the earlier of two deadlines.
     static func earlier(_ left: Deadline, _ right: Deadline) -> Deadline {

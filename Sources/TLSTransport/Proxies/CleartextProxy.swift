@@ -40,11 +40,11 @@ package struct CleartextProxy: Sendable {
         case .http:
             let request: HTTPRequestHead
             do throws(HTTPRequestError) { request = try self.request(to: host, port: port) } catch {
-                throw .tunnelRefused(peer: peer, reason: error.description)
+                throw .tunnelRefused(peer: peer, reason: .unreadable(error.description))
             }
             let answer = try await bare.requestTunnel(request, hostSpeaksFirst: hostSpeaksFirst, until: deadline)
             guard answer.head.statusCode / 100 == 2 else {
-                throw .tunnelRefused(peer: peer, reason: refusal(answer.head))
+                throw .tunnelRefused(peer: peer, reason: .status(answer.head.statusCode, hadLogin: login != nil))
             }
             return answer.greeting
         }
@@ -58,15 +58,6 @@ package struct CleartextProxy: Sendable {
         return try HTTPRequestHead(
             method: "CONNECT", target: .authority, origin: HTTPOrigin(scheme: .https, name: host, port: port),
             fields: [HTTPField(name: "User-Agent", value: "pinctl")], credentials: credentials ?? [])
-    }
-
-    /// Returns the reason for an answer other than a 2xx.
-    private func refusal(_ head: HTTPResponseHead) -> String {
-        switch head.statusCode {
-        case 407 where login == nil: "response 407 (proxy authentication required): specify a file with the login"
-        case 407: "response 407 (the proxy rejected the login): correct the login"
-        default: "response \(head.statusCode): contact the proxy's operator"
-        }
     }
 }
 

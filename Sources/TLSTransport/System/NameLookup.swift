@@ -10,6 +10,8 @@ final class NameLookup: Sendable {
     /// The resolver's text for why there is no address.
     struct Failure: Error {
         let reason: String
+        /// The addresses of the other family, if only one was requested and there is none.
+        var others: [SocketAddress] = []
     }
 
     typealias Answer = @Sendable (Result<[SocketAddress], Failure>) -> Void
@@ -133,7 +135,9 @@ final class NameLookup: Sendable {
     let code = unsafe getaddrinfo(host.description, nil, &hints, &list)
     guard code == 0 else {
         let reason = unsafe code == EAI_SYSTEM ? SystemError.last.description : String(cString: gai_strerror(code))
-        return .failure(NameLookup.Failure(reason: reason))
+        var failure = NameLookup.Failure(reason: reason)
+        if family != .any, case .success(let others) = systemAddresses(of: host, .any) { failure.others = others }
+        return .failure(failure)
     }
     defer { unsafe freeaddrinfo(list) }
     var addresses: [SocketAddress] = []

@@ -77,10 +77,12 @@ package struct SocketAddress: Hashable, Sendable {
 
 extension SocketAddress: CustomStringConvertible {
     /// `192.0.2.1:443` or `[2001:db8::1]:443`.
-    package var description: String {
+    package var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    /// `192.0.2.1` or `2001:db8::1`.
+    var host: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "port \(port)" }
-        let host = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+        guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "an unknown address" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

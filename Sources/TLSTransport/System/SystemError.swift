@@ -6,8 +6,22 @@ import PinctlLibC
 package struct SystemError: Error, Hashable, Sendable {
     package let code: CInt
 
+    package init(code: CInt) { self.code = code }
+
     /// The error of the last failed call.
     static var last: SystemError { SystemError(code: errno) }
+
+    /// Whether the machine was reached, and nothing listens at the port.
+    package var isRefusal: Bool { code == ECONNREFUSED }
+
+    /// Whether this machine has no way to the address.
+    package var isWithoutRoute: Bool { [ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, EAFNOSUPPORT].contains(code) }
+
+    /// Whether this machine forbids the connection.
+    package var isForbidden: Bool { code == EACCES || code == EPERM }
+
+    /// Whether nothing answered in the system's time.
+    package var isTimeout: Bool { code == ETIMEDOUT }
 
     /// Whether the process or the machine has run out of a resource that every connection needs.
     var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code) }

@@ -55,7 +55,10 @@ struct PinFailureCauseTests {
     func intermediateChanged() throws {
         let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.intermediate.pin(.intermediate)]))
         #expect(found.causes == ["intermediate-changed"])
-        #expect(found.text.hasPrefix("the intermediate CA changed to CN=Test Intermediate: "))
+        #expect(
+            found.text.hasPrefix(
+                "the intermediate CA changed to CN=Test Intermediate: \(Self.condition), serve a chain with the pinned key "
+                    + "again, because released apps keep their pins, "))
     }
 
     @Test("A re-keyed leaf is diagnosed, with the start date of its certificate")
@@ -69,7 +72,16 @@ struct PinFailureCauseTests {
                 + "\(Self.otherwise)")
         // The owner of a pin without a role is unknown.
         let anyRole = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()]))
-        #expect(anyRole.causes == ["leaf-rekeyed", "authority-changed"])
+        #expect(anyRole.causes == ["no-key-served"])
+        #expect(
+            anyRole.text
+                == "no certificate of the chain, which ends at CN=Test Root, has a pinned key: \(Self.condition), serve a "
+                + "chain with a pinned key again, because released apps keep their pins\(Self.otherwise)")
+        // The keys of public roots are known.
+        let isrg = Pin(.publicKey(try #require(SPKIFingerprint("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="))))
+        let publicRoot = try diagnose(server.trust, PinningPolicy(pins: [isrg]))
+        #expect(publicRoot.causes == ["authority-changed"])
+        #expect(publicRoot.text.hasPrefix("the CA changed from isrg-root-x1 to CN=Test Root: "))
         let backup = Pin(.publicKey(try stranger.root.parsed.spkiFingerprint), role: .root, isBackup: true)
         let withBackup = try PinningPolicy(pins: [stranger.leaf.pin(.leaf), backup])
         #expect(try diagnose(server.trust, withBackup).causes == ["leaf-rekeyed"])
@@ -112,14 +124,15 @@ struct PinFailureCauseTests {
         #expect(
             pinned.text
                 == "the chain is incomplete, because the server doesn't send the certificate of its issuer, CN=Test "
-                + "Intermediate: configure the server to send its intermediate certificates, or, if that issuer is a "
-                + "private root, trust it with --ca-file or \"anchors\"")
-        #expect(
-            try diagnose(alone, PinningPolicy(pins: [stranger.leaf.pin()])).causes == ["issuer-missing", "inspected"])
-        // Anyone can append a pinned certificate, so it doesn't rule out an interception.
+                + "Intermediate: configure the server to send its intermediate certificates; if that issuer is a private "
+                + "root of yours, trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because the "
+                + "connection may be intercepted")
+        // Two causes would contradict. The remedy covers an interception.
+        #expect(try diagnose(alone, PinningPolicy(pins: [stranger.leaf.pin()])).causes == ["issuer-missing"])
         let appended = try TestSite.trust(sent: [stranger.leaf, server.leaf], anchors: [server.root])
-        #expect(
-            try diagnose(appended, PinningPolicy(pins: [server.leaf.pin()])).causes == ["issuer-missing", "inspected"])
+        #expect(try diagnose(appended, PinningPolicy(pins: [server.leaf.pin()])).causes == ["issuer-missing"])
+        let withRoot = try TestSite.trust(sent: [server.leaf, server.root], anchors: [stranger.root])
+        #expect(try diagnose(withRoot, PinningPolicy(pins: [stranger.leaf.pin()])).causes == ["issuer-missing"])
     }
 
     @Test("A chain that is sent up to its private root lacks that root's trust and no intermediate, pinned or not")
@@ -135,6 +148,22 @@ struct PinFailureCauseTests {
                 #expect(found.text.contains("trust its root for this host with --ca-file or \"anchors\""))
             }
         }
+    }
+
+    @Test("A self-signed certificate is told from a default one for other names")
+    func selfSigned() throws {
+        func causes(_ host: String, _ name: String? = nil) throws -> [String] {
+            var settings = TestCertificate.Settings.server([host])
+            if let name { settings.subject = TestName(.commonName(name)) }
+            let trust = try TestSite.trust(sent: [.selfSigned(settings)], anchors: [server.root])
+            return try diagnose(trust, PinningPolicy(pins: [server.leaf.pin()])).causes
+        }
+        #expect(try causes(TestSite.host) == ["self-signed"])
+        #expect(try causes("localhost") == ["default-certificate"])
+        #expect(try causes(TestSite.host, "TRAEFIK DEFAULT CERT") == ["default-certificate"])
+        let other = try server.intermediate.leaf("other.test")
+        let trust = try TestSite.trust(sent: [other, server.intermediate], anchors: [server.root])
+        #expect(try diagnose(trust, PinningPolicy(pins: [server.leaf.pin()])).causes == [])
     }
 
     @Test("A digest of bytes other than the SubjectPublicKeyInfo is diagnosed")

@@ -60,8 +60,8 @@ struct CheckTests {
                     "  cause: the key of backup-27 is on the path as root, but the pin counts only as leaf",
                     "  do: \(ifYours), give the pin the role root, or pin the key that has the role leaf\(ifNotYours)",
                     "  cause: the server has a new key, in a certificate valid since 2026-01-01",
-                    "  do: \(ifYours), serve a pinned or backup key again, because released apps keep their pins, "
-                        + "and keep that key when you renew\(ifNotYours)",
+                    "  do: if this change is yours (confirm it as above), serve a pinned or backup key again, because "
+                        + "released apps keep their pins, and keep that key when you renew; if not, don't pin any served key",
                     "1 checked: 1 failed",
                 ])
             #expect(run.status == 1)
@@ -207,16 +207,16 @@ struct CheckTests {
             }
             let run = await pinctl(
                 ["check", "--in-order", "--ca-file", site.rootFile, "--pin", try site.leaf.key.pin] + targets)
-            #expect(run.lines.count == 64)
+            #expect(run.lines.count == 63)
             for (index, line) in run.lines.prefix(60).enumerated() {
                 #expect(line.hasPrefix(index % 3 == 0 ? "ok    api.test:\(index + 1) " : "FAIL  host-\(index).test:"))
             }
+            #expect(run.lines[60].hasPrefix("40 hosts (host-1.test:"))
             #expect(
-                run.lines[60]
-                    == "1 cause, 40 hosts: not trusted [name-mismatch]: hostname mismatch, the certificate of "
-                    + "CN=api.test is for other names")
+                run.lines[60].hasSuffix(
+                    " and 37 more): not trusted [name-mismatch]: hostname mismatch, the certificate of CN=api.test is for "
+                        + "other names"))
             #expect(run.lines[61].hasPrefix("  do: connect to a hostname that the certificate is valid for"))
-            #expect(run.lines[62].hasSuffix(" and 30 more"))
             #expect(run.lines.last == "60 checked: 20 ok, 40 not trusted")
         }
     }
@@ -226,7 +226,7 @@ struct CheckTests {
         try await site.serve(script: .stall) { server in
             let run = await check("--pin", strangePin, "--timeout", "0.2", server.target())
             #expect(run.lines[0].hasPrefix("??    "))
-            #expect(run.lines[0].contains("timed out after"))
+            #expect(run.lines[0].contains("connected, no TLS answer within 0.2 s: "))
             #expect(run.status == 3)
         }
     }

@@ -87,7 +87,7 @@ struct ScreenTests {
         // Folding changes only spaces, and no line is too wide but for a word that is.
         let (wide, _) = try await screen(policy)
         func words(_ lines: ArraySlice<String>) -> [Substring] { lines.flatMap { $0.split(separator: " ") } }
-        #expect(words(run.lines[(start + 9)...]) == words(wide.lines[5...]))
+        #expect(words(run.lines[(start + 9)...]).starts(with: words(wide.lines[5...].dropLast())))
         #expect(words(run.lines[..<start]).suffix(3).first == "match" && wide.lines[1].hasPrefix("  verified path  "))
         for line in run.lines { #expect(line.count <= columns || !line.dropFirst(6).contains(" "), "\(line)") }
     }
@@ -159,8 +159,11 @@ struct ScreenTests {
             unknown.lines[1].hasPrefix(
                 "  cause: the chain is incomplete, because the server doesn't send the "
                     + "certificate of its issuer, CN=Company"))
-        #expect(unknown.lines[3...4] == [cause, remedy])
-        #expect(unknown.status == 4)
+        #expect(
+            unknown.lines[2].hasPrefix(
+                "  do: configure the server to send its intermediate certificates; if that issuer"))
+        #expect(unknown.lines[2].hasSuffix("because the connection may be intercepted"))
+        #expect(unknown.lines.count == 4 && unknown.status == 4)
     }
 
     @Test("A match on the backup alone is shown with a warning")

@@ -1,5 +1,6 @@
 import CertificateTrust
 import FoundationEssentials
+import PinctlBasics
 import TestPKI
 import Testing
 
@@ -99,6 +100,15 @@ struct HelpTests {
         }
         #expect(await pinctl("help", "targets").output.contains("[2001:db8::1]:port"))
         #expect(await pinctl("help", "environment").output.contains("PINCTL_POLICY\n"))
+        for topic in ["targets", "lint-rules", "verdicts", "dialects"] {
+            let usual = await pinctl("help", topic)
+            for columns in [80, 100] {
+                let run = await pinctl("help", topic, terminal: Terminal(columns: columns))
+                #expect(run.lines.allSatisfy { $0.width <= columns }, "\(topic): \(run.output)")
+                #expect(Self.words(run.output) == Self.words(usual.output))
+                #expect(run.output == usual.output || columns != 80)
+            }
+        }
         let schema = try #require(FileManager.default.contents(atPath: "pins/policy.schema.json"))
         #expect(await pinctl("help", "schema").output == String(decoding: schema, as: UTF8.self))
     }

@@ -32,6 +32,32 @@ struct ExplainTests {
         }
     }
 
+    @Test(
+        "explain says as check does by what a rule misses a host",
+        arguments: [
+            ("api.test:8444", "covers other ports", "add the port to the rule, or omit its ports to cover all"),
+            ("api.test:443", "covers other ports", "omit its ports to cover all"),
+            ("https://api.test/login", "covers other ports", "omit its ports to cover all"),
+            ("www.api.test:8443", "doesn't include subdomains", "add \"subdomains\": true to that rule"),
+            ("unrelated.example", nil, nil),
+        ])
+    func missed(host: String, miss: String?, remedy: String?) async throws {
+        let policy = try site.policy("\"\(strangePin)\"", rule: #""ports": [8443],"#)
+        let run = await pinctl("explain", host, "--policy", policy)
+        #expect(run.status == 1)
+        #expect(run.lines.count == (miss == nil ? 1 : 3), "\(run.output)")
+        guard let miss, let remedy else { return }
+        #expect(run.lines[1].hasPrefix("  cause: no rule covers ") && run.lines[1].hasSuffix(miss), "\(run.output)")
+        #expect(run.lines[2].hasPrefix("  do: ") && run.lines[2].contains(remedy), "\(run.output)")
+        let target = host.contains("//") ? host : "\(host)@127.0.0.1:1"
+        let check = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, target)
+        #expect(Array(check.lines[1...2]) == Array(run.lines[1...2]), "\(check.output)")
+        let json = await pinctl("explain", host, "--policy", policy, "--json")
+        #expect(json.output.contains("\"cause\":\"host-missed\""))
+        // A rule that applies needs no hint.
+        #expect(await pinctl("explain", "api.test:8443", "--policy", policy).lines.allSatisfy { !$0.contains("cause") })
+    }
+
     /// An exception for `api.test`, which was served the site's chain.
     private func exception() throws -> String {
         try site.folder.add(

@@ -127,9 +127,11 @@ struct LintTests {
     func help() async throws {
         let run = await pinctl("help", "lint-rules")
         #expect(run.lines[0] == "P001  error    a pin of the wrong length, or not in canonical base64")
-        #expect(run.lines.count == 35)
+        #expect(run.lines.count { $0.hasPrefix("P0") } == 35)
         #expect(
-            run.lines.last
-                == "P035  error    a pin of a server's key that changes when the certificate is renewed (--issuance)")
+            run.lines.suffix(2) == [
+                "P035  error    a pin of a server's key that changes when the certificate is",
+                "               renewed (--issuance)",
+            ])
     }
 }

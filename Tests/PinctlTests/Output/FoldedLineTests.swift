@@ -18,6 +18,12 @@ struct FoldedLineTests {
         (String(repeating: "a", count: 40), 40, [String(repeating: "a", count: 40)]),
         (String(repeating: "a", count: 40) + " b", 40, [String(repeating: "a", count: 40), "  b"]),
         ("  leaf  " + pin + "  EC", 60, ["  leaf  " + pin, "    EC"]),
+        // Wide characters take two columns, and combining marks none.
+        (
+            String(repeating: "日本 ", count: 9) + "end", 40,
+            [String(repeating: "日本 ", count: 7) + "日本", "  日本 end"]
+        ),
+        (String(repeating: "e\u{301} ", count: 20), 40, [String(repeating: "e\u{301} ", count: 20)]),
         // A word that is wider than the terminal stays whole.
         ("  leaf  " + pin + "  EC", 50, ["  leaf", "    " + pin, "    EC"]),
         (pin, 40, [pin]), (pin + pin, 40, [pin + pin]),

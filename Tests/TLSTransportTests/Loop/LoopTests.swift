@@ -365,7 +365,8 @@ extension ServerName {
             #expect(winner.address == addresses[2])
             loop.unwatch(winner.token)
         }
-        let attempt = ConnectAttempt(address: "224.0.0.1:9", reason: "Network is unreachable", isUnrouted: true)
+        let attempt = ConnectAttempt(
+            address: "224.0.0.1:9", error: SystemError(code: ENETUNREACH), isUnrouted: true)
         await expectFailure(.unreachable(peer: "peer", attempts: [attempt, attempt])) {
             _ = try await ConnectRace(to: [multicast, multicast], peer: "peer", on: loop).run(until: deadline)
         }
@@ -375,7 +376,7 @@ extension ServerName {
     func allRefuse() async throws {
         let dead = [try DeadPort(.refusing), try DeadPort(.refusing)]
         let addresses = try dead.map { try address(port: $0.port) }
-        let attempts = addresses.map { ConnectAttempt(address: $0.description, reason: "Connection refused") }
+        let attempts = addresses.map { ConnectAttempt(address: $0.description, error: SystemError(code: ECONNREFUSED)) }
         await expectFailure(.unreachable(peer: "peer", attempts: attempts)) {
             _ = try await ConnectRace(to: addresses, peer: "peer", on: loop).run(until: deadline)
         }

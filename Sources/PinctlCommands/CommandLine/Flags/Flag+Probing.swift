@@ -32,9 +32,11 @@ extension Flag {
         details: "Applies to targets without a scheme. For a single target, write smtp://mail.example.com.")
     static let proxy = Flag(
         "proxy", value: .text("URL"), in: .connection,
-        "connect through the proxy http://HOST:PORT (CONNECT) or socks5://HOST:PORT",
-        details: "socks4a://HOST:PORT is supported too. Proxies in environment variables are ignored. The proxy "
-            + "resolves the hostnames.")
+        "connect through the proxy http://HOST:PORT (CONNECT) or socks5://HOST:PORT, or through that of the "
+            + "environment (env)",
+        details: "socks4a://HOST:PORT is supported too. Without this flag, proxies in environment variables are "
+            + "ignored. With env, https_proxy, all_proxy and no_proxy apply, in lower or upper case, and hosts are "
+            + "connected to directly if none of them is set. The proxy resolves the hostnames.")
     static let proxyLogin = Flag(
         "proxy-login", value: .file("FILE"), in: .connection,
         "read USER:PASSWORD for the proxy from the first line of FILE",

@@ -1,3 +1,5 @@
+import PinctlBasics
+
 /// A paragraph of a help text: words to wrap, or lines that are kept as they are.
 enum HelpParagraph: Sendable, Hashable {
     case words(String)
@@ -32,13 +34,22 @@ enum HelpParagraph: Sendable, Hashable {
     }
 }
 
+/// Returns the rows of a table of two columns: the head, padded to `width`, and beside it the text, wrapped to a terminal
+/// of `columns`. A head that is wider gets a line of its own.
+func tableRow(_ head: String, width: Int, _ text: String, columns: Int) -> [String] {
+    let lines = folded(text, columns: columns - width - 2)
+    let margin = String(repeating: " ", count: width + 2)
+    guard head.width <= width else { return [head] + lines.map { margin + $0 } }
+    return ["\(padded(head, width))  \(lines[0])"] + lines.dropFirst().map { margin + $0 }
+}
+
 /// Wraps a text into lines of at most `columns` characters. A longer word gets its own line, and the result has at
 /// least one line.
 func folded(_ text: String, columns: Int) -> [String] {
     var lines: [String] = []
     var line = ""
     for word in text.split(separator: " ") {
-        if !line.isEmpty, line.count + 1 + word.count > columns {
+        if !line.isEmpty, line.width + 1 + word.width > columns {
             lines.append(line)
             line = ""
         }

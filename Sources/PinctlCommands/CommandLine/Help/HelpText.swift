@@ -102,12 +102,7 @@ extension Flag {
     }
 }
 
-/// Returns the text padded with spaces to `width` characters.
+/// Returns the text padded with spaces to `width` columns.
 func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.width))
-}
-
-extension String {
-    /// The number of characters. In plain ASCII this is the number of bytes, which is faster to count.
-    var width: Int { isPlainASCII(utf8.span) ? utf8.count : count }
 }

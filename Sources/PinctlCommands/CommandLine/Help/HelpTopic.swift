@@ -23,16 +23,16 @@ struct HelpTopic: Sendable {
         },
         HelpTopic(name: "verdicts", summary: "what each verdict of check means, and what to do") {
             (_, columns) throws(UsageError) in
-            VerdictWord.lines(columns: columns) + CheckWarning.lines
+            VerdictWord.lines(columns: columns) + CheckWarning.lines(columns: columns)
         },
-        HelpTopic(name: "targets", summary: "how to write a server as an operand") { (_, _) throws(UsageError) in
-            Target.grammar
+        HelpTopic(name: "targets", summary: "how to write a server as an operand") { (_, columns) throws(UsageError) in
+            Target.grammar(columns: columns)
         },
-        HelpTopic(name: "lint-rules", summary: "what pinctl lint checks for") { (_, _) throws(UsageError) in
-            CommandDefinition.lintRules
+        HelpTopic(name: "lint-rules", summary: "what pinctl lint checks for") { (_, columns) throws(UsageError) in
+            CommandDefinition.lintRules(columns: columns)
         },
         HelpTopic(name: "dialects", summary: "the pin formats that pinctl reads and writes") {
-            (_, _) throws(UsageError) in dialects
+            (_, columns) throws(UsageError) in dialects(columns)
         },
         HelpTopic(name: "environment", summary: "the environment variables that pinctl reads") {
             (_, columns) throws(UsageError) in
@@ -87,17 +87,19 @@ struct HelpTopic: Sendable {
         ]
     }
 
-    /// The lines of `pinctl help dialects`.
-    private static let dialects =
-        PinDialect.allCases.map { dialect in
+    /// Returns the lines of `pinctl help dialects`.
+    private static func dialects(_ columns: Int) -> [String] {
+        PinDialect.allCases.flatMap { dialect in
             let ways = dialect.isPartOfFiles ? "read, written, --into" : "read, written"
-            return "\(padded(dialect.rawValue, 11))  \(padded(ways, 21))  \(dialect.title)"
+            return tableRow(
+                "\(padded(dialect.rawValue, 11))  \(ways)", width: 34, dialect.title, columns: columns)
         } + [
             "", "Changes that a conversion can report, for --allow:",
         ]
-        + ConversionChange.allCases.filter { $0 != .quirk }.map { change in
-            "  \(padded(change.rawValue, 17))  \(change.meaning)"
-        }
+            + ConversionChange.allCases.filter { $0 != .quirk }.flatMap { change in
+                tableRow("  \(change.rawValue)", width: 19, change.meaning, columns: columns)
+            }
+    }
 }
 
 extension ConversionChange {

@@ -19,7 +19,7 @@ enum ManualPage {
         lines += [Flag.json, .ndjson, .quiet, .color, .help].flatMap(entry)
         lines += [".SH TOPICS", ".B pinctl help", "prints the help of a command, or one of these topics:"]
         for topic in HelpTopic.all { lines += [".TP", ".B " + word(topic.usage)] + text(topic.summary) }
-        lines += [".SH TARGETS"] + verbatim(Target.grammar)
+        lines += [".SH TARGETS"] + verbatim(Target.grammar(columns: HelpText.usualColumns))
         lines += closing(examples: CommandDefinition.all.compactMap(\.examples.first))
         return tidied(lines + seeAlso(CommandDefinition.all.map { "pinctl-\($0.name)" }))
     }

@@ -1,0 +1,67 @@
+import CertificateTrust
+import PinctlBasics
+import PinctlFoundation
+
+/// What the results of a run have in common, which shows a cause that no single result proves.
+struct RunPattern {
+    /// The number of servers below which a pattern may be a coincidence.
+    private static let minimum = 3
+    private static let exampleLimit = 10
+
+    private var subjects: [String] = []
+    private var count = 0
+    /// The keys of the leaves, since a certificate that several servers share is evidence only once.
+    private var leaves: Set<SPKIFingerprint> = []
+    private var kinds: Set<Kind> = []
+
+    private enum Kind {
+        case expired, notYetValid, mismatched, other
+    }
+
+    /// Adds a result. Servers without a chain show nothing.
+    mutating func add(_ result: CheckResult) {
+        guard result.file == nil, let leaf = result.presented.first else { return }
+        count += 1
+        leaves.insert(leaf.spkiFingerprint)
+        if subjects.count < Self.exampleLimit { subjects.append(result.subject) }
+        guard case .untrusted(let finding) = result.verdict else {
+            kinds.insert(.other)
+            return
+        }
+        switch finding.rule {
+        case .expired: kinds.insert(.expired)
+        case .notYetValid: kinds.insert(.notYetValid)
+        case .nameMismatch: kinds.insert(.mismatched)
+        default: kinds.insert(.other)
+        }
+    }
+
+    /// Returns the cause that all results suggest together, or `nil` if there is none. `isChosen` tells whether the time
+    /// was given, so that it isn't that of the clock.
+    func group(at time: Date, isChosen: Bool) -> ReportGroup? {
+        guard count >= Self.minimum else { return nil }
+        let title: String
+        let remedy: String
+        switch kinds {
+        case [.expired] where leaves.count >= Self.minimum, [.notYetValid] where leaves.count >= Self.minimum:
+            let isAhead = kinds == [.expired]
+            title =
+                "all \(count) certificates \(isAhead ? "have expired" : "are not yet valid") at \(time.rfc3339), "
+                + (isChosen
+                    ? "the time of \(Flag.at.dashed)"
+                    : "so this machine's clock is probably \(isAhead ? "ahead" : "behind")")
+            remedy =
+                isChosen
+                ? "give another time with \(Flag.at.dashed)"
+                : "check this machine's clock and its NTP configuration before you renew a certificate"
+        case [.mismatched] where leaves.count == 1:
+            title = "all \(count) hosts present the same certificate, which is for none of them"
+            remedy =
+                "check whether a captive portal or a TLS-intercepting proxy answers for them, or whether they all reach "
+                + "the same default server"
+        default: return nil
+        }
+        return ReportGroup(
+            outcome: .notTrusted, title: title, remedy: remedy, count: count, examples: subjects, shortRemedy: remedy)
+    }
+}

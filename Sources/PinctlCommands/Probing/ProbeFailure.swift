@@ -1,0 +1,94 @@
+import TLSTransport
+
+/// The reason why there is no chain from a server, with the remedy in the words of pinctl's flags.
+struct ProbeFailure: Error, Sendable, CustomStringConvertible {
+    var error: TransportError
+    let target: Target
+    /// The environment variable with a proxy for the host, if it isn't used.
+    var ignoredProxy: String?
+    /// The environment variable that set the proxy, if there is one.
+    var proxyVariable: String?
+
+    /// The failure in one line: where, what, and what to do. It stands behind the target, which it doesn't repeat.
+    var description: String {
+        let text = "\(error.problem): \(remedy)"
+        guard let peer = error.peer else { return text }
+        let place = peer.trimmingPrefix("\(target.endpoint)").trimmingPrefix(" at").trimmingPrefix(" ")
+        return place.isEmpty ? text : "\(place): \(text)"
+    }
+
+    /// The step to take.
+    var remedy: String {
+        guard let ignoredProxy, isBeforeTLS else { return ownRemedy }
+        return ownRemedy + "; \(ignoredProxy) is set and ignored: if servers are reached through that proxy, add "
+            + "\(Flag.proxy.dashed) env"
+    }
+
+    /// Whether a proxy would have made a difference: nothing at the other end has answered.
+    private var isBeforeTLS: Bool {
+        switch error {
+        case .unresolvable, .unreachable, .timedOut(.resolve, _, _), .timedOut(.connect, _, _), .timedOut(.hello, _, _),
+            .lostDuringHandshake(_, _, isAnswered: false):
+            true
+        default: false
+        }
+    }
+
+    private var ownRemedy: String {
+        switch error {
+        case .notTLS(_, let answer):
+            return answer.otherProtocol == "HTTP"
+                ? "use the port of HTTPS, which is often 443"
+                : hint(answer.upgradable.sorted { isUsual($0) && !isUsual($1) }) ?? error.remedy
+        case .timedOut(.hello, _, _), .lostDuringHandshake(_, _, isAnswered: false):
+            return hint(StartTLSProtocol.allCases.filter(isUsual))
+                ?? raising(error.remedy) + " (pinctl help targets shows how to write servers that start in plaintext)"
+        case .timedOut(.greeting, _, _), .startTLSNeedless:
+            return
+                "write \(direct.map { "\($0)://" } ?? "")\(plain.operand), if the port speaks TLS from the first byte"
+        case .noAddress(_, let family, _):
+            return
+                "leave out \(family == .ipv6 ? Flag.ipv6.dashed : Flag.ipv4.dashed), or give a host with such an address"
+        case .otherKey:
+            return "request another kind of key with \(Flag.keys.dashed), or any with \(Flag.keys.dashed) auto"
+        case .otherVersion(_, _, ["TLS 1.3"]): return "leave out \(Flag.minimumTLS.dashed), or \(error.remedy)"
+        case .otherVersion(_, _, ["TLS 1.2"]): return "leave out \(Flag.maximumTLS.dashed), or \(error.remedy)"
+        case .tunnelRefused(_, .status(407, hadLogin: false)), .relayRefused(_, .noMethod(hadLogin: false)):
+            return proxyVariable.map { "write USER:PASSWORD@ before the host in \($0)" }
+                ?? "give USER:PASSWORD in a file with \(Flag.proxyLogin.dashed) FILE"
+        case .tunnelRefused(_, .status(407, hadLogin: true)), .relayRefused(_, .refusedLogin):
+            return "correct the login in \(proxyVariable ?? "the file of \(Flag.proxyLogin.dashed)")"
+        case _ where error.isUnknownName:
+            return error.remedy + "; \(Flag.sni.dashed) sends another name"
+        default: return raising(error.remedy)
+        }
+    }
+
+    /// The step of a time limit with the flag that raises it.
+    private func raising(_ text: String) -> String {
+        guard case .timedOut(let phase, _, _) = error else { return text }
+        return text.replacing(
+            "raise the limit", with: "raise \(phase == .connect ? Flag.connectTimeout.dashed : Flag.timeout.dashed)")
+    }
+
+    /// Returns the way to write the target for these protocols, or `nil` if there are none or it has one already.
+    private func hint(_ protocols: [StartTLSProtocol]) -> String? {
+        guard target.startTLS == nil, !protocols.isEmpty else { return nil }
+        let ways = protocols.prefix(2).map { Target(target.endpoint, startTLS: $0).operand }
+        return "try \(ways.joined(separator: " or "))"
+    }
+
+    /// Whether the target's port is the usual one of a protocol that starts in cleartext.
+    private func isUsual(_ spoken: StartTLSProtocol) -> Bool {
+        let ports = [target.endpoint.port, target.endpoint.route?.port]
+        return ports.contains(spoken.defaultPort) || spoken == .smtp && ports.contains(587)
+    }
+
+    /// The target without its protocol.
+    private var plain: Target { Target(target.endpoint) }
+
+    /// The scheme with TLS from the first byte whose port the target has.
+    private var direct: String? {
+        Target.implicit.first { $0.key != "https" && $0.value == target.endpoint.port }?.key
+    }
+}

@@ -1,0 +1,153 @@
+import CertificateTrust
+import PinctlBasics
+import TLSTransport
+
+/// The proxy to connect through, which may depend on the host.
+enum ProxyChoice: Sendable {
+    /// Direct connections. The proxies of the environment are ignored, and known only so that a failure can name them.
+    case none(ignoring: EnvironmentProxy?)
+    case fixed(CleartextProxy)
+    /// The proxy of the environment, if there is one.
+    case environment(EnvironmentProxy?)
+
+    /// Returns the proxy for a host, or `nil` for a direct connection.
+    func proxy(for host: ServerName) -> CleartextProxy? {
+        switch self {
+        case .none: nil
+        case .fixed(let proxy): proxy
+        case .environment(let proxy): proxy.flatMap { $0.exempts(host) ? nil : $0.proxy }
+        }
+    }
+
+    /// Returns the name of the environment variable with a proxy for the host that isn't used.
+    func ignoredVariable(for host: ServerName) -> String? {
+        guard case .none(let proxy?) = self, !proxy.exempts(host) else { return nil }
+        return proxy.variable
+    }
+
+    /// The environment variable that the proxies come from, if they are used.
+    var variable: String? {
+        if case .environment(let proxy?) = self { proxy.variable } else { nil }
+    }
+}
+
+/// A proxy that the environment sets for TLS connections, with the hosts that are reached without it.
+///
+/// The variables and their values are those of curl, as in `ProxyConfiguration.fromEnvironment`. Lower case comes first.
+struct EnvironmentProxy: Sendable {
+    /// The name of the variable, such as `HTTPS_PROXY`.
+    let variable: String
+    /// The proxy, or `nil` if the value isn't the URL of a supported one.
+    let proxy: CleartextProxy?
+    private let exceptions: [Substring]
+
+    /// Returns `nil` if no variable sets a proxy.
+    init?(_ variables: [String: String]) {
+        func first(_ names: String...) -> (name: String, value: String)? {
+            names.lazy.compactMap { name in variables[name].flatMap { $0.isEmpty ? nil : (name, $0) } }.first
+        }
+        guard let (name, value) = first("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY") else { return nil }
+        variable = name
+        proxy = Self.proxy(value)
+        exceptions = (first("no_proxy", "NO_PROXY")?.value ?? "").lowercased().split { $0 == "," || $0 == " " }
+    }
+
+    /// Returns whether `no_proxy` lists a host: itself, a domain above it, a range of addresses around it, or `*`.
+    func exempts(_ host: ServerName) -> Bool {
+        exceptions.contains { entry in
+            if entry == "*" { return true }
+            if let range = AddressRange(entry) { return range.contains(host) }
+            let name = entry.drop { $0 == "*" || $0 == "." }
+            guard let domain = try? ServerName(String(name)) else { return false }
+            return host == domain || host.isSubdomain(of: domain)
+        }
+    }
+
+    /// Parses `[scheme://][user:password@]host[:port]`, where the scheme is HTTP unless it is given. A path of `/` is
+    /// ignored.
+    private static func proxy(_ value: String) -> CleartextProxy? {
+        let text = value.contains("://") ? value : "http://" + value
+        guard let (kind, rest) = CleartextProxy.Kind.prefix(of: text) else { return nil }
+        let authority = rest.hasSuffix("/") ? rest.dropLast() : rest
+        var login: CleartextProxy.Login?
+        var place = authority
+        if let sign = authority.lastIndex(of: "@") {
+            let parts = authority[..<sign].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let user = parts.first.flatMap(unescaped), let password = unescaped(parts.count > 1 ? parts[1] : "")
+            else { return nil }
+            login = CleartextProxy.Login(user: user, password: password)
+            place = authority[authority.index(after: sign)...]
+        }
+        // curl's default port for a proxy.
+        guard let way = try? Target(String(place), defaultPort: 1080).endpoint, way.route == nil else { return nil }
+        return CleartextProxy(kind, host: way.name, port: way.port, login: login)
+    }
+
+    /// Returns the text with percent escapes decoded, or `nil` if one is malformed or a control character.
+    private static func unescaped(_ text: some StringProtocol) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.count >= 2, let decoded = Hexadecimal.decode(rest.prefix(2))?.first else { return nil }
+            bytes.append(decoded)
+            rest = rest.dropFirst(2)
+        }
+        guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+/// A range of IP addresses such as `192.0.2.0/24`.
+private struct AddressRange {
+    private let bytes: [UInt8]
+    private let bits: Int
+
+    init?(_ text: Substring) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let address = (try? ServerName(String(parts[0])))?.addressBytes,
+            let bits = Int(parts[1]), (0...address.count * 8).contains(bits)
+        else { return nil }
+        (bytes, self.bits) = (address, bits)
+    }
+
+    func contains(_ host: ServerName) -> Bool {
+        guard let other = host.addressBytes, other.count == bytes.count else { return false }
+        return (0..<bits).allSatisfy { (bytes[$0 / 8] ^ other[$0 / 8]) & (0x80 >> UInt8($0 % 8)) == 0 }
+    }
+}
+
+extension ServerName {
+    fileprivate var addressBytes: [UInt8]? {
+        switch kind {
+        case .ipv4(let bytes), .ipv6(let bytes): bytes
+        default: nil
+        }
+    }
+}
+
+extension CleartextProxy.Kind {
+    private static let kinds: [(scheme: String, kind: CleartextProxy.Kind)] = [
+        ("http://", .http), ("socks5://", .socks(.socks5)), ("socks5h://", .socks(.socks5)),
+        ("socks4a://", .socks(.socks4a)),
+    ]
+
+    /// Returns the kind of proxy that a URL is for, and the text after its scheme.
+    static func prefix(of text: String) -> (kind: CleartextProxy.Kind, rest: Substring)? {
+        // Bytes are compared, because some non-ASCII characters have ASCII letters as their lower case, and combining
+        // marks join the character before them.
+        guard let (scheme, kind) = kinds.first(where: { begins(text, with: $0.scheme) }) else { return nil }
+        return (kind, String(decoding: text.utf8.dropFirst(scheme.utf8.count), as: UTF8.self)[...])
+    }
+
+    /// Returns whether a text begins with a lowercase scheme, ignoring case.
+    private static func begins(_ text: String, with scheme: String) -> Bool {
+        text.utf8.count >= scheme.utf8.count
+            && zip(text.utf8, scheme.utf8).allSatisfy { given, wanted in
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(given) ? given | 0x20 == wanted : given == wanted
+            }
+    }
+}

@@ -1,0 +1,81 @@
+import PinctlCommands
+import TestPKI
+import Testing
+
+@testable import PinctlCommands
+
+/// The end of the output, which is all that remains on a screen of 80 columns and 24 rows.
+@Suite("The summary of a long failure")
+struct SummaryTests {
+    private let site: PinctlSite
+
+    init() throws { site = try PinctlSite() }
+
+    @Test("The last 24 rows name every host that failed and what to do")
+    func rows() async throws {
+        let names = ["a.test", "b.test", "c.test"]
+        let other = try TestCertificate.root("Other Root")
+        let closed = try DeadPort(.refusing)
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [
+              { "host": "a.test", "pins": [{ "pin": "\(strangePin)", "role": "leaf" }] },
+              { "host": "b.test", "pins": [{ "pin": "\(try other.key.pin)", "role": "root" }] },
+              { "host": "c.test", "pins": ["\(strangePin)"] },
+              { "host": "d.test", "pins": ["\(strangePin)"] } ] }
+            """)
+        let leaf = try site.intermediate.leaf(names[0]) { $0.alternativeNames = names.map { .dns($0) } }
+        try await site.serve([leaf, site.intermediate]) { server in
+            let targets = names.map { server.target($0) } + ["d.test:\(closed.port)@127.0.0.1"]
+            let run = await pinctl(
+                ["check", "--ca-file", site.rootFile, "--policy", policy, "--retries", "0"] + targets,
+                terminal: Terminal(columns: 80))
+            #expect(run.status == 1)
+            let last = run.lines.suffix(23).joined(separator: "\n")
+            for name in names { #expect(last.contains("\n\(name):"), "\(run.output)") }
+            #expect(last.contains("\nd.test:"))
+            for remedy in [
+                "  do: serve a pinned or backup key again, if the served key is yours (see above)",
+                "  do: serve a chain with a pinned key again, if the served key is yours (see\n    above)",
+                "  do: check the port and that the server is running",
+            ] { #expect(last.contains(remedy), "\(remedy):\n\(last)") }
+            #expect(run.lines.last == "4 checked: 3 failed, 1 unreachable")
+            // How to confirm a served key is said once in full.
+            let words = run.output.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+            #expect(words.ranges(of: "prints the served leaf pin").count == 1, "\(run.output)")
+            #expect(words.ranges(of: "(confirm it as above)").count == 2, "\(run.output)")
+        }
+    }
+
+    @Test("A remedy that was printed before is only referred to")
+    func told() {
+        var told = ToldRemedies()
+        #expect(told.shortened(["  cause: a", "  do: b"]) == ["  cause: a", "  do: b"])
+        #expect(told.shortened(["  cause: c", "  do: b"]) == ["  cause: c", "  do: the same as above"])
+        #expect(told.shortened(["  do: d"]) == ["  do: d"])
+    }
+
+    @Test("A summary for a screen is cut to its rows, and counts what it leaves out")
+    func cut() {
+        var report = Report(command: "check", time: testTime, policy: nil)
+        report.groups = (0..<18).map { index in
+            ReportGroup(
+                outcome: .failed, title: "cause \(index)", remedy: "", count: 1, examples: ["h\(index).test:443"],
+                shortRemedy: "remedy \(index)")
+        }
+        #expect(report.groupLines().count == 36)
+        let lines = report.groupLines(columns: 80)
+        #expect(lines.count == 21)
+        #expect(lines[0...1] == ["h0.test:443: cause 0", "  do: remedy 0"])
+        #expect(lines.last == "8 more failures with other causes")
+    }
+
+    @Test("A short failure isn't repeated")
+    func short() async throws {
+        let closed = try DeadPort(.refusing)
+        let run = await pinctl(
+            "check", "--ca-file", site.rootFile, "--pin", strangePin, "--retries", "0",
+            "d.test:\(closed.port)@127.0.0.1")
+        #expect(run.lines.count == 2 && run.lines[1] == "1 checked: 1 unreachable")
+    }
+}

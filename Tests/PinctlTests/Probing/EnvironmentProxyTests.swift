@@ -1,0 +1,128 @@
+import CertificateTrust
+import PinctlCommands
+import TestPKI
+import Testing
+
+@testable import PinctlCommands
+
+@Suite("Proxies in the environment")
+struct EnvironmentProxyTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let variables: [String: String]
+        /// The variable and the proxy, or `nil` for a direct connection.
+        let expected: String?
+        var host = "api.test"
+        var testDescription: String { "\(host) with \(variables.sorted { $0.key < $1.key })" }
+    }
+
+    static let rows: [Row] = [
+        Row(variables: [:], expected: nil), Row(variables: ["HTTPS_PROXY": ""], expected: nil),
+        Row(variables: ["HTTP_PROXY": "http://p.test:1", "http_proxy": "http://p.test:1"], expected: nil),
+        Row(variables: ["HTTPS_PROXY": "http://p.test:3128"], expected: "HTTPS_PROXY http://p.test:3128"),
+        Row(variables: ["https_proxy": "p.test:3128/"], expected: "https_proxy http://p.test:3128"),
+        Row(variables: ["https_proxy": "p.test"], expected: "https_proxy http://p.test:1080"),
+        Row(variables: ["all_proxy": "socks5h://p.test:9"], expected: "all_proxy socks5://p.test:9"),
+        Row(variables: ["ALL_PROXY": "SOCKS4A://[::1]:9"], expected: "ALL_PROXY socks4a://[::1]:9"),
+        Row(
+            variables: ["https_proxy": "a.test:1", "HTTPS_PROXY": "b.test:2"], expected: "https_proxy http://a.test:1"),
+        Row(variables: ["https_proxy": "", "HTTPS_PROXY": "b.test:2"], expected: "HTTPS_PROXY http://b.test:2"),
+        Row(variables: ["HTTPS_PROXY": "https://p.test:1"], expected: "HTTPS_PROXY nil"),
+        Row(variables: ["HTTPS_PROXY": "http://u:p%40ss@p.test:1"], expected: "HTTPS_PROXY http://p.test:1"),
+        Row(variables: ["HTTPS_PROXY": "http://u:%0A@p.test:1"], expected: "HTTPS_PROXY nil"),
+        Row(variables: ["HTTPS_PROXY": "http://p.test:x"], expected: "HTTPS_PROXY nil"),
+        Row(variables: ["HTTPS_PROXY": "p.test:1", "NO_PROXY": "api.test"], expected: nil),
+        Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "a.example, .test"], expected: nil),
+        Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "*"], expected: nil),
+        Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "pi.test"], expected: "HTTPS_PROXY http://p.test:1"),
+        Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "10.0.0.0/8"], expected: nil, host: "10.9.8.7"),
+        Row(
+            variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "10.0.0.0/8"], expected: "HTTPS_PROXY http://p.test:1",
+            host: "11.9.8.7"),
+        Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "2001:db8::/32"], expected: nil, host: "2001:db8::7"),
+    ]
+
+    @Test("The variables of curl choose the proxy", arguments: rows)
+    func variables(row: Row) throws {
+        let host = try ServerName(row.host)
+        let proxy = EnvironmentProxy(row.variables)
+        let isUsed = proxy.map { !$0.exempts(host) } ?? false
+        let found = isUsed ? proxy.map { "\($0.variable) \($0.proxy.map { "\($0)" } ?? "nil")" } : nil
+        #expect(found == row.expected)
+        let ignored = ProxyChoice.none(ignoring: proxy).ignoredVariable(for: host)
+        #expect(ignored == row.expected.flatMap { $0.split(separator: " ").first.map(String.init) })
+        #expect(ProxyChoice.none(ignoring: proxy).proxy(for: host) == nil)
+    }
+
+    @Test("--proxy env connects through the proxy of the environment, with its login, and no message has the login")
+    func honoured() async throws {
+        let site = try PinctlSite()
+        try await site.serve { origin in
+            let script = LoopbackServer.Script.proxy(to: ["api.test:443": origin.port]) { request in
+                request.fields.contains { $0.contains("Basic cmVhZGVyOnNlY3JldA==") }
+                    ? .tunnel(after: .established) : .respond(.init("407 Proxy Authentication Required"))
+            }
+            try await LoopbackServer(plain: script).run { proxy in
+                let words = [
+                    "check", "--ca-file", site.rootFile, "--pin", try site.leaf.key.pin, "--proxy", "env", "api.test",
+                ]
+                let place = "127.0.0.1:\(proxy.port)"
+                let good = await pinctl(words, variables: ["HTTPS_PROXY": "http://reader:secret@\(place)"])
+                #expect(good.status == 0, "\(good.output)\(good.errors)")
+                let missing = await pinctl(words, variables: ["https_proxy": place])
+                #expect(missing.status == 3)
+                #expect(missing.output.contains("response 407"))
+                #expect(
+                    missing.output.contains("write USER:PASSWORD@ before the host in https_proxy"), "\(missing.output)")
+                let wrong = await pinctl(words, variables: ["https_proxy": "http://reader:other-secret@\(place)"])
+                #expect(wrong.output.contains("correct the login in https_proxy"), "\(wrong.output)")
+                for run in [good, missing, wrong] { #expect(!(run.output + run.errors).contains("secret")) }
+            }
+            let closed = await pinctl(
+                "check", "--pin", strangePin, "--proxy", "env", "--retries", "0", "--ca-file", site.rootFile,
+                origin.target(), variables: ["no_proxy": "test", "all_proxy": "http://127.0.0.1:1"])
+            #expect(closed.status == 1, "a host in no_proxy is reached directly")
+        }
+    }
+
+    @Test("A proxy that is set and ignored is named in a failure before TLS, without its login, and only then")
+    func ignored() async throws {
+        let site = try PinctlSite()
+        let variables = ["HTTPS_PROXY": "http://u:secret@p.test:3128"]
+        let words = ["--ca-file", site.rootFile, "--pin", try site.leaf.key.pin, "--retries", "0"]
+        let named = "HTTPS_PROXY is set and ignored: if servers are reached through that proxy, add --proxy env"
+        let closed = try DeadPort(.refusing)
+        for target in ["api.test:\(closed.port)@127.0.0.1", "does-not-exist.invalid"] {
+            let run = await pinctl(["check"] + words + [target], variables: variables)
+            #expect(run.status == 3)
+            #expect(run.lines[0].hasSuffix(named), "\(run.output)")
+            #expect(!run.output.contains("secret") && !run.output.contains("p.test"))
+            let exempt = await pinctl(
+                ["check"] + words + [target], variables: variables.merging(["no_proxy": "api.test,.invalid"]) { $1 })
+            #expect(!exempt.output.contains("HTTPS_PROXY"), "\(exempt.output)")
+            let none = await pinctl(["check"] + words + [target])
+            #expect(!none.output.contains("PROXY"))
+        }
+        try await LoopbackServer(plain: .handle { try $0.write(Array("220 ESMTP\r\n".utf8)) }).run { server in
+            let answered = await pinctl(["check"] + words + [server.target()], variables: variables)
+            #expect(answered.status == 3 && !answered.output.contains("PROXY"), "\(answered.output)")
+        }
+        try await site.serve { server in
+            let good = await pinctl(["check"] + words + [server.target()], variables: variables)
+            #expect(good.status == 0 && !(good.output + good.errors).contains("PROXY"))
+        }
+    }
+
+    @Test("A proxy of the environment that isn't supported is a usage error, and so is a login besides it")
+    func unusable() async throws {
+        let site = try PinctlSite()
+        let words = ["check", "--ca-file", site.rootFile, "--pin", strangePin, "--proxy", "env", "api.test"]
+        for value in ["https://p.test:1", "http://p.test:x", "ftp://p.test", "http://u:secret@"] {
+            let run = await pinctl(words, variables: ["HTTPS_PROXY": value])
+            #expect(run.status == 2 && run.errors.contains("HTTPS_PROXY isn't the URL of a supported proxy"))
+            #expect(!run.errors.contains("secret"))
+        }
+        let login = try site.folder.add("u:p\n")
+        let both = await pinctl(words + ["--proxy-login", login], variables: ["HTTPS_PROXY": "http://p.test:1"])
+        #expect(both.status == 2 && both.errors.contains("--proxy-login and --proxy env cannot be used together"))
+    }
+}
