@@ -156,7 +156,7 @@ struct Check: Sendable {
         func add(_ result: CheckResult, of item: Int) {
             let result = gate.add(result)
             show(result, isFirst: !result.isKnown && report.group(result, of: item), &told, &console)
-            pattern.add(result)
+            pattern.add(result, of: item)
             if keepsResults { entries.append((item, ReportEntry(result))) }
         }
         func showProgress() {

@@ -8,7 +8,8 @@ struct RunPattern {
     private static let minimum = 3
     private static let exampleLimit = 10
 
-    private var subjects: [String] = []
+    /// The first subjects by their positions in the run, in whatever order their results arrived.
+    private var examples: [(item: Int, subject: String)] = []
     private var count = 0
     /// The keys of the leaves, since a certificate that several servers share is evidence only once.
     private var leaves: Set<SPKIFingerprint> = []
@@ -18,12 +19,14 @@ struct RunPattern {
         case expired, notYetValid, mismatched, other
     }
 
-    /// Adds a result. Servers without a chain show nothing.
-    mutating func add(_ result: CheckResult) {
+    /// Adds a result of an item. Servers without a chain show nothing.
+    mutating func add(_ result: CheckResult, of item: Int) {
         guard result.file == nil, let leaf = result.presented.first else { return }
         count += 1
         leaves.insert(leaf.spkiFingerprint)
-        if subjects.count < Self.exampleLimit { subjects.append(result.subject) }
+        examples.append((item, result.subject))
+        examples.sort { $0.item < $1.item }
+        if examples.count > Self.exampleLimit { examples.removeLast() }
         guard case .untrusted(let finding) = result.verdict else {
             kinds.insert(.other)
             return
@@ -62,6 +65,7 @@ struct RunPattern {
         default: return nil
         }
         return ReportGroup(
-            outcome: .notTrusted, title: title, remedy: remedy, count: count, examples: subjects, shortRemedy: remedy)
+            outcome: .notTrusted, title: title, remedy: remedy, count: count,
+            examples: examples.map(\.subject), shortRemedy: remedy)
     }
 }
