@@ -2,7 +2,7 @@ import PinctlBasics
 
 /// A certificate's entry that people read as the hostname, although no client accepts it.
 struct NameMiss {
-    /// What is wrong, such as `api.test is only in the common name, which is ignored`.
+    /// The fault of the entry, such as `api.test is only in the common name, which is ignored`.
     let reason: String
 
     /// Finds the entry that was probably meant for a host. Returns `nil` if there is none, which is the case if the

@@ -2,7 +2,7 @@ import CertificateTrust
 import PinctlBasics
 import PinctlFoundation
 
-/// What the results of a run have in common, which shows a cause that no single result proves.
+/// The traits that the results of a run have in common, which show a cause that no single result proves.
 struct RunPattern {
     /// The number of servers below which a pattern may be a coincidence.
     private static let minimum = 3
