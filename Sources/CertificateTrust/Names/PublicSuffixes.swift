@@ -13,14 +13,17 @@ public struct PublicSuffixes: Sendable {
 
     private final class Source: Sendable {
         let section: @Sendable (ServerName) -> Section?
+        /// The list, or `nil` if there is only a function.
+        let list: @Sendable () -> SuffixList?
         let isKnown: @Sendable () -> Bool
         let noteRefusal: @Sendable () -> Void
 
         init(
-            isKnown: @escaping @Sendable () -> Bool = { true }, noteRefusal: @escaping @Sendable () -> Void = {},
-            section: @escaping @Sendable (ServerName) -> Section?
+            isKnown: @escaping @Sendable () -> Bool = { true }, list: @escaping @Sendable () -> SuffixList? = { nil },
+            noteRefusal: @escaping @Sendable () -> Void = {}, section: @escaping @Sendable (ServerName) -> Section?
         ) {
             self.isKnown = isKnown
+            self.list = list
             self.noteRefusal = noteRefusal
             self.section = section
         }
@@ -35,7 +38,7 @@ public struct PublicSuffixes: Sendable {
     /// Creates suffixes from a list that is installed on the system, or isn't.
     package init(_ list: @escaping @Sendable () -> SystemSuffixList) {
         source = Source(
-            isKnown: { list().date != nil }, noteRefusal: SystemSuffixList.noteRefusal,
+            isKnown: { list().date != nil }, list: { list().list }, noteRefusal: SystemSuffixList.noteRefusal,
             section: { list().section(of: $0) })
     }
 
@@ -43,7 +46,7 @@ public struct PublicSuffixes: Sendable {
     /// begin and end the sections. Rules outside the private section count as suffixes of registries.
     public init(list: [UInt8]) {
         let list = SuffixList(list)
-        source = Source { list.section(of: $0) }
+        source = Source(list: { list }, section: { list.section(of: $0) })
     }
 
     /// Creates suffixes from another source, which returns whether the names below a name belong to different parties.
@@ -66,6 +69,16 @@ public struct PublicSuffixes: Sendable {
     /// Records that something was refused because of an answer of these suffixes, so that a list that is old is
     /// reported.
     package func noteRefusal() { source.noteRefusal() }
+
+    /// Returns the suffix of a name that Google's domain-registry-provider finds, which TrustKit contains, or `nil` if it
+    /// finds none. Without a list, it is the longest suffix of the name.
+    package func registry(of name: ServerName) -> String? {
+        if let list = source.list(), isKnown { return list.registry(of: name) }
+        guard case .dns(let text) = name.kind else { return nil }
+        let parent = { (name: Substring) in name.firstIndex(of: ".").map { name[name.index(after: $0)...] } }
+        return sequence(first: text[...], next: parent)
+            .first { suffix in (try? ServerName(String(suffix))).map(contains) ?? false }.map(String.init)
+    }
 }
 
 /// Equality by source: two values are equal if one is a copy of the other.

@@ -19,6 +19,8 @@ struct SuffixList: Sendable {
 
     private var icann = Rules()
     private var others = Rules()
+    /// The names above all rules of both sections, such as `amazonaws.com` above `s3.amazonaws.com`.
+    private var inner: Set<String> = []
     /// The publication date of the list (`// VERSION: 2025-01-31_…`). `nil` if the list doesn't state it.
     private(set) var version: String?
 
@@ -34,7 +36,16 @@ struct SuffixList: Sendable {
             }
             let rule = line.prefix { $0 > UInt8(ascii: " ") }
             guard !rule.isEmpty else { continue }
-            if isPrivate { Self.add(rule, to: &others) } else { Self.add(rule, to: &icann) }
+            let name = if isPrivate { Self.add(rule, to: &others) } else { Self.add(rule, to: &icann) }
+            addParents(of: name)
+        }
+    }
+
+    private mutating func addParents(of name: String) {
+        var rest = name[...]
+        while let dot = rest.firstIndex(of: ".") {
+            rest = rest[rest.index(after: dot)...]
+            guard inner.insert(String(rest)).inserted else { return }
         }
     }
 
@@ -48,14 +59,17 @@ struct SuffixList: Sendable {
         }
     }
 
-    private static func add(_ rule: ArraySlice<UInt8>, to rules: inout Rules) {
+    /// Adds a rule, and returns its name.
+    private static func add(_ rule: ArraySlice<UInt8>, to rules: inout Rules) -> String {
+        let name = aLabels(rule.first == UInt8(ascii: "!") ? rule.dropFirst() : rule)
         if rule.starts(with: "*.".utf8) {
-            rules.wildcards.insert(aLabels(rule.dropFirst(2)))
+            rules.wildcards.insert(String(name.dropFirst(2)))
         } else if rule.first == UInt8(ascii: "!") {
-            rules.exceptions.insert(aLabels(rule.dropFirst()))
+            rules.exceptions.insert(name)
         } else {
-            rules.names.insert(aLabels(rule))
+            rules.names.insert(name)
         }
+        return name
     }
 
     /// Returns the section that has a name as a suffix, if any. A single label is always a suffix of a registry.
@@ -63,6 +77,36 @@ struct SuffixList: Sendable {
         guard case .dns(let text) = name.kind else { return nil }
         if !text.contains(".") || icann.contains(text) { return .icann }
         return others.contains(text) ? .private : nil
+    }
+
+    /// Returns the suffix of a name that Google's domain-registry-provider finds, or `nil` if it finds none.
+    ///
+    /// It descends from the last label as long as the list has a rule at or below the name so far, and returns the name
+    /// where it ends. If that name isn't itself a rule, it finds none: `x.amazonaws.com` has no suffix, because the list
+    /// has rules below `amazonaws.com`, but not this name (`GetRegistryForHostname` in registry_search.c).
+    func registry(of name: ServerName) -> String? {
+        guard case .dns(let text) = name.kind else { return nil }
+        var found: Substring?
+        var parent: Substring = ""
+        while parent.count < text.count {
+            let rest = text.dropLast(parent.isEmpty ? 0 : parent.count + 1)
+            let start = rest.lastIndex(of: ".").map(rest.index(after:)) ?? rest.startIndex
+            let current = text[start...]
+            let key = String(current)
+            if icann.names.contains(key) || others.names.contains(key) {
+                found = current
+            } else if inner.contains(key) {
+                found = nil
+            } else {
+                let above = String(parent)
+                guard icann.wildcards.contains(above) || others.wildcards.contains(above) else { break }
+                let isException = icann.exceptions.contains(key) || others.exceptions.contains(key)
+                found = isException ? parent : current
+                break
+            }
+            parent = current
+        }
+        return found.map(String.init)
     }
 
     private static func aLabels(_ rule: ArraySlice<UInt8>) -> String {

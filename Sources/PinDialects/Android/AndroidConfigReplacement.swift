@@ -1,7 +1,8 @@
 import CertificatePinning
 import PinctlBasics
 
-/// A replacement of the domain-configs in a file that contain pins.
+/// A replacement of the pins in the domain-configs of a file. Configs are written anew only if configs inside them are
+/// affected by more than their pins.
 struct AndroidConfigReplacement {
     private let bytes: [UInt8]
     private let path: String
@@ -46,70 +47,113 @@ struct AndroidConfigReplacement {
         return policy
     }
 
+    /// Throws if pins in a changed file wouldn't count, because the file's roots override them and the policy has no such
+    /// roots.
+    func checkOverrides(in result: [UInt8], _ policy: CanonicalPolicy) throws(DialectWriteError) {
+        guard let root = try? XMLReader.read(result) else { return }
+        var reader = AndroidConfigReader(path: path, problems: PolicyProblems(path: path))
+        reader.read(root)
+        for rule in reader.rules where rule.mode == .enforce {
+            let overriding = (rule.anchors ?? []).filter(\.bypassesPins)
+            let own = policy.rules.first { !Set($0.patterns).isDisjoint(with: rule.patterns) }
+            guard let own, let first = overriding.first, own.anchors != rule.anchors else { continue }
+            let there = rules.first { !Set($0.patterns.map(\.host)).isDisjoint(with: rule.patterns.map(\.host)) }
+            throw DialectWriteError(
+                "the pins of \(own.title) wouldn't count for chains that end at the roots \(quoted(first.source)), because "
+                    + "they have overridePins=\"true\" in this file: remove that first",
+                at: there?.location ?? PolicyLocation(path: path))
+        }
+    }
+
     func result(_ policy: CanonicalPolicy) throws(DialectWriteError) -> [UInt8] {
-        var policy = policy
+        var policy = policy.split
         var edit = MarkupEdit(bytes, usualStep: "    ")
         var old: [XMLElement] = []
+        var kept: [(String, AndroidConfigWriter.Rest)] = []
         for config in root.elements where config.localName == "domain-config" && Self.holdsPins(config) {
-            if try !replacePins(in: config, &policy, &edit) { old.append(config) }
+            let others = rests(of: config, inherited: AndroidConfigWriter.Rest())
+            kept += others
+            let isNested = config.elements.contains { $0.localName == "domain-config" }
+            guard let change = isNested ? nil : AndroidConfigChange(config, rule(of: config)) else {
+                if try !replacePins(inside: config, &policy, &edit) { old.append(config) }
+                continue
+            }
+            if try !change.apply(&policy, &edit) { old.append(config) }
         }
         if old.isEmpty, policy.rules.isEmpty { return edit.result }
-        let kept = old.flatMap { rests(of: $0, inherited: AndroidConfigWriter.Rest()) }
+        let left = Set(old.flatMap { rests(of: $0, inherited: AndroidConfigWriter.Rest()) }.map(\.0))
         let named = Set(policy.rules.flatMap(\.patterns).map(\.host))
-        for (host, rest) in kept where !named.contains(host) && rest != AndroidConfigWriter.Rest() {
-            throw DialectWriteError(
-                "\(quoted(host)) has other settings than pins, but no rule: give it a domain-config without a pin-set",
-                at: old.first.map { PolicyLocation(path: path, $0.position) })
+        for (host, rest) in kept where left.contains(host) && !named.contains(host) && rest != AndroidConfigWriter.Rest() {
+            throw otherSettings(of: host, at: old.first?.position)
         }
         let byHost = Dictionary(kept, uniquingKeysWith: { first, _ in first })
-        func configs(indent: String) throws(DialectWriteError) -> String {
+        func configs(indent: String) throws(DialectWriteError) -> [String] {
             try AndroidConfigWriter.domainConfigs(policy, indent: indent) { rule in
                 rule.patterns.compactMap { byHost[$0.host] }.first ?? AndroidConfigWriter.Rest()
-            }.joined(separator: "\n")
+            }
         }
-        if policy.rules.isEmpty {
-            for config in old { edit.remove(config.range) }
-        } else if let first = old.first {
+        if let first = old.first {
             let indent = edit.indentation(at: first.range.lowerBound) ?? ""
-            edit.replace(first.range, with: String(try configs(indent: indent).dropFirst(indent.count)))
-            for config in old.dropFirst() { edit.remove(config.range) }
+            let positions = Set(old.map(\.range.lowerBound))
+            let items = edit.items(root.elements.map(\.range), from: root.range.lowerBound, to: root.range.upperBound, .markup)
+            edit.change(
+                items, keeping: root.elements.map { !positions.contains($0.range.lowerBound) },
+                adding: try configs(indent: indent).map { text in NewItem(text: { _ in String(text.dropFirst(indent.count)) }) },
+                .markup)
         } else {
             try edit.append(to: root.range, name: root.name) { indent, _ throws(DialectWriteError) in
-                try configs(indent: indent)
+                try configs(indent: indent).joined(separator: "\n")
             }
         }
         return edit.result
     }
 
-    /// Replaces the pin-set of a config and removes the config's rules from the policy. Returns false if more than pins
-    /// would change.
-    private func replacePins(
-        in config: XMLElement, _ policy: inout CanonicalPolicy, _ edit: inout MarkupEdit
-    ) throws(DialectWriteError) -> Bool {
+    private func otherSettings(of host: String, at position: SourcePosition?) -> DialectWriteError {
+        DialectWriteError(
+            "\(quoted(host)) has other settings than pins, but no rule: give it a domain-config without a pin-set",
+            at: position.map { PolicyLocation(path: path, $0) })
+    }
+
+    private func rule(of config: XMLElement) -> CanonicalRule? {
         let location = PolicyLocation(path: path, config.position)
-        let pinSets = config.elements.filter { $0.localName == "pin-set" }
-        guard let there = rules.first(where: { $0.location == location }), pinSets.count == 1,
-            !config.elements.contains(where: { $0.localName == "domain-config" })
-        else { return false }
-        let hosts = Set(there.patterns)
-        let own = policy.rules.filter { !hosts.isDisjoint(with: $0.patterns) }
-        guard let first = own.first, Set(own.flatMap(\.patterns)) == hosts,
-            own.allSatisfy({ $0.anchors == nil || $0.anchors == there.anchors }),
-            own.allSatisfy({ [nil, there.certificateTransparency].contains($0.certificateTransparency) }),
-            own.allSatisfy({ $0.reports == there.reports && $0.usesDefaultReport == there.usesDefaultReport })
-        else { return false }
-        let lines = try AndroidConfigWriter.pinSet(first)
-        for rule in own.dropFirst() where try AndroidConfigWriter.pinSet(rule) != lines { return false }
-        policy.rules.removeAll { own.contains($0) }
-        let saysSo =
-            there.mode == first.mode && there.expiry == first.expiry
-            && there.pins.map(\.value) == first.pins.map(\.value)
-        if !saysSo {
-            let start = pinSets[0].range.lowerBound
-            let outer = edit.indentation(at: config.range.lowerBound) ?? ""
-            let indent = edit.indentation(at: start) ?? outer + "    "
-            edit.replace(pinSets[0].range, with: lines.joined(separator: "\n" + indent))
+        return rules.first { $0.location == location }
+    }
+
+    /// Replaces the pins of a config and of those inside it, and removes their rules from the policy. Returns false if more
+    /// than pins would change.
+    private func replacePins(
+        inside config: XMLElement, _ policy: inout CanonicalPolicy, _ edit: inout MarkupEdit
+    ) throws(DialectWriteError) -> Bool {
+        var taken: Set<CanonicalRule> = []
+        var changes: [(AndroidConfigChange, CanonicalRule)] = []
+        func visit(_ config: XMLElement, _ inherited: [String]) throws(DialectWriteError) -> Bool {
+            guard let there = rule(of: config) else { return false }
+            let own = policy.rules.filter { !Set(there.patterns).isDisjoint(with: $0.patterns) }
+            var lines = inherited
+            if let first = own.first {
+                guard Set(own.flatMap(\.patterns)) == Set(there.patterns) else { return false }
+                for rule in own {
+                    let isSame = try AndroidConfigWriter.pinSet(rule) == AndroidConfigWriter.pinSet(first)
+                    guard isSame, AndroidConfigChange.keepsSettings(of: there, rule) else { return false }
+                }
+                lines = try AndroidConfigWriter.pinSet(first)
+                if let change = AndroidConfigChange(config, there) {
+                    changes.append((change, first))
+                } else if lines != inherited {
+                    return false
+                }
+                taken.formUnion(own)
+            } else if there.mode != .off {
+                return false
+            }
+            for child in config.elements where child.localName == "domain-config" {
+                guard try visit(child, lines) else { return false }
+            }
+            return true
         }
+        guard try visit(config, ["<pin-set />"]) else { return false }
+        for (change, rule) in changes { try change.replacePins(rule, &edit) }
+        policy.rules.removeAll { taken.contains($0) }
         return true
     }
 

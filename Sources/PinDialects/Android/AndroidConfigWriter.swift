@@ -35,45 +35,61 @@ enum AndroidConfigWriter {
         var lines = ["<domain-config\(rest.attributes)>"]
         for pattern in rule.patterns { lines.append("    " + (try domain(pattern, rule))) }
         lines += try pinSet(rule).map { "    " + $0 }
-        switch rule.certificateTransparency {
-        case .require: lines.append("    <certificateTransparency enabled=\"true\" />")
-        case .ignore: lines.append("    <certificateTransparency enabled=\"false\" />")
-        case .report:
-            throw DialectWriteError(
-                "Android's config can't only report transparency: convert the policy first", at: rule.location)
-        case nil: if let transparency = rest.transparency { lines.append("    " + transparency) }
-        }
-        if let anchors = rule.anchors {
-            lines.append(anchors.isEmpty ? "    <trust-anchors />" : "    <trust-anchors>")
-            for anchor in anchors {
-                let overrides = anchor.bypassesPins ? " overridePins=\"true\"" : ""
-                lines.append("        <certificates src=\"\(escapedXML(anchor.source))\"\(overrides) />")
-            }
-            if !anchors.isEmpty { lines.append("    </trust-anchors>") }
+        if let transparency = try transparency(rule) ?? rest.transparency { lines.append("    " + transparency) }
+        if rule.anchors != nil {
+            lines += anchors(rule).map { "    " + $0 }
         } else if let anchors = rest.anchors {
             lines.append("    " + anchors)
         }
-        if !rule.reports.isEmpty || rule.usesDefaultReport {
-            let disables = rule.usesDefaultReport ? "" : " disableDefaultReportUri=\"true\""
-            let tag = "    <trustkit-config enforcePinning=\"true\"\(disables)"
-            lines.append(tag + (rule.reports.isEmpty ? " />" : ">"))
-            for address in rule.reports { lines.append("        <report-uri>\(escapedXML(address))</report-uri>") }
-            if !rule.reports.isEmpty { lines.append("    </trustkit-config>") }
-        }
+        lines += reports(rule).map { "    " + $0 }
         lines += rest.elements.map { "    " + $0 }
         return lines + ["</domain-config>"]
     }
 
+    /// Returns the setting for Certificate Transparency, or `nil` without one.
+    static func transparency(_ rule: CanonicalRule) throws(DialectWriteError) -> String? {
+        switch rule.certificateTransparency {
+        case .require: return "<certificateTransparency enabled=\"true\" />"
+        case .ignore: return "<certificateTransparency enabled=\"false\" />"
+        case .report:
+            throw DialectWriteError(
+                "Android's config can't only report transparency: convert the policy first", at: rule.location)
+        case nil: return nil
+        }
+    }
+
+    /// Returns the lines of the trust-anchors, if the rule names roots.
+    static func anchors(_ rule: CanonicalRule) -> [String] {
+        guard let anchors = rule.anchors, !anchors.isEmpty else { return rule.anchors == nil ? [] : ["<trust-anchors />"] }
+        let lines = anchors.map { anchor in
+            let overrides = anchor.bypassesPins ? " overridePins=\"true\"" : ""
+            return "    <certificates src=\"\(escapedXML(anchor.source))\"\(overrides) />"
+        }
+        return ["<trust-anchors>"] + lines + ["</trust-anchors>"]
+    }
+
+    /// Returns the lines of TrustKit-Android's element, if the rule has reports.
+    static func reports(_ rule: CanonicalRule) -> [String] {
+        guard !rule.reports.isEmpty || rule.usesDefaultReport else { return [] }
+        let disables = rule.usesDefaultReport ? "" : " disableDefaultReportUri=\"true\""
+        let tag = "<trustkit-config enforcePinning=\"true\"\(disables)"
+        guard !rule.reports.isEmpty else { return [tag + " />"] }
+        return [tag + ">"] + rule.reports.map { "    <report-uri>\(escapedXML($0))</report-uri>" } + ["</trustkit-config>"]
+    }
+
     private static func domain(_ pattern: HostPattern, _ rule: CanonicalRule) throws(DialectWriteError) -> String {
-        let includes: String
+        "<domain includeSubdomains=\"\(try includesSubdomains(pattern, rule))\">\(escapedXML(pattern.host))</domain>"
+    }
+
+    /// Returns whether a domain includes its subdomains.
+    static func includesSubdomains(_ pattern: HostPattern, _ rule: CanonicalRule) throws(DialectWriteError) -> Bool {
         switch pattern.scope {
-        case .exact: includes = "false"
-        case .exactAndBelow: includes = "true"
+        case .exact: return false
+        case .exactAndBelow: return true
         default:
             throw DialectWriteError(
                 "Android's config can't express this scope: convert the policy first", at: rule.location)
         }
-        return "<domain includeSubdomains=\"\(includes)\">\(escapedXML(pattern.host))</domain>"
     }
 
     /// Returns the lines of the pin-set. An empty one pins nothing, which excludes hosts from the enclosing configs.
@@ -83,22 +99,29 @@ enum AndroidConfigWriter {
             throw DialectWriteError(
                 "a rule without pins would pin nothing: add pins, or set its mode to off", at: rule.location)
         }
-        var expiration = ""
-        if let expiry = rule.expiry {
-            guard case .localDay(let day) = expiry.moment, expiry.effect == .stopPinning else {
-                throw DialectWriteError(
-                    "Android's config can't express this expiry: convert the policy first", at: rule.location)
-            }
-            expiration = " expiration=\"\(escapedXML(day))\""
-        }
+        let expiration = try expiration(rule).map { " expiration=\"\(escapedXML($0))\"" } ?? ""
         var lines = ["<pin-set\(expiration)>"]
         for pin in rule.pins {
             guard pin.content == .publicKey, pin.digest == .sha256, pin.role == .any, pin.trust == .chain else {
                 throw DialectWriteError(
                     "Android's config cannot pin \(pin): convert the policy first", at: rule.location)
             }
-            lines.append("    <pin digest=\"SHA-256\">\(Base64.encode(pin.value.span))</pin>")
+            lines.append("    " + self.pin(pin))
         }
         return lines + ["</pin-set>"]
+    }
+
+    static func pin(_ pin: CanonicalPin) -> String {
+        "<pin digest=\"SHA-256\">\(Base64.encode(pin.value.span))</pin>"
+    }
+
+    /// Returns the day on which the rule expires, or `nil` if it never does.
+    static func expiration(_ rule: CanonicalRule) throws(DialectWriteError) -> String? {
+        guard let expiry = rule.expiry else { return nil }
+        guard case .localDay(let day) = expiry.moment, expiry.effect == .stopPinning else {
+            throw DialectWriteError(
+                "Android's config can't express this expiry: convert the policy first", at: rule.location)
+        }
+        return day
     }
 }

@@ -40,15 +40,16 @@ enum AndroidNetworkSecurityConfig {
             """)
     }
 
-    /// Returns a config in which only the domain-configs that contain pins are replaced by those of the policy.
+    /// Returns a config with the pins of the policy. Only the hosts, pins and settings of the policy that differ are changed.
     ///
-    /// The other settings that a replaced domain-config has for its hosts, such as cleartext traffic, are kept, and so
-    /// are its roots if the policy names none. If the hosts of a domain-config stay together, only its pin-set changes.
+    /// The other settings that a domain-config has for its hosts, such as cleartext traffic, are kept, and so are its roots
+    /// if the policy names none. Roots that override the pins are an error, unless the policy has them.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
         let replacement = try AndroidConfigReplacement(bytes, path: path)
         let result = try replacement.result(policy)
+        try replacement.checkOverrides(in: result, policy)
         let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
         let parents = policy.pinnedParents
         try PinDialect.android.check(result, path: path, says: try write(replacement.keepingAnchors(policy))) { rules in

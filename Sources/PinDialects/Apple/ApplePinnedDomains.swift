@@ -20,12 +20,19 @@ enum ApplePinnedDomains {
         return try checkedXML(PropertyList(nesting: ApplePinReader.path, domains).xmlDocument)
     }
 
-    /// Returns an XML Info.plist in which only the pinned domains are replaced by those of the policy.
+    /// Returns an XML Info.plist with the pinned domains of the policy. Only the hosts, roles and identities that differ are
+    /// changed.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
         let domains = try ApplePinWriter.domains(policy)
-        let result = try PropertyList.replacing(bytes, path: path, at: ApplePinReader.path, with: domains)
+        let result = try PropertyList.replacing(
+            bytes, path: path, at: ApplePinReader.path, with: domains, ownKeys: Set(ApplePinReader.hostKeys),
+            defaults: [ApplePinReader.hostKeys[0]: PropertyList(.bool(false))]
+        ) { old, new in
+            let digests = [old, new].map { $0[ApplePinReader.digestKey]?.string.flatMap { LenientBase64.decode($0.utf8) } }
+            return old.bool.map { $0 == new.bool } ?? (digests[0].map { $0 == digests[1] } ?? false)
+        }
         try PinDialect.apple.check(result, path: path, says: try write(policy))
         return result
     }

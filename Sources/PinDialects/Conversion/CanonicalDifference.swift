@@ -8,6 +8,8 @@ public struct CanonicalDifference: Sendable, Hashable {
     public let host: String
     /// A one-line description of the difference: the expected value and the actual one.
     public let message: String
+    /// A one-line description of the change that removes the difference, in the past tense.
+    public let change: String
 }
 
 extension CanonicalDifference: CustomStringConvertible {
@@ -20,41 +22,48 @@ extension CanonicalPolicy {
     /// The order of rules, names, notes and positions in a file are ignored.
     public func differences(in other: CanonicalPolicy) -> [CanonicalDifference] {
         var differences: [CanonicalDifference] = []
-        func tell(_ host: String, _ message: String) {
-            differences.append(CanonicalDifference(host: host, message: message))
+        func tell(_ host: String, _ message: String, _ change: String) {
+            differences.append(CanonicalDifference(host: host, message: message, change: change))
         }
         if unlisted != other.unlisted {
-            tell("hosts without a rule", "\(other.unlisted.rawValue), expected \(unlisted.rawValue)")
+            tell(
+                "hosts without a rule", "\(other.unlisted.rawValue), expected \(unlisted.rawValue)",
+                "changed from \(other.unlisted.rawValue) to \(unlisted.rawValue)")
         }
-        if Set(denied.map(\.bare)) != Set(other.denied.map(\.bare)) { tell("denied pins", "differ") }
-        let expected = byHost
-        let found = other.byHost
-        for host in Set(expected.keys).union(found.keys).sorted() {
+        if Set(denied.map(\.bare)) != Set(other.denied.map(\.bare)) { tell("denied pins", "differ", "replaced") }
+        let expected = Self.meanings(of: rulesInEffect { !$0.decidesRoots })
+        let effective = Self.meanings(of: other.rulesInEffect())
+        let found = Self.meanings(of: other.rules)
+        for host in Set(expected.keys).union(effective.keys).sorted() {
             let title = host.title
             guard let wanted = expected[host] else {
-                tell(title, "is pinned, but has no rule in the policy")
+                tell(title, "is pinned, but has no rule in the policy", "removed, because the policy has no rule for it")
                 continue
             }
             guard let there = found[host] else {
-                tell(title, "is missing")
+                tell(title, "is missing", "added")
                 continue
             }
-            for message in wanted.differences(from: there) { tell(title, message) }
+            for (message, change) in wanted.differences(from: there) { tell(title, message, change) }
         }
         return differences
     }
 
-    /// The combined meaning of all rules for each pattern.
-    private var byHost: [PlacedPattern: RuleMeaning] {
+    /// Returns the combined meaning of all rules for each pattern.
+    private static func meanings(of rules: [CanonicalRule]) -> [PlacedPattern: RuleMeaning] {
         var meanings: [PlacedPattern: RuleMeaning] = [:]
-        for rule in rulesInEffect() {
+        for rule in rules {
             for pattern in rule.patterns {
-                meanings[PlacedPattern(pattern: pattern, ports: rule.ports), default: RuleMeaning(rule)].pins
-                    .formUnion(rule.pins.map(\.bare))
+                meanings[PlacedPattern(pattern: pattern, ports: rule.ports), default: RuleMeaning(rule)].add(rule.pins)
             }
         }
         return meanings
     }
+}
+
+extension CanonicalRule {
+    /// Whether the rule names other roots than the system's, which decide even if its pins are off.
+    fileprivate var decidesRoots: Bool { anchors.map { !$0.allSatisfy { $0.source == "system" } } ?? false }
 }
 
 private struct PlacedPattern: Hashable, Comparable {
@@ -70,14 +79,16 @@ private struct PlacedPattern: Hashable, Comparable {
 
 /// The parts of a rule that affect decisions.
 private struct RuleMeaning {
-    var pins: Set<CanonicalPin> = []
-    let requirement: PinRequirement
-    let mode: PinningMode
-    let expiry: RuleExpiry?
-    let anchors: Set<AnchorSet>
-    let transparency: CertificateTransparencyMode?
-    let reports: Set<String>
-    let usesDefaultReport: Bool
+    private var pins: Set<CanonicalPin> = []
+    /// The names of the pins, which don't affect decisions.
+    private var names: [CanonicalPin: String] = [:]
+    private let requirement: PinRequirement
+    private let mode: PinningMode
+    private let expiry: RuleExpiry?
+    private let anchors: Set<AnchorSet>
+    private let transparency: CertificateTransparencyMode?
+    private let reports: Set<String>
+    private let usesDefaultReport: Bool
 
     init(_ rule: CanonicalRule) {
         requirement = rule.requirement
@@ -89,36 +100,61 @@ private struct RuleMeaning {
         usesDefaultReport = rule.usesDefaultReport
     }
 
-    func differences(from other: RuleMeaning) -> [String] {
-        var messages: [String] = []
+    mutating func add(_ more: [CanonicalPin]) {
+        for pin in more {
+            pins.insert(pin.bare)
+            if let name = pin.name { names[pin.bare] = visibleText(name) }
+        }
+    }
+
+    /// Returns the differences of another rule, each with the change that removes it.
+    func differences(from other: RuleMeaning) -> [(message: String, change: String)] {
+        var found: [(message: String, change: String)] = []
+        let names = other.names.merging(names) { $1 }
+        func list(_ pins: Set<CanonicalPin>) -> String {
+            let texts = pins.map { pin in
+                let remarks = [names[pin], pin.role == .any ? nil : pin.role.rawValue].compactMap(\.self)
+                return "\(pin)" + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
+            }
+            return texts.sorted().joined(separator: ", ")
+        }
         func addresses(_ reports: Set<String>) -> String {
             reports.isEmpty ? "no address" : visibleText(reports.sorted().joined(separator: ", "))
         }
-        func list(_ pins: Set<CanonicalPin>) -> String {
-            pins.map { "\($0)\($0.role == .any ? "" : " (\($0.role.rawValue))")" }.sorted().joined(separator: ", ")
+        func tell(_ message: String, _ change: String) { found.append((message, change)) }
+        let (missing, strange) = (pins.subtracting(other.pins), other.pins.subtracting(pins))
+        if !missing.isEmpty { tell("lacks \(list(missing))", "added \(list(missing))") }
+        if !strange.isEmpty {
+            tell("has \(list(strange)), which the policy doesn't have", "removed \(list(strange))")
         }
-        let missing = pins.subtracting(other.pins)
-        let strange = other.pins.subtracting(pins)
-        if !missing.isEmpty { messages.append("lacks \(list(missing))") }
-        if !strange.isEmpty { messages.append("has \(list(strange)), which the policy doesn't have") }
-        if requirement != other.requirement { messages.append("requires other roles") }
-        if mode != other.mode { messages.append("is in mode \(other.mode.rawValue), expected \(mode.rawValue)") }
+        if requirement != other.requirement { tell("requires other roles", "changed the required roles") }
+        if mode != other.mode {
+            tell(
+                "is in mode \(other.mode.rawValue), expected \(mode.rawValue)",
+                "changed the mode from \(other.mode.rawValue) to \(mode.rawValue)")
+        }
         if expiry != other.expiry {
-            messages.append("expires \(other.expiry?.title ?? "never"), expected \(expiry?.title ?? "never")")
+            let (there, wanted) = (other.expiry?.title ?? "never", expiry?.title ?? "never")
+            tell("expires \(there), expected \(wanted)", "changed the expiry from \(there) to \(wanted)")
         }
-        if anchors != other.anchors { messages.append("trusts other roots") }
+        if anchors != other.anchors { tell("trusts other roots", "changed the roots") }
         // Without a setting, the file and its system decide.
         if let transparency, transparency != other.transparency {
-            let found = other.transparency?.rawValue ?? "not set"
-            messages.append("certificateTransparency is \(found), expected \(transparency.rawValue)")
+            let there = other.transparency?.rawValue ?? "not set"
+            tell(
+                "certificateTransparency is \(there), expected \(transparency.rawValue)",
+                "changed certificateTransparency from \(there) to \(transparency.rawValue)")
         }
         if reports != other.reports {
-            messages.append("reports to \(addresses(other.reports)), expected \(addresses(reports))")
+            let (there, wanted) = (addresses(other.reports), addresses(reports))
+            tell("reports to \(there), expected \(wanted)", "changed the reports from \(there) to \(wanted)")
         }
         if usesDefaultReport != other.usesDefaultReport {
-            messages.append("\(other.usesDefaultReport ? "also reports" : "doesn't report") to its vendor's address")
+            tell(
+                "\(other.usesDefaultReport ? "also reports" : "doesn't report") to its vendor's address",
+                "turned reports to its vendor's address \(usesDefaultReport ? "on" : "off")")
         }
-        return messages
+        return found
     }
 }
 

@@ -3,6 +3,11 @@ import CertificateTrust
 import PinctlBasics
 import PinctlFoundation
 
+extension RuleExpiry {
+    /// Two months in seconds, the longest time for which browsers kept pins (RFC 7469, section 4.1).
+    package static let longestAge: Int64 = 5_184_000
+}
+
 extension Conversion {
     /// Converts the mode. Returns false if the rule is to be left out, as is possible for most rules that are off.
     mutating func keepsMode(_ rule: inout CanonicalRule, among rules: RulesByName) -> Bool {
@@ -33,13 +38,36 @@ extension Conversion {
                 .exclusionForm, .stricter, "\(rule.title) is pinned by the parent's rule: \(name) can't exclude a host",
                 rule.location)
         }
+        var lost = rule
+        lost.anchors = rule.anchors?.map { AnchorSet($0.source) }
+        convertAnchors(&lost)
+        convertTransparency(&lost)
         return false
+    }
+
+    /// Removes the rules of hosts that no rule pins and that have no pins of their own, such as hosts of a network security
+    /// config that have other settings.
+    mutating func dropUnpinned(_ policy: inout CanonicalPolicy) {
+        let kept = policy.rulesInEffect(where: \.pins.isEmpty)
+        let dropped = Set(policy.rules).subtracting(kept)
+        defer { policy.rules = kept }
+        for rule in policy.rules where traits.connects && dropped.contains(rule) {
+            guard let anchors = rule.anchors, !anchors.allSatisfy({ $0.source == "system" }) else { continue }
+            let names = anchors.map { visibleText($0.source) }.joined(separator: ", ")
+            note(
+                .anchorsLost, .unchanged, "\(rule.title) isn't pinned, so its rule and its roots (\(names)) are left out",
+                rule.location)
+        }
     }
 
     mutating func convertExpiry(_ rule: inout CanonicalRule) {
         guard var expiry = rule.expiry else {
             if traits.expiry == .age, rule.mode == .enforce {
-                rule.expiry = RuleExpiry(.age(Self.usualAge), .stopPinning)
+                note(
+                    .expiryZone, .weaker,
+                    "the pins of \(rule.title) expire 60 days after a client's last visit, because a header can't be "
+                        + "without max-age, and the rule never expires", rule.location)
+                rule.expiry = RuleExpiry(.age(RuleExpiry.longestAge), .stopPinning)
             }
             return
         }
@@ -75,9 +103,6 @@ extension Conversion {
         rule.expiry = expiry
     }
 
-    /// Two months, the longest time for which browsers kept pins (RFC 7469, section 4.1).
-    private static let usualAge: Int64 = 5_184_000
-
     private mutating func convertMoment(_ expiry: inout RuleExpiry, _ rule: CanonicalRule) {
         let now = time.secondsSince1970()
         let instant: Int64
@@ -108,8 +133,15 @@ extension Conversion {
         switch traits.expiry {
         case .none, .instant: expiry.moment = .instant(instant)
         case .age:
-            let (rest, overflow) = instant.subtractingReportingOverflow(now)
-            expiry.moment = .age(overflow ? 0 : max(0, rest))
+            let (difference, overflow) = instant.subtractingReportingOverflow(now)
+            let rest = overflow ? 0 : max(0, min(difference, RuleExpiry.longestAge))
+            if rest > 0 {
+                note(
+                    .expiryZone, .either,
+                    "clients count the time of \(rule.title) from each visit, so they keep its pins after it has expired: "
+                        + "stop sending the header \(rest) seconds before that", rule.location)
+            }
+            expiry.moment = .age(rest)
         case .utcDay:
             let start = CivilTime(secondsSince1970: instant)?.midnight ?? instant
             if start != instant {

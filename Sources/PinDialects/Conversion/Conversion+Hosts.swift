@@ -59,77 +59,109 @@ extension Conversion {
         return true
     }
 
+    /// Notes a host for which the target's system doesn't start.
+    mutating func checkSuffix(of rule: CanonicalRule) {
+        guard traits.needsPublicSuffix, let pattern = rule.patterns.first, let host = try? ServerName(pattern.host),
+            let problem = TrustKitConfiguration.problem(with: host, publicSuffixes)
+        else { return }
+        note(.splitLost, .impossible, problem, rule.location)
+    }
+
     /// Returns the rule once for each scope of the target that is needed to express its own.
     mutating func scoped(_ rule: CanonicalRule, among rules: RulesByName) -> [CanonicalRule] {
         let pattern = rule.patterns[0]
+        let targets = targets(of: pattern)
         let isBelowOther = rules.covering(pattern).contains { $0.patterns[0].host != pattern.host }
-        return scoped(pattern, isBelowOther: isBelowOther, rule.location).map { pattern in
+        noteScope(of: pattern, targets.map(\.scope), isBelowOther: isBelowOther, rule.location)
+        return targets.map { pattern in
             var rule = rule
             rule.patterns = [pattern]
             return rule
         }
     }
 
-    private mutating func scoped(
-        _ pattern: HostPattern, isBelowOther: Bool, _ location: PolicyLocation?
-    ) -> [HostPattern] {
-        guard !traits.scopes.contains(pattern.scope) else { return [pattern] }
-        let host = visibleText(pattern.host)
+    /// Returns the target's patterns that express a pattern as far as they can. There is none for the names below a host
+    /// if the target only has rules for single hosts.
+    private func targets(of pattern: HostPattern) -> [HostPattern] {
         func has(_ scope: HostPattern.Scope) -> Bool { traits.scopes.contains(scope) }
-        func become(_ scope: HostPattern.Scope) -> [HostPattern] { [HostPattern(pattern.host, scope)] }
-        /// Names that the wider scope adds may have had the pins of a parent's rule.
-        func widen(_ scope: HostPattern.Scope, _ message: String) -> [HostPattern] {
+        let scopes: [HostPattern.Scope]
+        switch pattern.scope {
+        case let scope where has(scope): scopes = [scope]
+        case _ where has(.every): return [HostPattern("", .every)]
+        case .exactAndOneLabelBelow where has(.oneLabelBelow): scopes = [.exact, .oneLabelBelow]
+        case .oneLabelBelow where has(.exactAndOneLabelBelow): scopes = [.exactAndOneLabelBelow]
+        case .oneLabelBelow where has(.exactAndBelow): scopes = [.exactAndBelow]
+        case .exactAndOneLabelBelow where has(.exactAndBelow): scopes = [.exactAndBelow]
+        case .exactAndBelow where has(.exactAndOneLabelBelow): scopes = [.exactAndOneLabelBelow]
+        case .oneLabelBelow: scopes = []
+        case .every: scopes = [.every]
+        default: scopes = [.exact]
+        }
+        return scopes.map { HostPattern(pattern.host, $0) }
+    }
+
+    private mutating func noteScope(
+        of pattern: HostPattern, _ targets: [HostPattern.Scope], isBelowOther: Bool, _ location: PolicyLocation?
+    ) {
+        let host = visibleText(pattern.host)
+        func wider(_ message: String) {
+            // Names that the wider scope adds may have had the pins of a parent's rule.
             note(
                 .scopeWidened, isBelowOther ? .weaker : .stricter,
                 message + (isBelowOther ? ", and the parent's rule no longer applies to them" : ""), location)
-            return become(scope)
         }
-        switch pattern.scope {
-        case _ where has(.every):
-            return [HostPattern("", .every)]
-        case .exactAndOneLabelBelow where has(.oneLabelBelow):
-            return become(.exact) + become(.oneLabelBelow)
-        case .oneLabelBelow where has(.exactAndOneLabelBelow):
-            return widen(.exactAndOneLabelBelow, "\(host) itself is also pinned, not only the names below it")
-        case .oneLabelBelow where has(.exactAndBelow):
-            return widen(.exactAndBelow, "\(host) itself and all names below it are also pinned")
-        case .exactAndOneLabelBelow where has(.exactAndBelow):
-            return widen(.exactAndBelow, "all names below \(host) are pinned, not only those one label below")
-        case .exactAndBelow where has(.exactAndOneLabelBelow):
+        switch (pattern.scope, targets.first) {
+        case _ where targets.count > 1, (_, .every?), (_, pattern.scope): break
+        case (.oneLabelBelow, .exactAndOneLabelBelow?):
+            wider("\(host) itself is also pinned, not only the names below it")
+        case (.oneLabelBelow, .exactAndBelow?): wider("\(host) itself and all names below it are also pinned")
+        case (.exactAndOneLabelBelow, .exactAndBelow?):
+            wider("all names below \(host) are pinned, not only those one label below")
+        case (.exactAndBelow, .exactAndOneLabelBelow?):
             note(.scopeNarrowed, .weaker, "names two or more labels below \(host) aren't pinned", location)
-            return become(.exactAndOneLabelBelow)
-        case .exact: return become(.exact)
-        case .every: return [pattern]
-        default:
-            note(.scopeNarrowed, .weaker, "names below \(host) aren't pinned: add a rule for each", location)
-            return become(.exact)
+        default: note(.scopeNarrowed, .weaker, "names below \(host) aren't pinned: add a rule for each", location)
         }
     }
 
-    /// Adds the pins and requirements of other rules to each rule if rules counted together in the source but only the
-    /// closest rule applies in the target.
+    /// Adds the pins and requirements of other rules to each rule if rules counted together in the source and no longer do
+    /// in the target: because only the closest rule applies there, or because the other rule no longer reaches the host.
     ///
     /// Each rule has one pattern, in a scope of the source dialect.
     mutating func join(_ policy: inout CanonicalPolicy) {
-        guard policy.combination == .union, traits.combination != .union, !traits.isForOneHost else { return }
+        guard policy.combination == .union, !traits.isForOneHost else { return }
         let original = RulesByName(policy.rules)
         for (index, rule) in original.rules.enumerated() {
             let pattern = rule.patterns[0]
             for other in original.around(pattern) where other != index {
                 let more = original.rules[other]
-                guard more.sharesPorts(with: rule), more.patterns[0] == pattern || more.patterns[0].covers(pattern)
-                else { continue }
-                if !more.patterns[0].holdsWhole(pattern) {
-                    // Rules for the same host are merged later, and the merge adds the note.
-                    guard more.patterns[0].host != pattern.host else { continue }
-                    note(
-                        .combinationChanged, .weaker,
-                        "names below \(rule.title) also accept the pins of the parent's rule", rule.location)
-                }
+                guard more.sharesPorts(with: rule), joins(more.patterns[0], to: pattern, of: rule) else { continue }
                 policy.rules[index].pins += more.pins.without(policy.rules[index].pins)
                 policy.rules[index].requirement.join(more.requirement)
             }
         }
+    }
+
+    /// Returns whether a rule must be given the pins of another one, whose pattern is `above`. Notes names that didn't
+    /// have them.
+    private mutating func joins(_ above: HostPattern, to pattern: HostPattern, of rule: CanonicalRule) -> Bool {
+        guard above == pattern || above.covers(pattern) else { return false }
+        let targets = targets(of: pattern)
+        if traits.combination == .union {
+            let rest = self.targets(of: above)
+            let isNarrowed = rest.count < 2 && !rest.contains { $0.reachesAll(of: above) }
+            guard isNarrowed, !targets.allSatisfy({ target in rest.contains { $0.reachesAll(of: target) } }) else {
+                return false
+            }
+        }
+        guard targets.contains(where: { above == $0 || above.covers($0) }) else { return false }
+        if !targets.allSatisfy(above.reachesAll) {
+            // Rules for the same host are merged later, and the merge adds the note.
+            guard above.host != pattern.host else { return false }
+            note(
+                .combinationChanged, .weaker, "names below \(rule.title) also accept the pins of the parent's rule",
+                rule.location)
+        }
+        return true
     }
 
     /// Notes the overlapping rules whose meaning changes because the target combines rules differently.
@@ -225,6 +257,11 @@ extension Conversion {
                 rule.location)
         }
     }
+}
+
+extension HostPattern {
+    /// Returns whether the pattern includes every host that any other pattern includes.
+    fileprivate func reachesAll(of other: HostPattern) -> Bool { self == other || covers(other) && holdsWhole(other) }
 }
 
 extension PinRequirement {

@@ -3,10 +3,10 @@ import CertificateTrust
 import PinctlBasics
 
 extension Conversion {
-    mutating func convertPins(_ rule: inout CanonicalRule) {
+    mutating func convertPins(_ rule: inout CanonicalRule, among rules: RulesByName) {
         let hadPins = !rule.pins.isEmpty
         rule.pins = rule.pins.filter { keeps($0, of: rule) }
-        convertRequirement(&rule)
+        convertRequirement(&rule, among: rules)
         noteRoles(of: rule)
         rule.pins = rule.pins.flatMap { placed($0) }
         dropTwins(&rule)
@@ -38,7 +38,7 @@ extension Conversion {
     /// Rejects a rule that only backup pins could satisfy, since no server has a backup key.
     private mutating func noteBackups(of rule: CanonicalRule) {
         for role in rule.rolesOfBackupsOnly {
-            let backups = rule.pins.filter { $0.role.overlaps(role) }.map { visibleText($0.name ?? $0.description) }
+            let backups = rule.pins.filter { $0.role.overlaps(role) }.map(\.shownName)
             let what = role == .any ? "" : " as \(role.rawValue)"
             note(
                 .backupsOnly, .impossible,
@@ -72,33 +72,47 @@ extension Conversion {
         guard traits.contents.contains(pin.content) else {
             note(
                 .certificatePin, .stricter,
-                "\(pin) pins a certificate and is left out, because \(name) pins only keys: pin its key", rule.location)
+                "\(pin.shownName) pins a certificate and is left out, because \(name) pins only keys: pin its key", rule.location)
             return false
         }
         guard traits.digests.contains(pin.digest) else {
             note(
                 .digestLost, .stricter,
-                "\(pin) is left out, because \(name) doesn't support \(pin.digest.rawValue): create the pin from the certificate",
+                "\(pin.shownName) is left out, because \(name) doesn't support \(pin.digest.rawValue): create the pin from the certificate",
                 rule.location)
             return false
         }
         if let length = pin.digest.length, pin.value.count != length {
             note(
                 .digestLost, .unchanged,
-                "\(pin) has \(pin.value.count) bytes, so it matches no key and is left out: hash the key again",
+                "\(pin.shownName) has \(pin.value.count) bytes, so it matches no key and is left out: hash the key again",
                 rule.location)
             return false
         }
         guard pin.trust == .chain || traits.holdsPinsAlone else {
             note(
-                .roleLost, .stricter, "\(pin) counted without a trusted chain, and now requires one", rule.location
+                .roleLost, .stricter, "\(pin.shownName) counted without a trusted chain, and now requires one", rule.location
             )
             return true
         }
         return true
     }
 
-    private mutating func convertRequirement(_ rule: inout CanonicalRule) {
+    /// Returns whether the rule requires one role only, and all of its pins have it, so that one match of any is the same.
+    /// Other rules that apply to its hosts must not require another role.
+    private func needsOneMatch(_ rule: CanonicalRule, among rules: RulesByName) -> Bool {
+        guard case .eachOf(let roles) = rule.requirement, let role = roles.first, roles.count == 1,
+            let pattern = rule.patterns.first
+        else { return false }
+        return rule.pins.allSatisfy { $0.role == role }
+            && rules.around(pattern).allSatisfy { index in
+                let other = rules.rules[index]
+                let isMeant = other.patterns.contains { $0 == pattern || $0.covers(pattern) }
+                return !isMeant || other.requirement == .any || other.requirement == rule.requirement
+            }
+    }
+
+    private mutating func convertRequirement(_ rule: inout CanonicalRule, among rules: RulesByName) {
         switch traits.matching {
         case .asRequired:
             guard case .eachOf(let roles) = rule.requirement else { return }
@@ -107,12 +121,14 @@ extension Conversion {
             }
             if let unmet { noteUnmet(unmet, of: rule) }
         case .anyPin:
-            guard rule.requirement != .any else { return }
-            note(
-                .requirementLost, .weaker,
-                "one match is enough for \(rule.title), which required a match in several roles",
-                rule.location)
+            guard case .eachOf(let roles) = rule.requirement else { return }
+            let isSame = needsOneMatch(rule, among: rules)
             rule.requirement = .any
+            guard !isSame else { return }
+            let what =
+                roles.count == 1 ? "a match as \(roles.map(\.rawValue).joined())" : "a match in each of several roles"
+            note(
+                .requirementLost, .weaker, "one match is enough for \(rule.title), which required \(what)", rule.location)
         case .everyPlace:
             let places: Set<PinRole> = Set(rule.pins.map { $0.role == .leaf ? .leaf : .ca })
             if rule.requirement == .any, places.count > 1 {
@@ -168,7 +184,7 @@ extension Conversion {
         for role in PinRole.allCases where !traits.roles.contains(role) {
             let pins = rule.pins.filter { $0.role == role }
             guard let first = pins.first else { continue }
-            let title = pins.count == 1 ? "\(first)" : "\(pins.count) pins of \(rule.title)"
+            let title = pins.count == 1 ? first.shownName : "\(pins.count) pins of \(rule.title)"
             switch places(for: role) {
             case [.any]:
                 note(

@@ -1,5 +1,5 @@
 public import CertificatePinning
-import CertificateTrust
+public import CertificateTrust
 import PinctlBasics
 public import PinctlFoundation
 
@@ -9,10 +9,12 @@ extension CanonicalPolicy {
     /// Each rule of the result has one pattern, and each host has one rule if the dialect requires that. A note with
     /// the direction `impossible` means that the policy must not be written. `host` selects the rules for one host,
     /// found the way this policy combines rules. `time` is the time from which relative expiries are calculated.
+    /// `publicSuffixes` is the list in which TrustKit's hosts are looked up.
     public func converted(
-        to dialect: PinDialect, host: String? = nil, at time: Date
+        to dialect: PinDialect, host: String? = nil, at time: Date, publicSuffixes: PublicSuffixes = .system
     ) -> (policy: CanonicalPolicy, notes: [ConversionNote]) {
-        var conversion = Conversion(traits: dialect.traits, name: dialect.title, time: time)
+        var conversion = Conversion(
+            traits: dialect.traits, name: dialect.title, time: time, publicSuffixes: publicSuffixes)
         return (conversion.convert(self, host: host), conversion.notes)
     }
 }
@@ -23,19 +25,20 @@ struct Conversion {
     /// The name of the dialect in messages.
     let name: String
     let time: Date
+    let publicSuffixes: PublicSuffixes
     var notes: [ConversionNote] = []
 
-    init(traits: DialectTraits, name: String, time: Date) {
+    init(traits: DialectTraits, name: String, time: Date, publicSuffixes: PublicSuffixes) {
         self.traits = traits
         self.name = name
         self.time = time
+        self.publicSuffixes = publicSuffixes
     }
 
     mutating func convert(_ policy: CanonicalPolicy, host: String?) -> CanonicalPolicy {
         var policy = policy
         if let host { choose(host, &policy) }
-        // A network security config may list hosts without any settings for pins.
-        policy.rules = policy.rulesInEffect(where: \.pins.isEmpty)
+        dropUnpinned(&policy)
         checkHosts(policy)
         policy = policy.split
         join(&policy)
@@ -53,9 +56,10 @@ struct Conversion {
         policy.rules = policy.rules.compactMap { rule in
             var rule = rule
             guard keepsMode(&rule, among: named) else { return nil }
+            checkSuffix(of: rule)
             lendPins(to: &rule, from: named)
             convertPorts(&rule, among: named)
-            convertPins(&rule)
+            convertPins(&rule, among: named)
             convertExpiry(&rule)
             convertReports(&rule)
             convertAnchors(&rule)
@@ -85,6 +89,11 @@ extension CanonicalRule {
     var title: String {
         patterns.map { $0.scope == .every ? "the server" : visibleText($0.host) }.joined(separator: ", ")
     }
+}
+
+extension CanonicalPin {
+    /// The pin in messages: its own name, or else its digest.
+    var shownName: String { name.map(visibleText) ?? description }
 }
 
 extension PinDialect {

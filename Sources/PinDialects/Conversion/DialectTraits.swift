@@ -10,6 +10,8 @@ struct DialectTraits {
     /// Whether one host may appear in several rules for the same port.
     var repeatsHosts = false
     var reachesPorts = false
+    /// Whether every host must be below a suffix of the public suffix list.
+    var needsPublicSuffix = false
     /// The roles that pins can have. If there are several, `matching` says how they combine.
     var roles: Set<PinRole>
     var matching = Matching.anyPin
@@ -77,8 +79,8 @@ extension PinDialect {
                 matching: .everyPlace, modes: [.enforce])
         case .trustkit:
             DialectTraits(
-                scopes: [.exact, .exactAndBelow], combination: .closest, roles: [.any], excludesHostsAlone: true,
-                minimumPins: 2,
+                scopes: [.exact, .exactAndBelow], combination: .closest, needsPublicSuffix: true, roles: [.any],
+                excludesHostsAlone: true, minimumPins: 2,
                 modes: Set(PinningMode.allCases), expiry: .utcDay, effects: [.stopPinning], reports: .many,
                 hasDefaultReport: true)
         case .okhttp:

@@ -96,6 +96,9 @@ enum EnvoyConfiguration {
                     "without trusted_ca, Envoy doesn't verify the chain of \(quoted(name)): add trusted_ca",
                     at: location)
             }
+            if let problem = context.problemWithPins {
+                throw DialectWriteError("the pins of \(quoted(name)) wouldn't count: \(problem)", at: location)
+            }
             missing[name] = nil
             try EnvoyLists(rule).replace(in: context, &edit)
         }

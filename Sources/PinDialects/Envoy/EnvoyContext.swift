@@ -31,6 +31,16 @@ struct EnvoyContext {
         return word == "ACCEPT_UNTRUSTED" || word == "1"
     }
 
+    /// The setting that makes Envoy ignore the pins, and what to do about it.
+    var problemWithPins: String? {
+        if acceptsEverything {
+            return "trust_chain_verification is ACCEPT_UNTRUSTED, which accepts certificates that no pin matches: remove it"
+        }
+        return customValidator.map { _ in
+            "custom_validator_config replaces the check that pins are for: remove it"
+        }
+    }
+
     var customValidator: YAMLNode? { node["custom_validator_config", "customValidatorConfig"] }
 
     /// Returns the member with one of the spellings of a key.

@@ -42,13 +42,25 @@ struct EnvoyLists {
                 continue
             }
             let list = member.value
-            if list.elements != nil, !list.isFlow, !values.isEmpty {
-                let own = String(repeating: " ", count: Int(list.position.column) - 1)
-                edit.replace(list.range, with: Self.block(values, indent: own))
-            } else {
+            guard let elements = list.elements, !elements.isEmpty, let ranges = Self.ranges(of: list, in: edit.bytes) else {
                 // A list in brackets must be indented more than its key.
                 edit.replace(list.range, with: (list.isFlow ? "" : " ") + Self.flow(values))
+                continue
             }
+            // Envoy reads the same digest in several spellings.
+            let digest = names == EnvoyContext.keyHashes ? EnvoyReader.base64 : EnvoyReader.hexadecimal
+            let old = elements.map { $0.text.flatMap(digest) }
+            let wanted = values.map(digest)
+            let start = edit.startOfLine(Int(member.position.line)) ?? list.range.lowerBound
+            let items = edit.items(
+                ranges, from: list.isFlow ? list.range.lowerBound : start,
+                to: list.isFlow ? list.range.upperBound : edit.bytes.count, .hash, hasCommas: list.isFlow)
+            let new = zip(values, wanted).filter { !old.contains($0.1) }.map { value, _ in
+                let text = (list.isFlow ? "" : "- ") + JSON.string(value).text
+                return NewItem(text: { _ in text })
+            }
+            edit.change(
+                items, keeping: old.map { $0 != nil && wanted.contains($0) }, adding: new, .hash, hasCommas: list.isFlow)
         }
         guard !added.isEmpty else { return }
         let start = context.node.range.lowerBound
@@ -59,6 +71,21 @@ struct EnvoyLists {
         } else {
             edit.replace(start..<start, with: added)
         }
+    }
+
+    /// Returns the bytes of the list's elements, including their dashes.
+    private static func ranges(of list: YAMLNode, in bytes: [UInt8]) -> [Range<Int>]? {
+        var ranges: [Range<Int>] = []
+        for element in list.elements ?? [] {
+            guard !list.isFlow else {
+                ranges.append(element.range)
+                continue
+            }
+            let start = bytes[..<element.range.lowerBound].lastIndex { $0 != UInt8(ascii: " ") }
+            guard let start, bytes[start] == UInt8(ascii: "-") else { return nil }
+            ranges.append(start..<element.range.upperBound)
+        }
+        return ranges
     }
 
     private static func block(_ values: [String], indent: String) -> String {

@@ -161,10 +161,10 @@ struct EnvoyReader {
         return pins
     }
 
-    private static func base64(_ text: String) -> [UInt8]? { Base64.decodeCanonical(Array(text.utf8)) }
+    static func base64(_ text: String) -> [UInt8]? { Base64.decodeCanonical(Array(text.utf8)) }
 
     /// Decodes hexadecimal digits. Only a text with exactly the length of 32 pairs with colons may have colons.
-    private static func hexadecimal(_ text: String) -> [UInt8]? {
+    static func hexadecimal(_ text: String) -> [UInt8]? {
         let digits = text.utf8.count == 95 ? text.utf8.filter { $0 != UInt8(ascii: ":") } : Array(text.utf8)
         return Hexadecimal.decode(digits)
     }

@@ -5,9 +5,6 @@ import PinctlBasics
 /// A reader of Public-Key-Pins: the value of a header field, or the header of a response with one or both of the
 /// fields.
 enum HPKPReader {
-    /// The longest time in seconds for which browsers keep pins (RFC 7469, section 4.1).
-    private static let browsersAge: Int64 = 5_184_000
-
     /// Reads the header that a server with this hostname sends. Without a hostname, the rule applies to every host.
     static func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
         var cursor = try TextCursor(checking: bytes, path: path)
@@ -80,8 +77,8 @@ enum HPKPReader {
         if !header.isReportOnly, header.maxAge == 0 {
             note(.weaker, "max-age=0 tells clients to delete the pins, so nothing is pinned", .pinsNothing)
         }
-        if !header.isReportOnly, let age = header.maxAge, age > browsersAge {
-            note(.weaker, "browsers keep pins for at most \(browsersAge) seconds, not for \(age)", .misreadSetting)
+        if !header.isReportOnly, let age = header.maxAge, age > RuleExpiry.longestAge {
+            note(.weaker, "browsers keep pins for at most \(RuleExpiry.longestAge) seconds, not for \(age)", .misreadSetting)
         }
         if host == nil, header.includesSubdomains {
             note(.weaker, "includeSubDomains is lost, because the header doesn't contain its host: give it with --host")

@@ -3,21 +3,18 @@ import PinctlBasics
 
 /// A replacement of the calls of `add` in the one chain of calls that builds a CertificatePinner in a program.
 ///
-/// Only calls whose pins change are replaced or removed. Everything that isn't literally in the chain is refused, because
-/// a change could leave a constant without use or pins in another place.
+/// Only the pins that differ are removed and added, with their comments. Everything that isn't literally in the chain is
+/// refused, because a change could leave a constant without use or pins in another place.
 struct OkHttpReplacement {
     /// A call such as `.add("api.test", "sha256/…")`.
     private struct Call {
         let pattern: HostPattern
-        var pins: Set<CanonicalPin> = []
+        var pins: [(pin: CanonicalPin, range: Range<Int>)] = []
+        /// The bytes of the text of the pattern.
+        let patternRange: Range<Int>
         /// The bytes from the dot to the closing parenthesis.
-        var range: Range<Int>
+        let range: Range<Int>
         let position: SourcePosition
-        /// Whether the dot begins a line.
-        let startsLine: Bool
-        /// Whether a comment precedes the dot, and whether one is in or behind the call that isn't the name of a pin.
-        let followsComment: Bool
-        var containsComment = false
     }
 
     private let bytes: [UInt8]
@@ -94,26 +91,20 @@ extension OkHttpReplacement {
         guard let open = lexer.next(), open.isSign("(") else {
             throw problem("unexpected token: write add(\"host\", \"sha256/…\")", at: name.position)
         }
-        var texts: [(text: String, position: SourcePosition)] = []
-        var commentCount = name.commentCount + open.commentCount
+        var texts: [(text: String, token: SourceToken)] = []
         while let token = lexer.next() {
-            // The writer puts the name of a pin behind it, as a comment on the same line.
-            let isName = token.sideComment != nil && texts.count > 1
-            commentCount += token.commentCount - (isName ? 1 : 0)
             if token.isSign(")") {
                 guard let first = texts.first, let pattern = OkHttpPin.pattern(first.text) else {
                     throw problem("this call has no valid pattern: remove it", at: name.position)
                 }
                 var call = Call(
-                    pattern: pattern, range: dot.range.lowerBound..<token.range.upperBound, position: name.position,
-                    startsLine: dot.startsLine, followsComment: dot.commentCount > 0)
-                // A comment behind the call is about its pins.
-                call.containsComment = commentCount > 0 || lexer.peek()?.sideComment != nil
-                for (text, position) in texts.dropFirst() {
+                    pattern: pattern, patternRange: first.token.range, range: dot.range.lowerBound..<token.range.upperBound,
+                    position: name.position)
+                for (text, token) in texts.dropFirst() {
                     guard let pin = OkHttpPin.pin(text) else {
-                        throw problem("OkHttp rejects the pin \(quoted(text)): remove it", at: position)
+                        throw problem("OkHttp rejects the pin \(quoted(text)): remove it", at: token.position)
                     }
-                    call.pins.insert(pin)
+                    call.pins.append((pin, token.range))
                 }
                 return call
             }
@@ -124,11 +115,8 @@ extension OkHttpReplacement {
                     "only strings can be replaced, and this is a constant or an expression: write the string itself in "
                         + "the call", at: token.position)
             }
-            texts.append((text, token.position))
-            if next.isSign(",") {
-                commentCount += next.commentCount
-                _ = lexer.next()
-            }
+            texts.append((text, token))
+            if next.isSign(",") { _ = lexer.next() }
         }
         throw problem("this call isn't closed: add \")\"", at: name.position)
     }
@@ -137,65 +125,81 @@ extension OkHttpReplacement {
 // MARK: - The chain of the policy
 
 extension OkHttpReplacement {
-    /// Returns the program with the pins of a policy. Calls for patterns whose pins don't change stay as they are.
+    /// Returns the program with the pins of a policy.
     func result(_ policy: CanonicalPolicy) throws(DialectWriteError) -> [UInt8] {
-        var wanted: [(pattern: HostPattern, rule: CanonicalRule, pins: Set<CanonicalPin>)] = []
+        var wanted: [(pattern: HostPattern, rule: CanonicalRule)] = []
         var indices: [HostPattern: Int] = [:]
         for rule in policy.rules {
             for pattern in rule.patterns {
                 if let index = indices[pattern] {
-                    wanted[index].pins.formUnion(rule.pins.map(\.bare))
                     wanted[index].rule.pins += rule.pins.without(wanted[index].rule.pins)
                 } else {
                     indices[pattern] = wanted.count
-                    wanted.append((pattern, rule, Set(rule.pins.map(\.bare))))
+                    wanted.append((pattern, rule))
                 }
             }
         }
-        let found = Dictionary(grouping: calls, by: \.pattern).mapValues { calls in
-            calls.reduce(into: Set<CanonicalPin>()) { $0.formUnion($1.pins) }
-        }
         var edit = MarkupEdit(bytes, usualStep: "    ")
-        var written: Set<HostPattern> = []
-        for call in calls {
-            let index = indices[call.pattern]
-            if let index, wanted[index].pins == found[call.pattern] {
-                written.insert(call.pattern)
-                continue
-            }
-            let isRemoved = index == nil || written.contains(call.pattern)
-            if call.containsComment || isRemoved && call.followsComment {
-                throw problem(
-                    "a comment would be lost or would be left without its call: move it out of the chain",
-                    at: call.position)
-            }
-            if let index, written.insert(call.pattern).inserted {
-                edit.replace(call.range, with: try text(wanted[index].pattern, wanted[index].rule))
-            } else {
-                // Only blanks can be between the call and what precedes it.
-                let blanks = bytes[..<call.range.lowerBound].reversed().prefix { isXMLSpace($0) }.count
-                edit.replace(call.range.lowerBound - blanks..<call.range.upperBound, with: "")
-            }
+        let items = edit.items(calls.map(\.range), from: start, to: bytes.count, .program)
+        var isKept = calls.map { _ in false }
+        for (pattern, rule) in wanted {
+            let own = calls.indices.filter { calls[$0].pattern == pattern }
+            for index in try replacePins(of: own, items, rule, &edit) { isKept[index] = true }
         }
-        let end = calls.last?.range.upperBound ?? start
-        let more = try wanted.filter { !written.contains($0.pattern) }.map { rule throws(DialectWriteError) in
-            "\n" + indent + (try text(rule.pattern, rule.rule))
+        let missing = wanted.filter { wanted in !calls.contains { $0.pattern == wanted.pattern } }
+        let more = try missing.map { pattern, rule throws(DialectWriteError) in
+            let lines = try OkHttpWriter.call(pattern, rule, endsWithComma: false)
+            return NewItem(text: { indent in lines.joined(separator: "\n" + indent) })
         }
-        if !more.isEmpty { edit.replace(end..<end, with: more.joined()) }
+        if items.isEmpty {
+            edit.replace(start..<start, with: more.map { "\n\(indent)\($0.text(indent))" }.joined())
+        } else {
+            edit.change(items, keeping: isKept, adding: more, .program)
+        }
         return edit.result
     }
 
-    private func text(_ pattern: HostPattern, _ rule: CanonicalRule) throws(DialectWriteError) -> String {
-        try OkHttpWriter.call(pattern, rule, endsWithComma: false).joined(separator: "\n" + indent)
+    /// Changes the pins in the calls for a pattern, and returns the calls that are left.
+    ///
+    /// A pin that is added takes the place of one that is removed, or else follows the last one. A comment behind a call
+    /// is about its pins, and one above it too if there are several calls for the pattern.
+    private func replacePins(
+        of own: [Int], _ items: [ListItem], _ rule: CanonicalRule, _ edit: inout MarkupEdit
+    ) throws(DialectWriteError) -> [Int] {
+        let wanted = Set(rule.pins.map(\.bare))
+        let there = Set(own.flatMap { calls[$0].pins.map(\.pin) })
+        var new = try rule.pins.filter { !there.contains($0.bare) }.map { pin throws(DialectWriteError) in
+            let text = try OkHttpWriter.text(pin, of: rule)
+            return NewItem(text: { _ in text }, remark: pin.name.map { "  // \(visibleText($0))" } ?? "")
+        }[...]
+        let gone = own.map { index in calls[index].pins.count { !wanted.contains($0.pin) } }
+        // The calls that have pins in the end, the last of which gets the pins that take no other's place.
+        var places = new.count
+        let left = zip(own, gone).filter { index, count in
+            defer { places -= min(places, count) }
+            return calls[index].pins.count > count || places > 0 && count > 0
+        }.map(\.0)
+        for (index, count) in zip(own, gone) where left.contains(index) {
+            let call = calls[index]
+            let added = Array(index == left.last ? new : new.prefix(count))
+            new = new.dropFirst(added.count)
+            guard count > 0 || !added.isEmpty else { continue }
+            let pins = edit.items(
+                call.pins.map(\.range), from: call.patternRange.upperBound, to: call.range.upperBound - 1, .program,
+                hasCommas: true)
+            edit.change(
+                pins, keeping: call.pins.map { wanted.contains($0.pin) }, adding: added, .program, hasCommas: true)
+            guard count == call.pins.count else { continue }
+            let item = items[index]
+            edit.replace(item.range.upperBound..<item.tail, with: "")
+            if own.count > 1 { edit.removeLead(of: item) }
+        }
+        return left
     }
 
-    /// The indentation of a line that begins with a call.
+    /// The indentation of a line that begins with the first call.
     private var indent: String {
-        func blanks(before offset: Int) -> String {
-            let lineStart = (bytes[..<offset].lastIndex { $0.isLineEnd } ?? -1) + 1
-            return String(decoding: bytes[lineStart..<offset].prefix(while: \.isBlank), as: UTF8.self)
-        }
-        if let call = calls.first(where: \.startsLine) { return blanks(before: call.range.lowerBound) }
-        return blanks(before: start) + "    "
+        let lineStart = (bytes[..<start].lastIndex { $0.isLineEnd } ?? -1) + 1
+        return String(decoding: bytes[lineStart..<start].prefix(while: \.isBlank), as: UTF8.self) + "    "
     }
 }

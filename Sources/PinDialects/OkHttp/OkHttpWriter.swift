@@ -12,7 +12,7 @@ enum OkHttpWriter {
         return (lines + ["    .build()", ""]).joined(separator: "\n")
     }
 
-    /// Returns a program in which only the calls of `add` are replaced by those of the policy.
+    /// Returns a program in which the calls of `add` have the pins of the policy.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
@@ -57,7 +57,7 @@ enum OkHttpWriter {
         return prefix + pattern.host
     }
 
-    private static func text(_ pin: CanonicalPin, of rule: CanonicalRule) throws(DialectWriteError) -> String {
+    static func text(_ pin: CanonicalPin, of rule: CanonicalRule) throws(DialectWriteError) -> String {
         guard pin.content == .publicKey, pin.digest == .sha256 || pin.digest == .sha1 else {
             throw DialectWriteError(
                 "OkHttp can't express the pin \(pin): convert the policy to OkHttp first", at: rule.location)

@@ -1,9 +1,12 @@
 import CertificatePinning
 
 extension PropertyList {
-    /// Returns an XML list in which only the value at `keys` is replaced, or added if it is missing.
+    /// Returns an XML list in which the value at `keys` has the meaning of another one, or is added if it is missing.
+    ///
+    /// Only what differs is changed. See ``PropertyListEdit`` for the other parameters.
     static func replacing(
-        _ bytes: [UInt8], path: String, at keys: [String], with value: PropertyList
+        _ bytes: [UInt8], path: String, at keys: [String], with value: PropertyList, ownKeys: Set<String>,
+        defaults: [String: PropertyList], isSame: @escaping (PropertyList, PropertyList) -> Bool
     ) throws(DialectWriteError) -> [UInt8] {
         guard !bytes.starts(with: "bplist".utf8) else {
             throw DialectWriteError(
@@ -29,8 +32,8 @@ extension PropertyList {
             }
             list = next
         }
-        let indent = edit.indentation(at: list.range.lowerBound) ?? ""
-        edit.replace(list.range, with: value.xml(indent: indent, step: edit.step(in: list.range, from: indent)))
-        return edit.result
+        var change = PropertyListEdit(ownKeys: ownKeys, defaults: defaults, isSame: isSame, edit: edit)
+        try change.update(list, to: value, ownsAll: true)
+        return change.edit.result
     }
 }

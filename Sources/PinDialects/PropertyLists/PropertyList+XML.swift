@@ -78,15 +78,15 @@ extension PropertyList {
         }
         var members: [Member] = []
         var places: [String: SourcePosition] = [:]
-        var key: (text: String, position: SourcePosition)?
+        var key: (text: String, position: SourcePosition, start: Int)?
         for child in element.elements {
             if child.name == "key", key == nil {
                 guard let text = child.text else {
                     problems.add("a key may contain only text: remove the elements in it", at: child.position)
                     return members
                 }
-                key = (text, child.position)
-            } else if let (text, position) = key, child.name != "key" {
+                key = (text, child.position, child.range.lowerBound)
+            } else if let (text, position, start) = key, child.name != "key" {
                 key = nil
                 if let earlier = places.updateValue(position, forKey: text) {
                     problems.add(
@@ -94,7 +94,7 @@ extension PropertyList {
                         at: position)
                 }
                 guard let value = PropertyList(child, &problems) else { continue }
-                members.append(Member(text, value, at: position))
+                members.append(Member(text, value, at: position, range: start..<child.range.upperBound))
             } else {
                 problems.add("a key or value is missing here: alternate keys and values in a dict", at: child.position)
                 return members

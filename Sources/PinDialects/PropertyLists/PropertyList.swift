@@ -20,11 +20,18 @@ package struct PropertyList: Sendable {
         package let key: String
         package let position: SourcePosition
         package let value: PropertyList
+        /// The bytes from the key's element to the end of the value's, empty in a binary list.
+        let range: Range<Int>
 
         package init(_ key: String, _ value: PropertyList, at position: SourcePosition = PropertyList.nowhere) {
+            self.init(key, value, at: position, range: 0..<0)
+        }
+
+        init(_ key: String, _ value: PropertyList, at position: SourcePosition, range: Range<Int>) {
             self.key = key
             self.position = position
             self.value = value
+            self.range = range
         }
     }
 

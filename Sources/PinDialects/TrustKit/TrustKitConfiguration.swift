@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// TrustKit's configuration: the key TSKConfiguration of an app's Info.plist, or that dictionary alone.
 enum TrustKitConfiguration {
@@ -18,6 +19,20 @@ enum TrustKitConfiguration {
         return DialectReading(CanonicalPolicy(rules: rules, combination: .closest), notes: reader.notes.inOrder)
     }
 
+    /// Returns the reason why TrustKit raises an exception for a host while it parses its configuration, or `nil` if it
+    /// doesn't.
+    ///
+    /// TrustKit requires a suffix that its copy of the public suffix list has (`GetRegistryLength`). The copy is
+    /// compiled in and not the list used here, so a suffix that was added later can still be unknown to TrustKit.
+    static func problem(with name: ServerName, _ publicSuffixes: PublicSuffixes) -> String? {
+        guard name.labels.count > 1 else {
+            return "\(quoted(name.description)) isn't below a public suffix, as TrustKit requires: write the full name"
+        }
+        guard publicSuffixes.registry(of: name) == nil else { return nil }
+        return "TrustKit finds no public suffix for \(quoted(name.description)), so the app crashes when it starts: use a "
+            + "name below a suffix that publicsuffix.org lists, or pin this host with NSPinnedDomains"
+    }
+
     /// Returns a property list with the configuration alone. The policy must have been converted to this dialect.
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
         let domains = try TrustKitWriter.domains(policy)
@@ -25,7 +40,8 @@ enum TrustKitConfiguration {
             PropertyList(nesting: [TrustKitReader.rootKey, TrustKitReader.domainsKey], domains).xmlDocument)
     }
 
-    /// Returns an XML property list in which only the pinned domains are replaced by those of the policy.
+    /// Returns an XML property list with the pinned domains of the policy. Only the hosts, settings and hashes that differ are
+    /// changed.
     ///
     /// A list with neither TSKConfiguration nor TSKPinnedDomains gets TSKConfiguration.
     static func replacing(
@@ -34,7 +50,14 @@ enum TrustKitConfiguration {
         let domains = try TrustKitWriter.domains(policy)
         let isAlone = (try? PropertyList.read(bytes, path: path))?[TrustKitReader.domainsKey] != nil
         let keys = (isAlone ? [] : [TrustKitReader.rootKey]) + [TrustKitReader.domainsKey]
-        let result = try PropertyList.replacing(bytes, path: path, at: keys, with: domains)
+        let result = try PropertyList.replacing(
+            bytes, path: path, at: keys, with: domains, ownKeys: TrustKitReader.settingKeys,
+            defaults: [
+                TrustKitReader.subdomainsKey: PropertyList(.bool(false)),
+                TrustKitReader.enforceKey: PropertyList(.bool(true)),
+                TrustKitReader.defaultReportKey: PropertyList(.bool(false)),
+                TrustKitReader.reportsKey: PropertyList(.array([])),
+            ], isSame: TrustKitReader.isSame)
         try PinDialect.trustkit.check(result, path: path, says: try write(policy))
         return result
     }

@@ -18,6 +18,10 @@ struct TrustKitReader {
     private static let otherKeys = ["TSKPublicKeyAlgorithms"]
     private static let domainKeys =
         [hashesKey, enforceKey, subdomainsKey, reportsKey, defaultReportKey, expiryKey, meantExcludeKey] + otherKeys
+    /// The keys of a host that decide how it is pinned.
+    static let settingKeys: Set = [
+        hashesKey, enforceKey, subdomainsKey, reportsKey, defaultReportKey, expiryKey, excludeKey,
+    ]
     private static let userAnchorsKey = "TSKIgnorePinningForUserDefinedTrustAnchors"
     private static let globalKeys = [domainsKey, "TSKSwizzleNetworkDelegates", userAnchorsKey]
 
@@ -99,11 +103,9 @@ extension TrustKitReader {
     private mutating func check(_ entry: PropertyList.Member, includesSubdomains: Bool) {
         do throws(ServerNameError) {
             let name = try ServerName(entry.key)
-            if name.labels.count < 2 {
-                problems.add(
-                    "\(quoted(entry.key)) isn't below a public suffix, as TrustKit requires: write the full name",
-                    at: entry.position)
-            } else if includesSubdomains, publicSuffixes.contains(name) {
+            if let problem = TrustKitConfiguration.problem(with: name, publicSuffixes) {
+                problems.add(problem, at: entry.position)
+            } else if includesSubdomains, publicSuffixes.registry(of: name) == name.description {
                 problems.add(
                     "\(quoted(entry.key)) is a public suffix and includes its subdomains: list your own hosts instead",
                     at: entry.position)
@@ -167,6 +169,24 @@ extension TrustKitReader {
 }
 
 // MARK: - Values
+
+extension TrustKitReader {
+    /// Returns whether TrustKit reads two values the same way: Booleans, digests, days and other texts.
+    static func isSame(_ old: PropertyList, _ new: PropertyList) -> Bool {
+        switch (old.kind, new.kind) {
+        case (.bool(let bool), .bool(let other)): return bool == other
+        case (.integer(let number), .bool(let bool)): return (number != 0) == bool
+        case (.array(let elements), .array(let others)):
+            return elements.count == others.count && zip(elements, others).allSatisfy(isSame)
+        case (.string(let text), .string(let other)):
+            guard text != other else { return true }
+            if let day = CivilTime(day: text) { return day == CivilTime(day: other) }
+            guard let digest = LenientBase64.decode(text.utf8), digest.count == 32 else { return false }
+            return digest == LenientBase64.decode(other.utf8)
+        default: return false
+        }
+    }
+}
 
 extension TrustKitReader {
     /// Returns a Boolean, or the value that Foundation's `boolValue` has for a number or a string.

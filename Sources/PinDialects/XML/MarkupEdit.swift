@@ -2,7 +2,7 @@ import CertificatePinning
 
 /// A set of changes to a text with markup that leave every other byte as it is.
 struct MarkupEdit {
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
     private let lineEnd: String
     private let usualStep: String
     private var replacements: [(range: Range<Int>, text: String)] = []
@@ -15,18 +15,9 @@ struct MarkupEdit {
         lineEnd = firstEnd > 0 && bytes[firstEnd - 1] == UInt8(ascii: "\r") ? "\r\n" : "\n"
     }
 
-    /// Replaces a range with text. Ranges must not overlap.
+    /// Replaces a range with text. Ranges must not overlap. Texts at the same place are inserted in the order of the calls.
     mutating func replace(_ range: Range<Int>, with text: String) {
         replacements.append((range, text))
-    }
-
-    /// Removes an element, and its line if there is nothing else on it.
-    mutating func remove(_ range: Range<Int>) {
-        let end = bytes[range.upperBound...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
-        guard let indent = indentation(at: range.lowerBound), end < bytes.count,
-            bytes[range.upperBound..<end].allSatisfy(isXMLSpace)
-        else { return replace(range, with: "") }
-        replace(range.lowerBound - indent.utf8.count..<end + 1, with: "")
     }
 
     /// Inserts lines before the end tag of an element, which gets an end tag if it has none.
@@ -56,7 +47,11 @@ struct MarkupEdit {
     var result: [UInt8] {
         var result: [UInt8] = []
         var index = 0
-        for (range, text) in replacements.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
+        let ordered = replacements.enumerated().sorted { left, right in
+            let (first, second) = (left.element.range, right.element.range)
+            return (first.lowerBound, first.upperBound, left.offset) < (second.lowerBound, second.upperBound, right.offset)
+        }
+        for (range, text) in ordered.map(\.element) {
             result += bytes[index..<range.lowerBound]
             result += text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: lineEnd).utf8
             index = range.upperBound
@@ -70,6 +65,17 @@ struct MarkupEdit {
         let blanks = bytes[lineStart..<offset]
         guard blanks.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) else { return nil }
         return String(decoding: blanks, as: UTF8.self)
+    }
+
+    /// Returns the offset of the first byte of a line, counted from 1.
+    func startOfLine(_ line: Int) -> Int? {
+        guard line > 1 else { return 0 }
+        var count = 1
+        for (index, byte) in bytes.enumerated() where byte == UInt8(ascii: "\n") {
+            count += 1
+            if count == line { return index + 1 }
+        }
+        return nil
     }
 
     /// Returns the indentation of the lines inside an element, relative to the element itself.

@@ -7,6 +7,8 @@ package struct XMLElement: Sendable {
         package let name: String
         package let value: String
         package let position: SourcePosition
+        /// The bytes from the name to the closing quote.
+        package let range: Range<Int>
     }
 
     package enum Node: Sendable {

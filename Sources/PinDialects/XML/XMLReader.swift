@@ -407,7 +407,7 @@ extension XMLReader {
         while let byte, isXMLSpace(byte) {
             skipSpace()
             guard let byte = self.byte, Self.isNameByte(byte) else { break }
-            let position = position()
+            let (position, start) = (position(), index)
             let name = try name()
             guard attributes.count < Self.maximumAttributes else {
                 throw problem(
@@ -422,7 +422,8 @@ extension XMLReader {
             index += 1
             skipSpace()
             let value = try quotedValue()
-            attributes.append(XMLElement.Attribute(name: name, value: value, position: position))
+            attributes.append(
+                XMLElement.Attribute(name: name, value: value, position: position, range: start..<index))
         }
         return attributes
     }

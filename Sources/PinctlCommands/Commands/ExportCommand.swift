@@ -14,15 +14,17 @@ extension CommandDefinition {
             "or pins/pins.jsonc.",
             "",
             "If the target format cannot express a setting, pinctl reports whether the result is stricter",
-            "or weaker, and writes nothing without --allow or --lossy. --into replaces the pins in a file",
-            "(android, apple, trustkit, okhttp, envoy) and leaves every other byte unchanged. If the file",
-            "pins a host that has no rule in the policy, this is such a change, hosts-lost. In Kotlin or",
-            "Java, the pins are the strings in the calls of add on one CertificatePinner.Builder().",
+            "or weaker, and writes nothing without --allow or --lossy. --into changes the pins in a file",
+            "(android, apple, trustkit, okhttp, envoy): it adds and removes those that differ, together",
+            "with the comments of pins that it removes, and leaves every other byte unchanged. If the",
+            "file pins a host that has no rule in the policy, this is such a change, hosts-lost. In Kotlin",
+            "or Java, the pins are the strings in the calls of add on one CertificatePinner.Builder().",
             "",
             "--check writes nothing. It compares the policy with the file of --into, or without --into",
-            "with every file that the policy lists in \"exports\", and exits with 1 if they differ. An",
-            "element of \"exports\" can list the changes that are accepted in its file, such as \"allow\":",
-            "[\"role-lost\"]. They need no --allow, and any other change is a difference.",
+            "with every file that the policy lists in \"exports\", and exits with 1 if they differ. A policy",
+            "without \"exports\" is fine. An element of \"exports\" can list the changes that are accepted in",
+            "its file, such as \"allow\": [\"role-lost\"]. They need no --allow, and any other change is a",
+            "difference.",
         ],
         examples: [
             ("Write the rules for TrustKit", "pinctl export --to trustkit pins.jsonc"),
@@ -64,10 +66,12 @@ extension CommandDefinition {
     ) throws(UsageError) {
         let exports = try input.exports()
         guard !exports.isEmpty else {
-            throw .unusable([
-                "\(input.path) lists no exports: add \"exports\": [{ \"to\": \"android\", \"file\": \"…\" }], "
-                    + "or name a file with --into"
-            ])
+            let advice =
+                "add \"exports\": [{ \"to\": \"android\", \"file\": \"…\" }] to the policy, or name a file with --into"
+            guard input.dialect == .policy else {
+                throw .unusable(["\(input.path) isn't a policy, so it lists no exports: \(advice)"])
+            }
+            return console.note("note: \(input.path) lists no exports, so there is nothing to compare: \(advice)")
         }
         for export in exports {
             do throws(UsageError) {
@@ -89,6 +93,8 @@ struct ExportJob {
     let policy: CanonicalPolicy
     let notes: [ConversionNote]
     private let source: String
+    /// Whether the policy expires at a time, which a header can only express as a number of seconds from each visit.
+    private let hasTime: Bool
 
     init(_ input: DialectInput, to target: PinDialect, host: String?, at time: Date) throws(UsageError) {
         self.target = target
@@ -96,6 +102,9 @@ struct ExportJob {
         let converted = input.reading.policy.converted(to: target, host: host, at: time)
         policy = converted.policy
         notes = input.reading.notes + converted.notes
+        hasTime = input.reading.policy.rules.contains { rule in
+            if case .age? = rule.expiry?.moment { false } else { rule.expiry != nil }
+        }
     }
 
     /// The reason why no file of the target can contain the policy, or `nil` if one can.
@@ -133,10 +142,12 @@ struct ExportJob {
                     lost.count == names.count
                         ? ConversionNote(
                             .splitLost, .weaker,
-                            "\(pattern.title()) is pinned in \(file), but has no rule in the policy", at: rule.location)
+                            "\(pattern.title()) loses its pins in \(file), because the policy has no rule for it",
+                            at: rule.location)
                         : ConversionNote(
                             .scopeNarrowed, .weaker,
-                            "names below \(pattern.host) are pinned in \(file), but have no rule in the policy",
+                            "names below \(pattern.host) lose their pins in \(file), because the policy has no rule for "
+                                + "them",
                             at: rule.location))
             }
         }
@@ -160,9 +171,10 @@ struct ExportJob {
         // If the policy names no roots, the file's own roots are kept, unless they bypass the pins.
         for index in policy.rules.indices {
             let twin = found.rules.first { $0.patterns == policy.rules[index].patterns }
-            // A header is sent again with every response, so a shorter max-age doesn't outlast the rule.
-            if case .age(let most)? = policy.rules[index].expiry?.moment, case .age(let age)? = twin?.expiry?.moment,
-                (1...max(1, most)).contains(age)
+            // A header is sent again with every response, so a shorter max-age doesn't outlast the rule. The time that is
+            // left until a rule expires shrinks, and must not turn a file that was just written into another one.
+            if case .age(let rest)? = policy.rules[index].expiry?.moment, case .age(let age)? = twin?.expiry?.moment,
+                (1...max(1, hasTime && rest > 0 ? RuleExpiry.longestAge : rest)).contains(age)
             {
                 policy.rules[index].expiry = twin?.expiry
             }
@@ -243,9 +255,11 @@ struct ExportJob {
             throw .unusable(["\(file): \(error)"])
         }
         // Report what changed, since pins that were only in the file are lost.
-        for difference in differences { console.note("note: \(file) differed from the policy: \(difference)") }
+        for difference in differences {
+            console.note("note: \(file): \(visibleText(difference.host)): \(difference.change)")
+        }
         for comment in target.comments(in: bytes).without(target.comments(in: replaced)) {
-            console.note("note: \(file) has lost the comment \(quoted(comment))")
+            console.note("note: \(file): removed the comment \(quoted(comment))")
         }
         console.result(["wrote \(file)"], .object(json + [("changed", .bool(true))]))
     }
@@ -274,14 +288,18 @@ extension HostPattern {
 }
 
 extension PinDialect {
-    /// Returns the comments of a file that pins can be replaced in. OkHttp's are never lost.
+    /// Returns the comments of a file that pins can be replaced in.
     fileprivate func comments(in bytes: [UInt8]) -> [String] {
-        let marks: (start: String, end: String)
         switch self {
-        case .android, .apple, .trustkit: marks = ("<!--", "-->")
-        case .envoy: marks = ("#", "\n")
-        default: return []
+        case .android, .apple, .trustkit: comments(in: bytes, from: "<!--", to: "-->")
+        case .envoy: comments(in: bytes, from: "#", to: "\n")
+        case .okhttp: comments(in: bytes, from: "//", to: "\n") + comments(in: bytes, from: "/*", to: "*/")
+        default: []
         }
+    }
+
+    private func comments(in bytes: [UInt8], from start: String, to end: String) -> [String] {
+        let marks = (start: start, end: end)
         var rest = String(decoding: bytes, as: UTF8.self)[...]
         var comments: [String] = []
         while let start = rest.firstRange(of: marks.start) {
