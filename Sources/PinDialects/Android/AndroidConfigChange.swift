@@ -34,14 +34,12 @@ struct AndroidConfigChange {
         let rules = domains.map { domain in
             policy.rules.first { $0.patterns.contains { $0.host == Self.host(of: domain) } }
         }
-        guard let first = rules.compactMap(\.self).first else { return false }
+        guard let first = rules.compactMap(\.self).first, hasPinsAlone || rules.allSatisfy({ $0 != nil }) else {
+            return false
+        }
         var stays: Set<Int> = []
         for (domain, rule) in zip(domains, rules) {
-            guard let rule else {
-                guard hasPinsAlone else { return false }
-                continue
-            }
-            guard try isLike(rule, first) else { continue }
+            guard let rule, try isLike(rule, first) else { continue }
             stays.insert(domain.range.lowerBound)
             try setScope(of: domain, rule, &edit)
             policy.rules.removeAll { $0 == rule }

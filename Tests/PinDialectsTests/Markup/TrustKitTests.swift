@@ -12,7 +12,7 @@ struct TrustKitTests {
     ]
     static let hashes =
         "<key>TSKPublicKeyHashes</key><array>" + pins.map { "<string>\($0)</string>" }.joined() + "</array>"
-    static let suffixes = PublicSuffixes { ["test", "co.test"].contains($0.description) }
+    static let suffixes = PublicSuffixes { ["test", "co.test", "com"].contains($0.description) }
 
     static func list(_ domains: String, global: String = "") -> [UInt8] {
         Array(
