@@ -6,7 +6,7 @@ extension PropertyList {
     /// Only what differs is changed. See ``PropertyListEdit`` for the other parameters.
     static func replacing(
         _ bytes: [UInt8], path: String, at keys: [String], with value: PropertyList, ownKeys: Set<String>,
-        defaults: [String: PropertyList], isSame: @escaping (PropertyList, PropertyList) -> Bool
+        soleKey: String? = nil, defaults: [String: PropertyList], isSame: @escaping (PropertyList, PropertyList) -> Bool
     ) throws(DialectWriteError) -> [UInt8] {
         guard !bytes.starts(with: "bplist".utf8) else {
             throw DialectWriteError(
@@ -32,7 +32,7 @@ extension PropertyList {
             }
             list = next
         }
-        var change = PropertyListEdit(ownKeys: ownKeys, defaults: defaults, isSame: isSame, edit: edit)
+        var change = PropertyListEdit(ownKeys: ownKeys, defaults: defaults, soleKey: soleKey, isSame: isSame, edit: edit)
         try change.update(list, to: value, ownsAll: true)
         return change.edit.result
     }

@@ -6,6 +6,8 @@ struct PropertyListEdit {
     let ownKeys: Set<String>
     /// The meaning of a key that is missing.
     let defaults: [String: PropertyList]
+    /// A key next to which a dictionary can have no other key.
+    let soleKey: String?
     /// Returns whether two values of a key, or of an array, mean the same.
     let isSame: (_ old: PropertyList, _ new: PropertyList) -> Bool
     var edit: MarkupEdit
@@ -28,6 +30,7 @@ struct PropertyListEdit {
     private mutating func update(
         _ list: PropertyList, _ old: [PropertyList.Member], to new: [PropertyList.Member], ownsAll: Bool
     ) throws(DialectWriteError) {
+        let ownsAll = ownsAll || new.contains { $0.key == soleKey }
         var isKept: [Bool] = []
         for member in old {
             if let wanted = new.first(where: { $0.key == member.key }) {

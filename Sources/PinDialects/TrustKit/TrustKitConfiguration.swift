@@ -52,6 +52,7 @@ enum TrustKitConfiguration {
         let keys = (isAlone ? [] : [TrustKitReader.rootKey]) + [TrustKitReader.domainsKey]
         let result = try PropertyList.replacing(
             bytes, path: path, at: keys, with: domains, ownKeys: TrustKitReader.settingKeys,
+            soleKey: TrustKitReader.excludeKey,
             defaults: [
                 TrustKitReader.subdomainsKey: PropertyList(.bool(false)),
                 TrustKitReader.enforceKey: PropertyList(.bool(true)),

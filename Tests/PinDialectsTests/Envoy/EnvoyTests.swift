@@ -304,15 +304,15 @@ struct EnvoyTests {
         let found = Self.replaced(
             Self.bootstrap, Self.rule("api.example.com", [Self.pin(7), Self.pin(8)]),
             Self.rule("pay.example.com", [Self.pin(5), Self.pin(6, .certificate)]))
-        #expect(found.contains("- \"\(Self.base64(7))\"\n              - \"\(Self.base64(8))\"  # next\n"), "\(found)")
-        #expect(found.contains("verify_certificate_hash:\n             []\n"), "\(found)")
+        #expect(found.contains("- \"\(Self.base64(7))\"\n              - \"\(Self.base64(8))\"\n"), "\(found)")
+        #expect(found.contains("verify_certificate_hash:\n  - name: pay"), "\(found)")
         #expect(
             found.contains(
                 "verify_certificate_hash:\n              - \"\(Self.hex(6))\"\n              trusted_ca: { filename: roots.pem }\n"
                     + "              verify_certificate_spki: [\"\(Self.base64(5))\"]\n"), "\(found)")
         // Everything up to the first list is the same, and so are the lines in between.
-        #expect(found.hasPrefix(Self.bootstrap.components(separatedBy: "- \(Self.base64(1))")[0]))
-        #expect(found.contains("# next\n            verify_certificate_hash:"))
+        #expect(found.hasPrefix(Self.bootstrap.components(separatedBy: "verify_certificate_spki:\n")[0]))
+        #expect(!found.contains("# next"))
         #expect(found.contains("verify_certificate_spki: [\"\(Self.base64(9))\"]}"))
     }
 
@@ -367,7 +367,7 @@ struct EnvoyTests {
         #expect(
             Self.replaced(
                 "validation_context: {trusted_ca: {filename: r}, trust_chain_verification: ACCEPT_UNTRUSTED}", api
-            ).contains("other settings of the file change the meaning of the pins"))
+            ).contains("the pins of \"api.example.com\" wouldn't count"))
         #expect(Self.replaced("a: *b", api).hasPrefix("error: f:1:4: aliases"))
     }
 }

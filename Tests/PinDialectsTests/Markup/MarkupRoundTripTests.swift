@@ -114,7 +114,7 @@ extension CanonicalPolicy {
     /// A random policy that the dialect can express, in the form in which it is read.
     static func random(for dialect: PinDialect, _ generator: inout SeededGenerator) -> CanonicalPolicy {
         // The others are below the first one, so that there are hosts to exclude.
-        let hosts = ["a.test", "x.a.test", "y.a.test", "b-1.example.com", "xn--bcher-kva.example"]
+        let hosts = ["a.example.net", "x.a.example.net", "y.a.example.net", "b-1.example.com", "xn--bcher-kva.de"]
         let count = Int.random(in: 1...hosts.count, using: &generator)
         let rules = hosts.prefix(count).enumerated().map { index, host in
             CanonicalRule.random(for: dialect, host, isFirst: index == 0, &generator)
@@ -143,7 +143,7 @@ extension CanonicalRule {
             if roles.contains(.ca) { rule.pins += pins(0...3, .ca) }
             return rule
         }
-        if !isFirst, host.hasSuffix(".a.test"), flip() {
+        if !isFirst, host.hasSuffix(".a.example.net"), flip() {
             rule.mode = .off
             if dialect == .trustkit { rule.patterns[0].scope = .exact }
         }
