@@ -1,7 +1,7 @@
 import PinctlCommands
 import TestPKI
 
-/// A site for `api.test` and a directory with its files. The members of ``certificates`` are the site's own too.
+/// A site, for `api.test` unless another host is given, and a directory with its files. The members of ``certificates`` are the site's own too.
 @dynamicMemberLookup struct PinctlSite: Sendable {
     let folder: TestFolder
     let certificates: TestSite
@@ -10,9 +10,9 @@ import TestPKI
     /// Leaf and intermediate in one file.
     let chainFile: String
 
-    init() throws {
+    init(host: String = "api.test") throws {
         folder = try TestFolder()
-        certificates = try TestSite("api.test")
+        certificates = try TestSite(host)
         rootFile = try folder.add(certificates.root.pemText, name: "root.pem")
         chainFile = try folder.add(certificates.chain.map(\.pemText).joined(), name: "chain.pem")
     }

@@ -83,7 +83,8 @@ struct AndroidConfigReplacement {
         if old.isEmpty, policy.rules.isEmpty { return edit.result }
         let left = Set(old.flatMap { rests(of: $0, inherited: AndroidConfigWriter.Rest()) }.map(\.0))
         let named = Set(policy.rules.flatMap(\.patterns).map(\.host))
-        for (host, rest) in kept where left.contains(host) && !named.contains(host) && rest != AndroidConfigWriter.Rest() {
+        for (host, rest) in kept
+        where left.contains(host) && !named.contains(host) && rest != AndroidConfigWriter.Rest() {
             throw otherSettings(of: host, at: old.first?.position)
         }
         let byHost = Dictionary(kept, uniquingKeysWith: { first, _ in first })
@@ -95,10 +96,13 @@ struct AndroidConfigReplacement {
         if let first = old.first {
             let indent = edit.indentation(at: first.range.lowerBound) ?? ""
             let positions = Set(old.map(\.range.lowerBound))
-            let items = edit.items(root.elements.map(\.range), from: root.range.lowerBound, to: root.range.upperBound, .markup)
+            let items = edit.items(
+                root.elements.map(\.range), from: root.range.lowerBound, to: root.range.upperBound, .markup)
             edit.change(
                 items, keeping: root.elements.map { !positions.contains($0.range.lowerBound) },
-                adding: try configs(indent: indent).map { text in NewItem(text: { _ in String(text.dropFirst(indent.count)) }) },
+                adding: try configs(indent: indent).map { text in
+                    NewItem(text: { _ in String(text.dropFirst(indent.count)) })
+                },
                 .markup)
         } else {
             try edit.append(to: root.range, name: root.name) { indent, _ throws(DialectWriteError) in

@@ -60,7 +60,9 @@ enum AndroidConfigWriter {
 
     /// Returns the lines of the trust-anchors, if the rule names roots.
     static func anchors(_ rule: CanonicalRule) -> [String] {
-        guard let anchors = rule.anchors, !anchors.isEmpty else { return rule.anchors == nil ? [] : ["<trust-anchors />"] }
+        guard let anchors = rule.anchors, !anchors.isEmpty else {
+            return rule.anchors == nil ? [] : ["<trust-anchors />"]
+        }
         let lines = anchors.map { anchor in
             let overrides = anchor.bypassesPins ? " overridePins=\"true\"" : ""
             return "    <certificates src=\"\(escapedXML(anchor.source))\"\(overrides) />"
@@ -74,7 +76,9 @@ enum AndroidConfigWriter {
         let disables = rule.usesDefaultReport ? "" : " disableDefaultReportUri=\"true\""
         let tag = "<trustkit-config enforcePinning=\"true\"\(disables)"
         guard !rule.reports.isEmpty else { return [tag + " />"] }
-        return [tag + ">"] + rule.reports.map { "    <report-uri>\(escapedXML($0))</report-uri>" } + ["</trustkit-config>"]
+        return [tag + ">"] + rule.reports.map { "    <report-uri>\(escapedXML($0))</report-uri>" } + [
+            "</trustkit-config>"
+        ]
     }
 
     private static func domain(_ pattern: HostPattern, _ rule: CanonicalRule) throws(DialectWriteError) -> String {

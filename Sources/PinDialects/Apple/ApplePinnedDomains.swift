@@ -30,7 +30,9 @@ enum ApplePinnedDomains {
             bytes, path: path, at: ApplePinReader.path, with: domains, ownKeys: Set(ApplePinReader.hostKeys),
             defaults: [ApplePinReader.hostKeys[0]: PropertyList(.bool(false))]
         ) { old, new in
-            let digests = [old, new].map { $0[ApplePinReader.digestKey]?.string.flatMap { LenientBase64.decode($0.utf8) } }
+            let digests = [old, new].map {
+                $0[ApplePinReader.digestKey]?.string.flatMap { LenientBase64.decode($0.utf8) }
+            }
             return old.bool.map { $0 == new.bool } ?? (digests[0].map { $0 == digests[1] } ?? false)
         }
         try PinDialect.apple.check(result, path: path, says: try write(policy))

@@ -37,7 +37,8 @@ extension CanonicalPolicy {
         for host in Set(expected.keys).union(effective.keys).sorted() {
             let title = host.title
             guard let wanted = expected[host] else {
-                tell(title, "is pinned, but has no rule in the policy", "removed, because the policy has no rule for it")
+                tell(
+                    title, "is pinned, but has no rule in the policy", "removed, because the policy has no rule for it")
                 continue
             }
             guard let there = found[host] else {

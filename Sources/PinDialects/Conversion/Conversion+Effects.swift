@@ -55,7 +55,8 @@ extension Conversion {
             guard let anchors = rule.anchors, !anchors.allSatisfy({ $0.source == "system" }) else { continue }
             let names = anchors.map { visibleText($0.source) }.joined(separator: ", ")
             note(
-                .anchorsLost, .unchanged, "\(rule.title) isn't pinned, so its rule and its roots (\(names)) are left out",
+                .anchorsLost, .unchanged,
+                "\(rule.title) isn't pinned, so its rule and its roots (\(names)) are left out",
                 rule.location)
         }
     }

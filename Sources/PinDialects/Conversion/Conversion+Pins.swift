@@ -72,7 +72,8 @@ extension Conversion {
         guard traits.contents.contains(pin.content) else {
             note(
                 .certificatePin, .stricter,
-                "\(pin.shownName) pins a certificate and is left out, because \(name) pins only keys: pin its key", rule.location)
+                "\(pin.shownName) pins a certificate and is left out, because \(name) pins only keys: pin its key",
+                rule.location)
             return false
         }
         guard traits.digests.contains(pin.digest) else {
@@ -91,7 +92,8 @@ extension Conversion {
         }
         guard pin.trust == .chain || traits.holdsPinsAlone else {
             note(
-                .roleLost, .stricter, "\(pin.shownName) counted without a trusted chain, and now requires one", rule.location
+                .roleLost, .stricter, "\(pin.shownName) counted without a trusted chain, and now requires one",
+                rule.location
             )
             return true
         }
@@ -128,7 +130,8 @@ extension Conversion {
             let what =
                 roles.count == 1 ? "a match as \(roles.map(\.rawValue).joined())" : "a match in each of several roles"
             note(
-                .requirementLost, .weaker, "one match is enough for \(rule.title), which required \(what)", rule.location)
+                .requirementLost, .weaker, "one match is enough for \(rule.title), which required \(what)",
+                rule.location)
         case .everyPlace:
             let places: Set<PinRole> = Set(rule.pins.map { $0.role == .leaf ? .leaf : .ca })
             if rule.requirement == .any, places.count > 1 {

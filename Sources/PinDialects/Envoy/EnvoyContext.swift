@@ -34,7 +34,8 @@ struct EnvoyContext {
     /// The setting that makes Envoy ignore the pins, and what to do about it.
     var problemWithPins: String? {
         if acceptsEverything {
-            return "trust_chain_verification is ACCEPT_UNTRUSTED, which accepts certificates that no pin matches: remove it"
+            return
+                "trust_chain_verification is ACCEPT_UNTRUSTED, which accepts certificates that no pin matches: remove it"
         }
         return customValidator.map { _ in
             "custom_validator_config replaces the check that pins are for: remove it"

@@ -42,7 +42,8 @@ struct EnvoyLists {
                 continue
             }
             let list = member.value
-            guard let elements = list.elements, !elements.isEmpty, let ranges = Self.ranges(of: list, in: edit.bytes) else {
+            guard let elements = list.elements, !elements.isEmpty, let ranges = Self.ranges(of: list, in: edit.bytes)
+            else {
                 // A list in brackets must be indented more than its key.
                 edit.replace(list.range, with: (list.isFlow ? "" : " ") + Self.flow(values))
                 continue
@@ -60,7 +61,8 @@ struct EnvoyLists {
                 return NewItem(text: { _ in text })
             }
             edit.change(
-                items, keeping: old.map { $0 != nil && wanted.contains($0) }, adding: new, .hash, hasCommas: list.isFlow)
+                items, keeping: old.map { $0 != nil && wanted.contains($0) }, adding: new, .hash, hasCommas: list.isFlow
+            )
         }
         guard !added.isEmpty else { return }
         let start = context.node.range.lowerBound

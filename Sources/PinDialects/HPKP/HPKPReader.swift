@@ -78,7 +78,9 @@ enum HPKPReader {
             note(.weaker, "max-age=0 tells clients to delete the pins, so nothing is pinned", .pinsNothing)
         }
         if !header.isReportOnly, let age = header.maxAge, age > RuleExpiry.longestAge {
-            note(.weaker, "browsers keep pins for at most \(RuleExpiry.longestAge) seconds, not for \(age)", .misreadSetting)
+            note(
+                .weaker, "browsers keep pins for at most \(RuleExpiry.longestAge) seconds, not for \(age)",
+                .misreadSetting)
         }
         if host == nil, header.includesSubdomains {
             note(.weaker, "includeSubDomains is lost, because the header doesn't contain its host: give it with --host")

@@ -98,7 +98,8 @@ extension OkHttpReplacement {
                     throw problem("this call has no valid pattern: remove it", at: name.position)
                 }
                 var call = Call(
-                    pattern: pattern, patternRange: first.token.range, range: dot.range.lowerBound..<token.range.upperBound,
+                    pattern: pattern, patternRange: first.token.range,
+                    range: dot.range.lowerBound..<token.range.upperBound,
                     position: name.position)
                 for (text, token) in texts.dropFirst() {
                     guard let pin = OkHttpPin.pin(text) else {

@@ -32,7 +32,8 @@ extension PropertyList {
             }
             list = next
         }
-        var change = PropertyListEdit(ownKeys: ownKeys, defaults: defaults, soleKey: soleKey, isSame: isSame, edit: edit)
+        var change = PropertyListEdit(
+            ownKeys: ownKeys, defaults: defaults, soleKey: soleKey, isSame: isSame, edit: edit)
         try change.update(list, to: value, ownsAll: true)
         return change.edit.result
     }

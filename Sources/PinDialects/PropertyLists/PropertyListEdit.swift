@@ -51,7 +51,8 @@ struct PropertyListEdit {
         guard !added.isEmpty else { return }
         try edit.append(to: list.range, name: "dict") { indent, step throws(DialectWriteError) in
             added.map { member in
-                "\(indent)<key>\(escapedXML(member.key))</key>\n\(indent)" + member.value.xml(indent: indent, step: step)
+                "\(indent)<key>\(escapedXML(member.key))</key>\n\(indent)"
+                    + member.value.xml(indent: indent, step: step)
             }.joined(separator: "\n")
         }
     }

@@ -29,7 +29,9 @@ enum TrustKitConfiguration {
             return "\(quoted(name.description)) isn't below a public suffix, as TrustKit requires: write the full name"
         }
         guard publicSuffixes.registry(of: name) == nil else { return nil }
-        return "TrustKit finds no public suffix for \(quoted(name.description)), so the app crashes when it starts: use a "
+        publicSuffixes.noteRefusal()
+        return
+            "TrustKit finds no public suffix for \(quoted(name.description)), so the app crashes when it starts: use a "
             + "name below a suffix that publicsuffix.org lists, or pin this host with NSPinnedDomains"
     }
 

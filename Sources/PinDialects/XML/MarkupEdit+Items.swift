@@ -268,7 +268,8 @@ extension MarkupEdit {
                 index = comment
                 let isBehindComma = comma.map { $0.upperBound <= tail } ?? false
                 if syntax == .program, isBehindComma, !isLast {
-                    let next = bytes[index..<end].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.endIndex
+                    let next = bytes[index..<end].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+                        .endIndex
                     if next == end { return tail }
                 }
                 tail = index

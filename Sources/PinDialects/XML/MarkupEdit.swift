@@ -49,7 +49,9 @@ struct MarkupEdit {
         var index = 0
         let ordered = replacements.enumerated().sorted { left, right in
             let (first, second) = (left.element.range, right.element.range)
-            return (first.lowerBound, first.upperBound, left.offset) < (second.lowerBound, second.upperBound, right.offset)
+            return (first.lowerBound, first.upperBound, left.offset) < (
+                second.lowerBound, second.upperBound, right.offset
+            )
         }
         for (range, text) in ordered.map(\.element) {
             result += bytes[index..<range.lowerBound]

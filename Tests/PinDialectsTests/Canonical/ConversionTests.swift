@@ -168,12 +168,25 @@ struct ConversionTests {
         Row("a name above suffixes, TrustKit", [rule("amazonaws.com")], to: .trustkit, ["hosts-lost impossible"]),
         Row("a name below those, TrustKit", [rule("x.amazonaws.com")], to: .trustkit, ["hosts-lost impossible"]),
         Row("an address, TrustKit", [rule("192.0.2.1")], to: .trustkit, ["hosts-lost impossible"]),
-        Row("one required role, TLSA", [rule("a.example", .exact, [pin(1, .leaf)]) { $0.requirement = .eachOf([.leaf]) }], .union, to: .tlsa, []),
+        Row(
+            "one required role, TLSA",
+            [rule("a.example", .exact, [pin(1, .leaf)]) { $0.requirement = .eachOf([.leaf]) }], .union, to: .tlsa, []),
         Row("no expiry, HPKP", [rule()], to: .hpkp, ["expiry-zone weaker"]),
-        Row("*. alone, TLSA", [rule("example.com", .oneLabelBelow), rule("b.example")], .union, to: .tlsa, ["scope-narrowed weaker"]),
-        Row("off with roots, OkHttp", [rule(), rule("b.example") { ($0.mode, $0.anchors) = (.off, [AnchorSet("r.pem")]) }], to: .okhttp, ["anchors-lost either"]),
-        Row("off with roots, TrustKit", [rule(), rule("b.example") { ($0.mode, $0.anchors) = (.off, [AnchorSet("r.pem")]) }], to: .trustkit, ["anchors-lost either"]),
-        Row("off with roots, TLSA", [rule(), rule("b.example") { ($0.mode, $0.anchors) = (.off, [AnchorSet("r.pem")]) }], to: .tlsa, ["anchors-lost either"]),
+        Row(
+            "*. alone, TLSA", [rule("example.com", .oneLabelBelow), rule("b.example")], .union, to: .tlsa,
+            ["scope-narrowed weaker"]),
+        Row(
+            "off with roots, OkHttp",
+            [rule(), rule("b.example") { ($0.mode, $0.anchors) = (.off, [AnchorSet("r.pem")]) }], to: .okhttp,
+            ["anchors-lost either"]),
+        Row(
+            "off with roots, TrustKit",
+            [rule(), rule("b.example") { ($0.mode, $0.anchors) = (.off, [AnchorSet("r.pem")]) }], to: .trustkit,
+            ["anchors-lost either"]),
+        Row(
+            "off with roots, TLSA",
+            [rule(), rule("b.example") { ($0.mode, $0.anchors) = (.off, [AnchorSet("r.pem")]) }], to: .tlsa,
+            ["anchors-lost either"]),
         Row(
             "SHA-1 from OkHttp", [rule("a.example", .exact, [pin(1), pin(2, .any, .publicKey, .sha1)])], .union,
             to: .policy, ["alg-lost stricter"]),

@@ -19,7 +19,8 @@ struct ReplacingTests {
     }
     static let android = CanonicalPolicy(rules: [rule("a.test", .exactAndBelow, [pin(1)])], combination: .closest)
     static let apple = CanonicalPolicy(rules: [rule("a.test", .exact, [pin(1, .leaf)])], combination: .union)
-    static let trustkit = CanonicalPolicy(rules: [rule("a.example.net", .exact, [pin(1), pin(2)])], combination: .closest)
+    static let trustkit = CanonicalPolicy(
+        rules: [rule("a.example.net", .exact, [pin(1), pin(2)])], combination: .closest)
 
     private func replaced(_ dialect: PinDialect, _ text: String, _ policy: CanonicalPolicy) throws -> String {
         String(decoding: try dialect.replacing(Array(text.utf8), path: "f", with: policy), as: UTF8.self)

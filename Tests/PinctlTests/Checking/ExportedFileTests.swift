@@ -8,7 +8,7 @@ import Testing
 struct ExportedFileTests {
     let site: PinctlSite
 
-    init() throws { site = try PinctlSite() }
+    init() throws { site = try PinctlSite(host: "api.example.com") }
 
     /// A policy with these pins and one element of `exports` for each file.
     private func policy(
@@ -18,7 +18,7 @@ struct ExportedFileTests {
             """
             { "version": 1,
               "exports": [\(exports.joined(separator: ", "))],
-              "domains": [{ "host": "api.test", \(rule)"pins": [\(pins.joined(separator: ", "))] }] }
+              "domains": [{ "host": "api.example.com", \(rule)"pins": [\(pins.joined(separator: ", "))] }] }
             """, name: name)
     }
 
@@ -48,7 +48,7 @@ struct ExportedFileTests {
         }
         return """
             <plist version="1.0"><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict>
-            <key>api.test</key><dict>\(identities("NSPinnedLeafIdentities", leaves))
+            <key>api.example.com</key><dict>\(identities("NSPinnedLeafIdentities", leaves))
             \(identities("NSPinnedCAIdentities", authorities))</dict></dict></dict></dict></plist>
             """
     }
@@ -85,7 +85,8 @@ struct ExportedFileTests {
             let compared = await pinctl("export", "--check", policy)
             #expect(compared.lines[0].hasPrefix("FAIL  \(file)  cannot express this policy: "), "\(compared.output)")
             #expect(compared.status == 1)
-            let check = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, server.target())
+            let check = await pinctl(
+                "check", "--ca-file", site.rootFile, "--policy", policy, server.target("api.example.com"))
             #expect(
                 check.lines[0].contains("rejected by \(file) (NSPinnedDomains): no pin matches as leaf"),
                 "\(check.output)")
@@ -104,7 +105,7 @@ struct ExportedFileTests {
             for (anchors, isGood) in [("<trust-anchors/>", false), ("", true)] {
                 let file = try write(
                     """
-                    <network-security-config><domain-config><domain>api.test</domain>\(anchors)<pin-set>
+                    <network-security-config><domain-config><domain>api.example.com</domain>\(anchors)<pin-set>
                     <pin digest="SHA-256">\(try site.leaf.key.pin.dropFirst(7))</pin>
                     <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config>
                     </network-security-config>
@@ -112,7 +113,8 @@ struct ExportedFileTests {
                 let policy = try policy(pins, exports: ["{ \"to\": \"android\", \"file\": \"nsc.xml\", \(allow) }"])
                 let runs = [
                     await pinctl("lint", policy), await pinctl("export", "--check", policy),
-                    await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, server.target()),
+                    await pinctl(
+                        "check", "--ca-file", site.rootFile, "--policy", policy, server.target("api.example.com")),
                     await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--policy", policy),
                     await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--against", file),
                 ]
@@ -132,14 +134,15 @@ struct ExportedFileTests {
             let policy = try policy([leaf, backup], exports: ["{ \"to\": \"apple\", \"file\": \"Info.plist\" }"])
             for key in [try site.leaf.key.pin, "sha256/AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="] {
                 let trustKit =
-                    "<key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.test</key><dict>"
+                    "<key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.example.com</key><dict>"
                     + "<key>TSKPublicKeyHashes</key><array><string>\(key.dropFirst(7))</string><string>"
                     + "\(strangePin.dropFirst(7))</string></array></dict></dict></dict></dict></plist>"
                 var text = plist([try site.leaf.key.pin, strangePin], [])
                 text = String(text.dropLast("</dict></plist>".count)) + trustKit
                 _ = try write(text, name: "Info.plist")
                 let isGood = key == (try site.leaf.key.pin)
-                let check = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, server.target())
+                let check = await pinctl(
+                    "check", "--ca-file", site.rootFile, "--policy", policy, server.target("api.example.com"))
                 #expect((check.status == 0) == isGood, "\(check)")
                 #expect(isGood || check.output.contains("(TrustKit): no pin matches"), "\(check.output)")
                 let plan = await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--policy", policy)
@@ -158,7 +161,8 @@ struct ExportedFileTests {
             #expect(await pinctl("export", "--check", policy).status == 0)
             let lint = await pinctl("lint", policy)
             #expect(!lint.output.contains("P018"), "\(lint.output)")
-            let check = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, server.target())
+            let check = await pinctl(
+                "check", "--ca-file", site.rootFile, "--policy", policy, server.target("api.example.com"))
             #expect(check.status == 0 && check.lines[0].hasPrefix("ok "), "\(check.output)\(check.errors)")
             let plan = await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--policy", policy)
             #expect(plan.status == 0, "\(plan.output)\(plan.errors)")
@@ -171,7 +175,7 @@ struct ExportedFileTests {
             try pin(site.leaf, ", \"role\": \"leaf\""), try pin(site.root, ", \"role\": \"root\", \"backup\": true"),
         ]
         let source = try site.folder.add(
-            "CertificatePinner.Builder().add(\"api.test\", \"\(try site.leaf.key.pin)\", \"\(try site.root.key.pin)\")",
+            "CertificatePinner.Builder().add(\"api.example.com\", \"\(try site.leaf.key.pin)\", \"\(try site.root.key.pin)\")",
             name: "Pins.kt")
         func run(_ allow: String, _ words: String...) async throws -> Run {
             await pinctl(
@@ -232,7 +236,7 @@ struct ExportedFileTests {
     @Test("A missing exported file makes check fail, and check names the file")
     func missing() async throws {
         let policy = try policy(["\"\(strangePin)\""], exports: ["{ \"to\": \"android\", \"file\": \"nsc.xml\" }"])
-        let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, "api.test")
+        let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, "api.example.com")
         #expect(
             run.errors.contains("nsc.xml: ") && run.errors.contains("the policy exports this file"), "\(run.errors)")
         #expect(run.status == 2)

@@ -157,7 +157,7 @@ extension DialectTests {
         let run = await pinctl("export", "--to", "android", "--lossy", "--into", file, policy)
         #expect(
             run.errors.contains(
-                "note: \(file) differed from the policy: old.test: is pinned, but has no rule in the policy"))
+                "note: \(file): old.test: removed, because the policy has no rule for it"), "\(run)")
         #expect(run.status == 0)
         let wrong = await pinctl("check", "--policy", file, "api.test")
         #expect(wrong.errors.contains("convert it with pinctl import \(file)"))
@@ -176,21 +176,22 @@ extension DialectTests {
                         return (host, pins.map { #"{ "pin": "\#($0)", "role": "leaf" }"# })
                     }))
         }
-        let all = try policy("api.test", "pay.test", "www.pay.test")
+        let all = try policy("api.example.com", "pay.example.com", "www.pay.example.com")
         let written = await pinctl("export", "--to", dialect.rawValue, "--lossy", all)
         #expect(written.status == 0, "\(written)")
         let file = try site.folder.add(written.output, name: "Pins.kt")
         let into = ["export", "--to", dialect.rawValue, "--allow", "role-lost", "--allow", "reports-lost"]
-        let one = try policy("api.test")
+        let one = try policy("api.example.com")
         let refused = await pinctl(into + ["--into", file, one])
         #expect(refused.status == 1 && refused.output == "", "\(refused)")
-        for host in ["pay.test", "www.pay.test"] {
+        for host in ["pay.example.com", "www.pay.example.com"] {
             #expect(
                 refused.errors.contains(
-                    "hosts-lost (weaker): \(host) is pinned in \(file), but has no rule in the policy"), "\(refused)")
+                    "hosts-lost (weaker): \(host) loses its pins in \(file), because the policy has no rule for it"),
+                "\(refused)")
         }
         #expect(refused.errors.contains("give --allow hosts-lost, or --lossy"))
-        #expect(!refused.errors.contains("differed from the policy"))
+        #expect(!refused.errors.contains("removed"))
         #expect(try String(contentsOfFile: file, encoding: .utf8) == written.output)
         // What --check and lint propose is what then works.
         let check = await pinctl(into + ["--into", file, "--check", one])
@@ -198,7 +199,7 @@ extension DialectTests {
         // The rule of a parent, or one that is off, is a rule.
         let rest = await pinctl(into + ["--allow", "hosts-lost", "--into", file, one])
         #expect(rest.status == 0 && rest.lines == ["wrote \(file)"], "\(rest)")
-        #expect(try !String(contentsOfFile: file, encoding: .utf8).contains("pay.test"))
+        #expect(try !String(contentsOfFile: file, encoding: .utf8).contains("pay.example.com"))
     }
 
     @Test("Names below a host that lose their pins are a change too, and a parent's rule keeps them")
@@ -209,24 +210,34 @@ extension DialectTests {
         let pins = "\"\(strangePin)\", \"\(try site.root.key.pin)\""
         let run = await pinctl("export", "--to", "android", "--into", file, try site.policy(pins))
         #expect(run.status == 1)
-        #expect(run.errors.contains("scope-narrowed (weaker): names below api.test are pinned in \(file)"), "\(run)")
+        #expect(
+            run.errors.contains("scope-narrowed (weaker): names below api.test lose their pins in \(file)"), "\(run)")
         let parent = try site.policy(pins, rule: #" "subdomains": true,"#, host: "example.test")
         let inner = try site.folder.add(
             androidText([strangePin]).replacing("api.test", with: "api.example.test"), name: "inner.xml")
         #expect(await pinctl("export", "--to", "android", "--into", inner, parent).status == 0)
     }
 
-    @Test("An expiration and a comment that a replacement drops are reported")
+    @Test("An expiration and the comment of a removed pin are removed, and every other comment is kept")
     func lostComments() async throws {
         let file = try site.folder.add(
-            androidText([strangePin], expiration: "2027-01-01")
-                .replacing("</pin-set>", with: "<!-- of the new HSM --></pin-set>"), name: "nsc.xml")
+            androidText([strangePin, "sha256/" + String(repeating: "A", count: 43) + "="], expiration: "2027-01-01")
+                .replacing("</pin-set>", with: "<!-- the end --></pin-set>")
+                .replacing("<pin digest=\"SHA-256\">AAAA", with: "<!-- of the old HSM --><pin digest=\"SHA-256\">AAAA")
+                .replacing(
+                    "<pin digest=\"SHA-256\">\(strangePin.dropFirst(7))",
+                    with: "<!-- of the new HSM --><pin digest=\"SHA-256\">\(strangePin.dropFirst(7))"),
+            name: "nsc.xml")
         let run = await pinctl(
             "export", "--to", "android", "--into", file,
             try site.policy("\"\(strangePin)\", \"\(try site.root.key.pin)\""))
         #expect(run.status == 0)
-        #expect(run.errors.contains("expires 2027-01-01 (stop-pinning), expected never"), "\(run)")
-        #expect(run.errors.contains("note: \(file) has lost the comment \"of the new HSM\""), "\(run)")
+        #expect(run.errors.contains("api.test: changed the expiry from 2027-01-01 (stop-pinning) to never"), "\(run)")
+        #expect(run.errors.contains("note: \(file): removed the comment \"of the old HSM\""), "\(run)")
+        #expect(!run.errors.contains("the new HSM") && !run.errors.contains("the end"), "\(run)")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(text.contains("<!-- of the new HSM --><pin") && text.contains("<!-- the end --></pin-set>"), "\(text)")
+        #expect(!text.contains("the old HSM") && !text.contains("expiration"), "\(text)")
     }
 
     @Test("A host without pins doesn't become a rule, and a file that agrees with the policy isn't rewritten")

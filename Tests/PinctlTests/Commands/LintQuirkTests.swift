@@ -110,7 +110,7 @@ struct LintQuirkTests {
         let text = Self.trustKit("").replacing("<key>TSKPublicKeyHashes", with: "<key>kTSKPublicKeyHashes")
         let run = await pinctl("lint", try site.folder.add(text))
         try #require(run.lines.count == 3 && run.status == 1, "\(run.output)")
-        #expect(run.lines[0].hasSuffix(": error: \"api.test\" has no TSKPublicKeyHashes: add at least 2"))
+        #expect(run.lines[0].hasSuffix(": error: \"api.example.com\" has no TSKPublicKeyHashes: add at least 2"))
         #expect(
             run.lines[1].hasSuffix(
                 ": error[P026] TrustKit ignores \"kTSKPublicKeyHashes\", the name of the constant: "
@@ -171,7 +171,7 @@ extension LintQuirkTests {
     private static func trustKit(_ more: String, global: String = "", root: String = "TSKConfiguration") -> String {
         "<plist version=\"1.0\"><dict><key>\(root)</key><dict>\(global)<key>TSKPinnedDomains</key><dict>"
             + host(
-                "api.test",
+                "api.example.com",
                 "<key>TSKPublicKeyHashes</key><array><string>\(pin)</string><string>\(other)</string></array>" + more)
             + "</dict></dict></dict></plist>"
     }

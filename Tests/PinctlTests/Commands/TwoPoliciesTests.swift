@@ -10,12 +10,12 @@ struct TwoPoliciesTests {
     let file: String
 
     init() throws {
-        site = try PinctlSite()
+        site = try PinctlSite(host: "api.example.com")
         file = try site.folder.add(
             Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [site.leaf.key.pin]), name: "Info.plist")
     }
 
-    /// Pins for `api.test`: TrustKit's for any certificate, those of NSPinnedDomains for the leaf.
+    /// Pins for `api.example.com`: TrustKit's for any certificate, those of NSPinnedDomains for the leaf.
     private static func infoPlist(trustKit: [String], apple: [String]) -> String {
         let hashes = trustKit.map { "<string>\($0.dropFirst(7))</string>" }.joined()
         let identities = apple.map { pin in
@@ -24,9 +24,9 @@ struct TwoPoliciesTests {
         return """
             <plist version="1.0"><dict>
             <key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict>
-            <key>api.test</key><dict><key>TSKPublicKeyHashes</key><array>\(hashes)</array></dict></dict></dict>
+            <key>api.example.com</key><dict><key>TSKPublicKeyHashes</key><array>\(hashes)</array></dict></dict></dict>
             <key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict>
-            <key>api.test</key><dict><key>NSPinnedLeafIdentities</key><array>\(identities.joined())</array></dict></dict></dict>
+            <key>api.example.com</key><dict><key>NSPinnedLeafIdentities</key><array>\(identities.joined())</array></dict></dict></dict>
             </dict></plist>
             """
     }
@@ -35,14 +35,16 @@ struct TwoPoliciesTests {
     func lint() async throws {
         let run = await pinctl("lint", file)
         try #require(run.lines.count == 2, "\(run.output)")
-        #expect(run.lines[0].hasPrefix("\(file):5:1: warning[P003] NSPinnedDomains: api.test has only one pin"))
+        #expect(run.lines[0].hasPrefix("\(file):5:1: warning[P003] NSPinnedDomains: api.example.com has only one pin"))
         let trustKit = try site.folder.add(
             Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [strangePin, site.leaf.key.pin])
                 .replacing(
                     "TSKPublicKeyHashes</key>", with: "TSKEnforcePinning</key><false/><key>TSKPublicKeyHashes</key>"),
             name: "Other.plist")
         let other = await pinctl("lint", trustKit)
-        #expect(other.lines[0].hasPrefix("\(trustKit):3:1: warning[P019] TrustKit: api.test has been in report mode"))
+        #expect(
+            other.lines[0].hasPrefix("\(trustKit):3:1: warning[P019] TrustKit: api.example.com has been in report mode")
+        )
         let one = await pinctl("lint", file, "--from", "trustkit")
         #expect(one.lines == ["1 linted: errors 0, warnings 0"])
         let report = await pinctl("lint", file, "--report", "junit=-")
@@ -53,26 +55,28 @@ struct TwoPoliciesTests {
     func trustKitAlone() async throws {
         let hashes = [strangePin, try site.root.key.pin].map { "<string>\($0.dropFirst(7))</string>" }.joined()
         let domains =
-            "<dict><key>TSKPinnedDomains</key><dict><key>api.test</key><dict><key>TSKPublicKeyHashes</key>"
+            "<dict><key>TSKPinnedDomains</key><dict><key>api.example.com</key><dict><key>TSKPublicKeyHashes</key>"
             + "<array>\(hashes)</array></dict></dict></dict>"
         for content in [domains, "<dict><key>TSKConfiguration</key>\(domains)</dict>"] {
             let file = try site.folder.add(
                 "<plist version=\"1.0\">\(content)</plist>", name: content == domains ? "Bare.plist" : "TrustKit.plist")
             #expect(await pinctl("lint", file).lines == ["1 linted: errors 0, warnings 0"])
-            let rules = await pinctl("explain", "api.test", "--policy", file)
+            let rules = await pinctl("explain", "api.example.com", "--policy", file)
             #expect(
-                rules.status == 0 && rules.lines[0].hasPrefix("api.test: one rule applies, as TrustKit"), "\(rules)")
+                rules.status == 0 && rules.lines[0].hasPrefix("api.example.com: one rule applies, as TrustKit"),
+                "\(rules)")
         }
     }
 
     @Test("explain reports the rules of both policies, or of the one selected with --from")
     func explain() async throws {
-        let run = await pinctl("explain", "api.test", "--policy", file)
-        #expect(run.lines.contains("\(file) (TrustKit): api.test: one rule applies, as TrustKit matches hosts"))
-        #expect(run.lines.contains { $0.hasPrefix("\(file) (NSPinnedDomains): api.test: one rule applies, as ") })
+        let run = await pinctl("explain", "api.example.com", "--policy", file)
+        #expect(run.lines.contains("\(file) (TrustKit): api.example.com: one rule applies, as TrustKit matches hosts"))
+        #expect(
+            run.lines.contains { $0.hasPrefix("\(file) (NSPinnedDomains): api.example.com: one rule applies, as ") })
         #expect(run.status == 0)
-        let one = await pinctl("explain", "api.test", "--policy", file, "--from", "apple")
-        #expect(one.lines[0].hasPrefix("api.test: one rule applies") && !one.output.contains(strangePin))
+        let one = await pinctl("explain", "api.example.com", "--policy", file, "--from", "apple")
+        #expect(one.lines[0].hasPrefix("api.example.com: one rule applies") && !one.output.contains(strangePin))
         for pin in [strangePin, try site.leaf.key.pin] {
             #expect(await pinctl("explain", pin, "--policy", file).lines[1].hasPrefix("  pinned: "))
         }
@@ -97,7 +101,7 @@ struct TwoPoliciesTests {
         let apple = await pinctl("import", file, "--from", "apple", "--lossy")
         #expect(!apple.output.contains(strangePin))
         #expect(apple.output.contains(try site.leaf.key.pin) && apple.status == 0)
-        let checked = await pinctl("check", "--policy", file, "api.test")
+        let checked = await pinctl("check", "--policy", file, "api.example.com")
         #expect(checked.errors.contains("TrustKit and ") && checked.errors.contains("NSPinnedDomains"))
         #expect(checked.errors.contains("pinctl import --from trustkit|apple \(file)") && checked.status == 2)
     }
@@ -112,7 +116,7 @@ struct TwoPoliciesTests {
         #expect(
             try await verdicts() == ["\(file) (TrustKit) survives_only", "\(file) (NSPinnedDomains) survives_only"])
         #expect(try await verdicts("--from", "trustkit") == ["\(file) survives_only"])
-        let renewed = try site.intermediate.leaf("api.test")
+        let renewed = try site.intermediate.leaf("api.example.com")
         let chain = try site.folder.add(renewed.pemText + site.intermediate.pemText)
         let run = await pinctl(
             "plan", "--ca-file", site.rootFile, "--new", chain, "--against", file, "--share", "\(file)=40%")
@@ -120,7 +124,7 @@ struct TwoPoliciesTests {
         #expect(run.lines.contains { $0.contains("40 % of users have a release that breaks") }, "\(run.output)")
         #expect(run.status == 1)
         // The users of a file with two policies are counted once.
-        let stranger = try TestCertificate.root("Strange").leaf("api.test")
+        let stranger = try TestCertificate.root("Strange").leaf("api.example.com")
         let both = await pinctl(
             "plan", "--ca-file", site.rootFile, "--new", try site.folder.add(stranger.pemText), "--against", file,
             "--share", "\(file)=60%")
@@ -141,7 +145,7 @@ struct TwoPoliciesTests {
     func one() async throws {
         let apple =
             "<plist version=\"1.0\"><!-- no TSKConfiguration --><dict><key>NSAppTransportSecurity</key><dict>"
-            + "<key>NSPinnedDomains</key><dict><key>api.test</key><dict><key>NSPinnedLeafIdentities</key><array><dict>"
+            + "<key>NSPinnedDomains</key><dict><key>api.example.com</key><dict><key>NSPinnedLeafIdentities</key><array><dict>"
             + "<key>SPKI-SHA256-BASE64</key><string>\(strangePin.dropFirst(7))</string></dict></array></dict></dict>"
             + "</dict></dict></plist>"
         let run = await pinctl("import", "--lossy", try site.folder.add(apple))

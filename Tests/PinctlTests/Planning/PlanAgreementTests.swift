@@ -20,13 +20,13 @@ struct PlanAgreementTests {
 
     /// `www.test` is a name in one chain only, and 8443 is a port of one rule only.
     private static let hosts: [(name: String, port: Int)] = [
-        ("api.test", 443), ("api.test", 8443), ("www.test", 443), ("deep.www.test", 443),
+        ("api.example.com", 443), ("api.example.com", 8443), ("www.example.com", 443), ("deep.www.example.com", 443),
     ]
     private static let time = testTime + 6 * 3_600
     private static let unlimited = #"<certificates src="system" overridePins="true" />"#
 
     init() throws {
-        site = try PinctlSite()
+        site = try PinctlSite(host: "api.example.com")
         other = try TestCertificate.root("Other Root")
         let next = try site.root.intermediate("Next Intermediate")
         let crossSigned = try other.crossSign(site.root)
@@ -35,13 +35,16 @@ struct PlanAgreementTests {
             ("same", site.chain),
             (
                 "all names",
-                [try site.intermediate.leaf("api.test", "www.test", "*.www.test", key: key), site.intermediate]
+                [
+                    try site.intermediate.leaf("api.example.com", "www.example.com", "*.www.example.com", key: key),
+                    site.intermediate,
+                ]
             ),
-            ("new key", [try site.intermediate.leaf("api.test"), site.intermediate]),
-            ("new intermediate", [try next.leaf("api.test", key: key), next]),
-            ("new root", [try other.leaf("api.test")]),
+            ("new key", [try site.intermediate.leaf("api.example.com"), site.intermediate]),
+            ("new intermediate", [try next.leaf("api.example.com", key: key), next]),
+            ("new root", [try other.leaf("api.example.com")]),
             ("cross-signed", site.chain + [crossSigned]),
-            ("not trusted", [try TestCertificate.root("Unknown").leaf("api.test", key: key)]),
+            ("not trusted", [try TestCertificate.root("Unknown").leaf("api.example.com", key: key)]),
         ]
         let anchors = [site.root, other]
         store = TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) })
@@ -60,7 +63,7 @@ struct PlanAgreementTests {
             #"{ "pin": "\#(pins[name] ?? "")", "role": "\#(role)" }"#
         }
         func policy(_ pins: [String], _ rule: String = "", top: String = "") -> String {
-            #"{ "version": 1, \#(top) "domains": [{ "host": "api.test", \#(rule) "pins": [\#(pins.joined(separator: ", "))] }] }"#
+            #"{ "version": 1, \#(top) "domains": [{ "host": "api.example.com", \#(rule) "pins": [\#(pins.joined(separator: ", "))] }] }"#
         }
         let bothRoots = [object("root", "root"), object("other", "root")]
         let past = #""expires": "2026-01-02T00:00:00Z", "onExpiry":"#
@@ -96,7 +99,7 @@ struct PlanAgreementTests {
     private func android(_ pins: [String: String]) -> [(String, PinDialect, String)] {
         func config(_ name: String, _ expiration: String? = nil, roots: String = "") -> String {
             androidText([pins[name] ?? "", strangePin], expiration: expiration)
-                .replacing(
+                .replacing("api.test", with: "api.example.com").replacing(
                     "<pin-set", with: roots.isEmpty ? "<pin-set" : "<trust-anchors>\(roots)</trust-anchors><pin-set")
         }
         let user = #"<certificates src="system" /><certificates src="user" overridePins="true" />"#
@@ -127,13 +130,13 @@ struct PlanAgreementTests {
                 (leaf.map { identities("NSPinnedLeafIdentities", $0) } ?? "")
                 + (authority.map { identities("NSPinnedCAIdentities", $0) } ?? "")
             return list(
-                "<key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict><key>api.test</key><dict>\(keys)"
+                "<key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict><key>api.example.com</key><dict>\(keys)"
                     + "</dict></dict></dict>")
         }
         func trustKit(_ name: String, _ more: String = "") -> String {
             let hashes = [name, "strange"].map { "<string>\(base64($0))</string>" }.joined()
             return list(
-                "<key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.test</key><dict>"
+                "<key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.example.com</key><dict>"
                     + "<key>TSKPublicKeyHashes</key><array>\(hashes)</array>\(more)</dict></dict></dict>")
         }
         func okHttp(_ pairs: (pattern: String, name: String)...) -> String {
@@ -153,15 +156,16 @@ struct PlanAgreementTests {
             ("both", .apple, apple("leaf", "root")), ("one of both", .apple, apple("leaf", "other")),
             ("leaf", .trustkit, trustKit("leaf")), ("expired", .trustkit, trustKit("other", day)),
             ("report", .trustkit, trustKit("other", report)), ("strange", .trustkit, trustKit("other")),
-            ("root", .okhttp, okHttp(("*.test", "root"))), ("strange", .okhttp, okHttp(("**.test", "strange"))),
-            ("union", .okhttp, okHttp(("api.test", "strange"), ("*.test", "leaf"))),
+            ("root", .okhttp, okHttp(("*.example.com", "root"))),
+            ("strange", .okhttp, okHttp(("**.example.com", "strange"))),
+            ("union", .okhttp, okHttp(("api.example.com", "strange"), ("*.example.com", "leaf"))),
             ("leaf", .curl, "sha256//\(base64("leaf"))"), ("root", .curl, "sha256//\(base64("root"))"),
             ("root", .hpkp, "pin-sha256=\"\(base64("root"))\"; pin-sha256=\"\(base64("strange"))\"; max-age=5000"),
             ("gone", .hpkp, "pin-sha256=\"\(base64("leaf"))\"; pin-sha256=\"\(base64("strange"))\"; max-age=0"),
-            ("EE", .tlsa, "_443._tcp.api.test. IN TLSA 3 1 1 \(hex("leaf"))"),
-            ("PKIX-EE", .tlsa, "_443._tcp.api.test. IN TLSA 1 1 1 \(hex("leaf"))"),
-            ("TA as EE", .tlsa, "_443._tcp.api.test. IN TLSA 3 1 1 \(hex("root"))"),
-            ("TA", .tlsa, "_8443._tcp.api.test. IN TLSA 2 1 1 \(hex("root"))"),
+            ("EE", .tlsa, "_443._tcp.api.example.com. IN TLSA 3 1 1 \(hex("leaf"))"),
+            ("PKIX-EE", .tlsa, "_443._tcp.api.example.com. IN TLSA 1 1 1 \(hex("leaf"))"),
+            ("TA as EE", .tlsa, "_443._tcp.api.example.com. IN TLSA 3 1 1 \(hex("root"))"),
+            ("TA", .tlsa, "_8443._tcp.api.example.com. IN TLSA 2 1 1 \(hex("root"))"),
         ]
     }
 
@@ -212,7 +216,7 @@ struct PlanAgreementTests {
             let pinsNothing = policy.rules.allSatisfy { $0.mode == .off } && policy.denied.isEmpty
             // A release without pins is judged at any host that the new certificates are for.
             let isKnown = { (host: (name: String, port: Int)) in
-                policy.unlisted == .refuse || pinsNothing && host.name == "api.test"
+                policy.unlisted == .refuse || pinsNothing && host.name == "api.example.com"
                     || !file.dialect.rules(for: host.name, port: host.port, in: policy).isEmpty
             }
             let hosts = Self.hosts.filter(isKnown)
