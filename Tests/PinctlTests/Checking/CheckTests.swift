@@ -100,7 +100,7 @@ struct CheckTests {
                     { "version": 1, "domains": [
                       { "host": "127.0.0.1", "ports": [\(first.port), \(second.port)], "pins": ["\(try other.key.pin)"] } ] }
                     """, name: "pins.jsonc")
-                let run = await check(variables: ["PINCTL_POLICY": policy])
+                let run = await check("--in-order", variables: ["PINCTL_POLICY": policy])
                 // The second server's certificate is for another hostname.
                 let wanted = [(first.port, "ok  "), (second.port, "FAIL")].sorted { $0.0 < $1.0 }
                 #expect(zip(run.lines, wanted).allSatisfy { $0.hasPrefix("\($1.1)  127.0.0.1:\($1.0)  ") })

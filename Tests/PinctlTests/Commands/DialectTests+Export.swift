@@ -95,7 +95,7 @@ extension DialectTests {
             try String(contentsOfFile: file, encoding: .utf8)
                 == before.replacing(
                     "[\"\(strangePin.dropFirst(7))\"]",
-                    with: "[\"\(key.dropFirst(7))\", \"\(strangePin.dropFirst(7))\"]"))
+                    with: "[\"\(strangePin.dropFirst(7))\", \"\(key.dropFirst(7))\"]"))
         #expect(await pinctl("export", "--to", "envoy", "--into", file, "--check", source).status == 0)
         let explained = await pinctl("explain", "api.test", "--policy", file)
         #expect(explained.output.contains(key), "\(explained.output)\(explained.errors)")
