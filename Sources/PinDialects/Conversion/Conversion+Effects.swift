@@ -205,6 +205,10 @@ extension Conversion {
     }
 
     mutating func convertAnchors(_ rule: inout CanonicalRule) {
+        guard traits.connects else {
+            rule.anchors = nil
+            return
+        }
         dropSystemBypass(&rule)
         guard let anchors = rule.anchors, anchors != [AnchorSet("system")] else {
             rule.anchors = nil

@@ -77,14 +77,16 @@ struct EnvoyLists {
 
     /// Returns the bytes of the list's elements, including their dashes.
     private static func ranges(of list: YAMLNode, in bytes: [UInt8]) -> [Range<Int>]? {
+        guard !list.isFlow else { return list.elements?.map(\.range) }
         var ranges: [Range<Int>] = []
         for element in list.elements ?? [] {
-            guard !list.isFlow else {
-                ranges.append(element.range)
-                continue
+            // Only white space and comments can be before a dash.
+            var start = ranges.last?.upperBound ?? list.range.lowerBound
+            while bytes[start] != UInt8(ascii: "-") {
+                guard start < element.range.lowerBound else { return nil }
+                let isComment = bytes[start] == UInt8(ascii: "#")
+                start = isComment ? bytes[start...].firstIndex { $0.isLineEnd } ?? bytes.count : start + 1
             }
-            let start = bytes[..<element.range.lowerBound].lastIndex { $0 != UInt8(ascii: " ") }
-            guard let start, bytes[start] == UInt8(ascii: "-") else { return nil }
             ranges.append(start..<element.range.upperBound)
         }
         return ranges

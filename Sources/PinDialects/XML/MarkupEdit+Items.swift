@@ -131,7 +131,7 @@ extension MarkupEdit {
         hasCommas: Bool
     ) {
         guard !new.isEmpty else { return }
-        let indent = indentation(at: last.range.lowerBound)
+        let indent = indentation(at: last.range.lowerBound) ?? indentation(at: last.lead)
         let needsLine = indent != nil || endsInLineComment(last, syntax)
         let own = indent ?? lineIndentation(at: last.range.lowerBound)
         var separator = needsLine ? "\n" + own : hasCommas ? " " : ""

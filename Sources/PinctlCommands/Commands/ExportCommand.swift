@@ -300,7 +300,8 @@ extension PinDialect {
 
     private func comments(in bytes: [UInt8], from start: String, to end: String) -> [String] {
         let marks = (start: start, end: end)
-        var rest = String(decoding: bytes, as: UTF8.self)[...]
+        // In Swift, "\r\n" is one character.
+        var rest = String(decoding: bytes, as: UTF8.self).replacing("\r\n", with: "\n")[...]
         var comments: [String] = []
         while let start = rest.firstRange(of: marks.start) {
             rest = rest[start.upperBound...]

@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 import FoundationEssentials
 import PinDialects
 import TestPKI
@@ -7,6 +8,20 @@ import Testing
 /// Settings that each dialect can't express, and whether the conversion makes security weaker or stricter.
 struct ConversionTests {
     /// 2026-11-21T00:00:00Z.
+    private static let suffixes = PublicSuffixes(
+        list: Array(
+            """
+            // ===BEGIN ICANN DOMAINS===
+            com
+            example
+            *.wild.example
+            !www.wild.example
+            // ===BEGIN PRIVATE DOMAINS===
+            s3.amazonaws.com
+            pages.example
+
+            """.utf8))
+
     private static let now = Date(timeIntervalSince1970: 1_795_219_200)
 
     private static func pin(
@@ -167,6 +182,18 @@ struct ConversionTests {
         Row("a name of a local domain, TrustKit", [rule("db.corp.local")], to: .trustkit, ["hosts-lost impossible"]),
         Row("a name above suffixes, TrustKit", [rule("amazonaws.com")], to: .trustkit, ["hosts-lost impossible"]),
         Row("a name below those, TrustKit", [rule("x.amazonaws.com")], to: .trustkit, ["hosts-lost impossible"]),
+        Row("a suffix of a company, TrustKit", [rule("pages.example")], to: .trustkit, []),
+        Row("a name below a wildcard, TrustKit", [rule("a.b.wild.example")], to: .trustkit, []),
+        Row("an exception of a wildcard, TrustKit", [rule("www.wild.example")], to: .trustkit, []),
+        Row(
+            "a name without its suffix, TrustKit", [rule("xn--bcher-kva.xn--none")], to: .trustkit,
+            ["hosts-lost impossible"]),
+        Row(
+            "off below an unlisted suffix, TrustKit", [rule("example.com"), rule("b.internal") { $0.mode = .off }],
+            to: .trustkit, []),
+        Row(
+            "roots of its own, Cert Spotter",
+            [rule("example.com", .exact, [pin(1, .leaf)]) { $0.anchors = [AnchorSet("r.pem")] }], to: .certspotter, []),
         Row("an address, TrustKit", [rule("192.0.2.1")], to: .trustkit, ["hosts-lost impossible"]),
         Row(
             "one required role, TLSA",
@@ -294,16 +321,16 @@ struct ConversionTests {
         "A setting that a dialect can't express is noted, with the direction in which security changes",
         arguments: hosts + pins + effects)
     func notes(row: Row) {
-        let (_, notes) = row.policy.converted(to: row.dialect, at: Self.now)
+        let (_, notes) = row.policy.converted(to: row.dialect, at: Self.now, publicSuffixes: Self.suffixes)
         #expect(notes.map { "\($0.change.rawValue) \($0.direction.rawValue)" } == row.notes)
         #expect(notes.allSatisfy { !$0.message.isEmpty })
     }
 
     @Test("A converted policy needs no further conversion", arguments: hosts + pins + effects)
     func stable(row: Row) {
-        let first = row.policy.converted(to: row.dialect, at: Self.now)
+        let first = row.policy.converted(to: row.dialect, at: Self.now, publicSuffixes: Self.suffixes)
         guard !first.notes.contains(where: { $0.direction == .impossible }) else { return }
-        let second = first.policy.converted(to: row.dialect, at: Self.now)
+        let second = first.policy.converted(to: row.dialect, at: Self.now, publicSuffixes: Self.suffixes)
         #expect(second.policy == first.policy)
         #expect(second.notes.isEmpty)
     }
