@@ -35,29 +35,30 @@ package enum HTTPResponseError: Error, Hashable, Sendable {
 }
 
 extension HTTPResponseError: CustomStringConvertible {
-    package var description: String {
-        let reason =
-            switch self {
-            case .malformedStatusLine(let line): "malformed status line \(line)"
-            case .unsupportedVersion(let version): "unsupported version \(version), not HTTP/1.0 or HTTP/1.1"
-            case .malformedField(let line): "malformed header field \(line)"
-            case .foldedField: "the header begins with white space"
-            case .bareLineEnd: "a line ends in CR or LF, not in CRLF"
-            case .headTooLarge(let limit): "a header of more than \(limit) bytes"
-            case .tooManyFields(let limit): "more than \(limit) header fields"
-            case .tooManyInterimResponses(let limit): "more than \(limit) interim responses"
-            case .switchedProtocols: "a switch to a protocol that was not requested"
-            case .lengthAndTransferEncoding: "both Content-Length and Transfer-Encoding"
-            case .repeatedContentLength(let count): "\(count) Content-Length values that differ"
-            case .malformedContentLength(let value): "Content-Length \(value) is not a number of bytes"
-            case .unsupportedTransferEncoding(let value): "unsupported Transfer-Encoding \(value), not chunked"
-            case .malformedChunk(let line): "chunk line \(line) does not begin with a size"
-            case .chunkOverrun: "a chunk is longer than its size"
-            case .chunkExtensionsTooLarge(let limit): "chunk extensions of more than \(limit) bytes"
-            case .bodyTooLarge(let limit): "a body of more than \(limit) bytes"
-            case .truncated: "unexpected end"
-            case .bytesAfterResponse: "unexpected bytes after its end"
-            }
-        return "the HTTP response was rejected (\(reason)): contact the server's operator"
+    package var description: String { "the HTTP response was rejected (\(reason)): contact the server's operator" }
+
+    /// The fault of the response, in a few words.
+    package var reason: String {
+        switch self {
+        case .malformedStatusLine(let line): "malformed status line \(line)"
+        case .unsupportedVersion(let version): "unsupported version \(version), not HTTP/1.0 or HTTP/1.1"
+        case .malformedField(let line): "malformed header field \(line)"
+        case .foldedField: "the header begins with white space"
+        case .bareLineEnd: "a line ends in CR or LF, not in CRLF"
+        case .headTooLarge(let limit): "a header of more than \(limit) bytes"
+        case .tooManyFields(let limit): "more than \(limit) header fields"
+        case .tooManyInterimResponses(let limit): "more than \(limit) interim responses"
+        case .switchedProtocols: "a switch to a protocol that was not requested"
+        case .lengthAndTransferEncoding: "both Content-Length and Transfer-Encoding"
+        case .repeatedContentLength(let count): "\(count) Content-Length values that differ"
+        case .malformedContentLength(let value): "Content-Length \(value) is not a number of bytes"
+        case .unsupportedTransferEncoding(let value): "unsupported Transfer-Encoding \(value), not chunked"
+        case .malformedChunk(let line): "chunk line \(line) does not begin with a size"
+        case .chunkOverrun: "a chunk is longer than its size"
+        case .chunkExtensionsTooLarge(let limit): "chunk extensions of more than \(limit) bytes"
+        case .bodyTooLarge(let limit): "a body of more than \(limit) bytes"
+        case .truncated: "unexpected end"
+        case .bytesAfterResponse: "unexpected bytes after its end"
+        }
     }
 }

@@ -80,8 +80,9 @@ struct ChainJudge: Sendable {
                 presented: presented.certificates, now: time, refusals: whole
             ).about(name, port: port).named(by: expectation.rule(for: name, port: port))
         }
-        let causes =
+        var causes =
             verdict.word == .ok ? [] : expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
+        if isTimeChosen { causes.removeAll(where: \.isOfClock) }
         return CheckResult(
             verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time,
             causes: verdict.causes(among: causes).map(\.namingFormerSubjects),
@@ -110,6 +111,14 @@ struct ChainJudge: Sendable {
 }
 
 extension PinFailureCause {
+    /// Whether the cause is this machine's clock, which doesn't matter if the time was given.
+    fileprivate var isOfClock: Bool {
+        switch self {
+        case .clockBehind, .clockAhead: true
+        default: false
+        }
+    }
+
     /// The same cause, where pins of the former CA are named by the subjects of their certificate files.
     fileprivate var namingFormerSubjects: PinFailureCause {
         guard case .authorityChanged(let pins, let anchor) = self else { return self }

@@ -31,7 +31,10 @@ extension TrustEvaluation {
                     "reissue it with subjectAltName \(name.entryText)"
                 )
             } else {
-                ("certificate is \(found), not \(name)", "connect to one of its names, or reissue it")
+                (
+                    "certificate is \(found), not \(name)",
+                    "connect to one of its names, or serve a certificate for \(name)"
+                )
             }
         return TrustFinding(
             rule: .nameMismatch, depth: 0, certificate: leaf, detail: "hostname mismatch (\(reason)): \(remedy)")

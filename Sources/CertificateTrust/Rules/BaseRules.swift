@@ -7,8 +7,12 @@ extension CertificateRule {
             rule: .expired, places: .everywhere, source: "RFC 5280, section 4.1.2.5", isBase: true
         ) { certificate, context in
             guard context.time > certificate.validity.upperBound else { return nil }
+            let remedy =
+                context.place == .anchor
+                ? "serve a chain to another root"
+                : context.place == .intermediate ? "serve a current certificate of this CA" : "renew it"
             return "certificate has expired (valid until \(timeText(certificate.validity.upperBound)), "
-                + "current time \(timeText(context.time))): renew it, or check the clock"
+                + "current time \(timeText(context.time))): \(remedy), or check the clock"
         },
         CertificateRule(
             rule: .notYetValid, places: .everywhere, source: "RFC 5280, section 4.1.2.5", isBase: true

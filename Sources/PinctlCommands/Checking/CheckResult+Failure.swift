@@ -49,7 +49,9 @@ extension CheckResult {
         switch verdict {
         case .unreachable(let failure): return failure.remedy
         // The remedies of the other verdicts about trust say more than the finding.
-        case .untrusted(let finding) where verdict.word == .untrusted: return finding.remedy ?? remedy ?? ""
+        case .untrusted(let finding)
+        where verdict.word == .untrusted || verdict.word == .chainExpired && finding.depth != 0:
+            return finding.remedy ?? remedy ?? ""
         default: return remedy ?? ""
         }
     }

@@ -9,7 +9,7 @@ extension ReportEntry {
     init(_ result: CheckResult) {
         self.init(
             outcome: result.severity, subject: result.subject, variant: result.variant, address: result.address,
-            key: result.key?.rawValue, verdict: result.word.rawValue, finding: result.verdict.finding,
+            key: result.key?.rawValue, verdict: result.word.rawValue, finding: result.finding,
             details: result.details, warnings: result.warnings.map { ($0.kind.rawValue, $0.text) },
             location: (result.verdict.rule ?? result.rule)?.location, causes: result.advice,
             chain: result.reportedChain, pins: result.reportedPins, duration: result.duration,

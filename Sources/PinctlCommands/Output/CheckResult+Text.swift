@@ -10,7 +10,15 @@ extension CheckResult {
     /// The first line: the severity as a word, the subject and the reason.
     var headline: String {
         let name = variant.isEmpty ? subject : "\(subject) (\(variant))"
-        return "\(padded(severity.mark, 4))  \(name)  \(isKnown ? "known: " : "")\(verdict.finding)"
+        return "\(padded(severity.mark, 4))  \(name)  \(isKnown ? "known: " : "")\(finding)"
+    }
+
+    /// The finding in one line. The remedy is left out if a cause has its own, which is more precise.
+    var finding: String {
+        guard case .untrusted(let finding) = verdict, !causes.isEmpty, let remedy = finding.remedy else {
+            return verdict.finding
+        }
+        return String(verdict.finding.dropLast(remedy.count + 2))
     }
 
     /// The lines of the verified path, leaf first, or of the presented certificates if there is none.

@@ -1,3 +1,4 @@
+import CertificateTrust
 import TLSTransport
 
 /// The reason why there is no chain from a server, with the remedy in the words of pinctl's flags.
@@ -39,9 +40,10 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
         case .notTLS(_, let answer):
             return answer.otherProtocol == "HTTP"
                 ? "use the port of HTTPS, which is often 443"
-                : hint(answer.upgradable.sorted { isUsual($0) && !isUsual($1) }) ?? error.remedy
+                : hint(answer.upgradable.sorted { isUsual($0) && !isUsual($1) })
+                    ?? (answer.otherProtocol == nil ? cleartextHint : nil) ?? error.remedy
         case .timedOut(.hello, _, _), .lostDuringHandshake(_, _, isAnswered: false):
-            return hint(StartTLSProtocol.allCases.filter(isUsual))
+            return hint(StartTLSProtocol.allCases.filter(isUsual)) ?? cleartextHint
                 ?? raising(error.remedy) + " (pinctl help targets shows how to write servers that start in plaintext)"
         case .timedOut(.greeting, _, _), .startTLSNeedless:
             return
@@ -58,6 +60,8 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
                 ?? "give USER:PASSWORD in a file with \(Flag.proxyLogin.dashed) FILE"
         case .tunnelRefused(_, .status(407, hadLogin: true)), .relayRefused(_, .refusedLogin):
             return "correct the login in \(proxyVariable ?? "the file of \(Flag.proxyLogin.dashed)")"
+        case .unreachable(_, let attempts) where isBlocked(attempts):
+            return error.remedy + "; \(target.endpoint.name) resolves to this machine, so check DNS and /etc/hosts too"
         case _ where error.isUnknownName:
             return error.remedy + "; \(Flag.sni.dashed) sends another name"
         default: return raising(error.remedy)
@@ -82,6 +86,34 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
     private func isUsual(_ spoken: StartTLSProtocol) -> Bool {
         let ports = [target.endpoint.port, target.endpoint.route?.port]
         return ports.contains(spoken.defaultPort) || spoken == .smtp && ports.contains(587)
+    }
+
+    /// The usual ports of protocols that don't begin with TLS, and their ports with TLS. `nil` stands for a start of TLS
+    /// that isn't supported.
+    private static let cleartext: [UInt16: (name: String, secure: UInt16?)] = [
+        1433: ("SQL Server", nil), 1883: ("MQTT", 8883), 3389: ("RDP", nil), 5672: ("AMQP", 5671),
+    ]
+
+    /// The step for a port that usually has another protocol than TLS.
+    private var cleartextHint: String? {
+        let port = target.endpoint.port
+        guard let usual = Self.cleartext[port] else { return nil }
+        return usual.secure.map {
+            "use the port with TLS, often \($0), because \(port) is usually \(usual.name) without TLS"
+        }
+            ?? "check its certificate file with \(Flag.files.dashed), because port \(port) is usually \(usual.name), "
+            + "which starts TLS in a way that isn't supported"
+    }
+
+    /// Whether a DNS name led only to this machine, as DNS filters do that block a name.
+    private func isBlocked(_ attempts: [ConnectAttempt]) -> Bool {
+        guard target.endpoint.route == nil, !target.endpoint.name.isIPAddress,
+            target.endpoint.name.description != "localhost"
+        else { return false }
+        return !attempts.isEmpty
+            && attempts.allSatisfy { attempt in
+                ["127.", "0.0.0.0:", "[::1]:", "[::]:"].contains { attempt.address.hasPrefix($0) }
+            }
     }
 
     /// The target without its protocol.

@@ -144,9 +144,18 @@ extension ServerProbe {
     ) async throws(TransportError) -> (ServedChain, address: String?) {
         var options = dialing
         options.serverKey = key
-        let connection = try await Transport.shared.dial(
-            target.endpoint, startTLS: target.startTLS, at: address, through: proxy.proxy(for: target.endpoint.name),
-            options: options, since: start, onConnect: { reached = $0 })
+        let proxy = proxy.proxy(for: target.endpoint.name)
+        let connection: PendingConnection
+        do throws(TransportError) {
+            connection = try await Transport.shared.dial(
+                target.endpoint, startTLS: target.startTLS, at: address, through: proxy, options: options, since: start,
+                onConnect: { reached = $0 })
+        } catch .otherVersion(let peer, nil, let offered) where offered.count > 1 {
+            let newest = await Transport.shared.oldVersion(
+                of: target.endpoint, startTLS: target.startTLS, at: address, through: proxy, options: options,
+                since: start)
+            throw .otherVersion(peer: peer, newest: newest, offered: offered)
+        }
         var served = ServedChain(
             presented: connection.presented, version: connection.version, cipherSuite: connection.cipherSuite,
             group: connection.group)

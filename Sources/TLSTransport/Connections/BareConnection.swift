@@ -119,7 +119,10 @@ package struct BareConnection: ~Copyable, Sendable {
                     }
                 }
             } catch {
-                throw .tunnelRefused(peer: connection.peer, reason: .unreadable(error.description))
+                throw .tunnelRefused(
+                    peer: connection.peer,
+                    reason: .unreadable(
+                        "the proxy's answer was rejected (\(error.reason)): check the proxy's address, port and kind"))
             }
             // The body of a refusal isn't shown to the user, so a long one isn't worth reading.
             if let head, bodyCount > Self.refusalLimit { return (head, false, []) }

@@ -12,11 +12,16 @@ struct HandshakeHead {
         return (20...24).contains(type) && bytes.dropFirst().first ?? 3 == 3
     }
 
-    /// The minor version in a ServerHello (RFC 8446, section 4.1.3): 0 is SSL 3.0 and 1 is TLS 1.0. `nil` if there is no
-    /// whole one.
-    var serverHelloVersion: UInt8? {
-        guard bytes.count > 10, bytes[0] == 22, bytes[5] == 2, bytes[9] == 3 else { return nil }
-        return bytes[10]
+    /// The number of bytes up to the end of a ServerHello's version.
+    static let versionEnd = 11
+
+    /// The version in a ServerHello (RFC 8446, section 4.1.3), such as `TLS 1.0`. `nil` if there is no whole one, or it
+    /// is unknown.
+    var serverHelloVersion: String? {
+        guard bytes.count >= Self.versionEnd, bytes[0] == 22, bytes[5] == 2, bytes[9] == 3, bytes[10] <= 3 else {
+            return nil
+        }
+        return bytes[10] == 0 ? "SSL 3.0" : "TLS 1.\(bytes[10] - 1)"
     }
 }
 

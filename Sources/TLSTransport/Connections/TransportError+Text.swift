@@ -89,7 +89,7 @@ extension TransportError: CustomStringConvertible {
         case .handshakeFailed(_, let reason): Self.remedy(alert: reason.alert)
         case .notTLS(_, let answer):
             answer.otherProtocol.map { "use the port on which the server speaks TLS, not that of \($0)" }
-                ?? "start it with STARTTLS, or use the port on which the server speaks TLS from the first byte"
+                ?? "use the port on which the server speaks TLS from the first byte, or start it with STARTTLS"
         case .otherVersion(_, _, let offered):
             offered.count > 1 ? "enable TLS 1.2 or TLS 1.3 on the server" : "enable \(offered[0]) on the server"
         case .offerRejected:
@@ -185,7 +185,7 @@ extension TransportError: CustomStringConvertible {
 extension PlaintextAnswer {
     /// The protocol that the bytes show, in words, or nil if they fit several or none.
     fileprivate var spoken: String? {
-        otherProtocol ?? (upgradable.count == 1 ? upgradable.first?.title : nil)
+        otherProtocol ?? (Set(upgradable.map(\.title)).count == 1 ? upgradable.first?.title : nil)
     }
 }
 

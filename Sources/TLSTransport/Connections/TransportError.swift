@@ -100,8 +100,7 @@ extension TransportError {
         case .timedOut(_, let peer, let limit) where head.isEmpty: return .timedOut(.hello, peer: peer, limit: limit)
         case .handshakeFailed(let peer, let reason):
             let offered = options.offeredVersions
-            if reason.isForeignVersion, let chosen = answer.serverHelloVersion, chosen <= 3 {
-                let newest = chosen == 0 ? "SSL 3.0" : "TLS 1.\(chosen &- 1)"
+            if reason.isForeignVersion, let newest = answer.serverHelloVersion {
                 return .otherVersion(peer: peer, newest: newest, offered: offered)
             }
             // protocol_version

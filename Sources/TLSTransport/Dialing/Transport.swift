@@ -56,6 +56,20 @@ package final class Transport: Sendable {
         let total = total(endpoint, options, since: start)
         let engine = try TLSClientEngine.engine(
             for: endpoint.name, options, peer: endpoint.description, in: try startedContext())
+        let bare = try await reach(
+            endpoint, startTLS: startTLS, at: address, through: proxy, options, total: total, onConnect: onConnect)
+        let peer = bare.peer
+        let deadline = Deadline(for: .handshake, peer: peer, limit: options.handshakeTimeout)
+        return try await bare.secure(
+            as: endpoint.name, engine, options, until: .earlier(deadline, total.during(.handshake, peer: peer)),
+            total: total)
+    }
+
+    /// Connects to an endpoint, up to the point where TLS begins.
+    func reach(
+        _ endpoint: Endpoint, startTLS: StartTLSProtocol?, at address: SocketAddress?, through proxy: CleartextProxy?,
+        _ options: DialOptions, total: Deadline, onConnect: (String) -> Void
+    ) async throws(TransportError) -> BareConnection {
         let bare: BareConnection
         var greeting: [UInt8] = []
         if let proxy {
@@ -73,11 +87,7 @@ package final class Transport: Sendable {
                 startTLS, to: endpoint.name, behind: greeting,
                 until: .earlier(deadline, total.during(.startTLS, peer: peer)))
         }
-        let peer = bare.peer
-        let deadline = Deadline(for: .handshake, peer: peer, limit: options.handshakeTimeout)
-        return try await bare.secure(
-            as: endpoint.name, engine, options, until: .earlier(deadline, total.during(.handshake, peer: peer)),
-            total: total)
+        return bare
     }
 
     /// Returns the addresses of an endpoint, or of its route, in the order in which they are tried.
@@ -107,11 +117,19 @@ package final class Transport: Sendable {
         let peer = "\(endpoint) through the proxy \(way)"
         let bare = try await connect(way, as: ("the proxy \(way)", peer), options, total: total)
         let phase = proxy.kind == .http ? TransportError.Phase.tunnel : .relay
-        greeting = try await proxy.lead(
-            bare, to: endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
-            hostSpeaksFirst: hostSpeaksFirst, peer: peer,
-            until: .earlier(
-                Deadline(for: phase, peer: peer, limit: options.handshakeTimeout), total.during(phase, peer: peer)))
+        do throws(TransportError) {
+            greeting = try await proxy.lead(
+                bare, to: endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
+                hostSpeaksFirst: hostSpeaksFirst, peer: peer,
+                until: .earlier(
+                    Deadline(for: phase, peer: peer, limit: options.handshakeTimeout), total.during(phase, peer: peer)))
+        } catch .lost(let peer, let reason) {
+            throw .tunnelRefused(
+                peer: peer,
+                reason: .unreadable(
+                    "the connection was lost (\(reason)): check the proxy's address, port and kind, because the port may "
+                        + "speak TLS or another protocol"))
+        }
         return bare
     }
 
@@ -143,7 +161,7 @@ package final class Transport: Sendable {
     }
 
     /// Returns the deadline for everything. Each phase names it after itself.
-    private func total(
+    func total(
         _ endpoint: Endpoint, _ options: DialOptions, since start: ContinuousClock.Instant = .now
     ) -> Deadline {
         Deadline(for: .resolve, peer: endpoint.description, limit: options.totalTimeout, since: start)

@@ -61,7 +61,11 @@ extension SOCKSError: CustomStringConvertible {
         case .foreignMethod(let method):
             "the SOCKS proxy chose method \(method), which was not offered: check its port and version"
         case .refusedLogin: "the SOCKS proxy rejected the login: correct the user or password"
-        case .refused(let refusal): "the SOCKS proxy could not connect (\(refusal)): contact the proxy's operator"
+        case .refused(let refusal):
+            "the SOCKS proxy could not connect (\(refusal)): "
+                + ((3...6).contains(refusal.rawValue)
+                    ? "check the host and the port, because the proxy did not reach them, or contact the proxy's operator"
+                    : "contact the proxy's operator")
         case .malformedReply(let reason): "invalid SOCKS reply (\(reason)): check the proxy's port and version"
         case .truncatedReply: "the proxy closed the connection during its SOCKS reply: check its port and version"
         }

@@ -248,7 +248,7 @@ struct ServerTrustTests {
         #expect(
             error?.description
                 == "leaf (CN=api.example.test): hostname mismatch (certificate is valid for api.example.test, not "
-                + "www.example.test): connect to one of its names, or reissue it")
+                + "www.example.test): connect to one of its names, or serve a certificate for www.example.test")
     }
 
     @Test("HM12: the last of 10,000 names counts")

@@ -40,9 +40,10 @@ struct EveryAddressTests {
             \(start)
             check="pinctl check --at 2026-11-20 --ca-file root.pem --pin \(try site.leaf.key.pin) --timeout 60"
             \(script)
-            kill $servers
+            [ -z "$servers" ] || kill $servers
             """, name: "script")
-        return try await shell("unshare -mn --pid --fork --kill-child bash script", in: site.folder)
+        // libdispatch needs the /proc of the namespace.
+        return try await shell("unshare -mn --pid --fork --kill-child --mount-proc bash script", in: site.folder)
     }
 
     @Test(
@@ -103,6 +104,44 @@ struct EveryAddressTests {
             """)
         #expect(run.lines.contains("2 checked: 1 ok, 1 unreachable") && run.lines.contains("3"), "\(run)")
         #expect(run.lines.last == "1 checked: 1 ok")
+    }
+
+    @Test(
+        "A name to none of whose addresses there is a route is unreachable",
+        .enabled(if: hasNamespaces, "network namespaces take privileges"),
+        arguments: [["192.0.2.7"], ["192.0.2.7", "2001:db8::1"]])
+    func unroutedOnly(addresses: [String]) async throws {
+        let run = try await network(addresses, serving: [], "$check api.test; echo $?")
+        #expect(run.lines.count == 3 && run.lines[1...] == ["1 checked: 1 unreachable", "3"], "\(run)")
+        #expect(run.lines.first?.contains("check this machine's network, which has no route to") == true)
+        #expect(run.errors.isEmpty)
+    }
+
+    @Test(
+        "A name without an address of the requested family is shown with the addresses that it has",
+        .enabled(if: hasNamespaces, "network namespaces take privileges"),
+        arguments: [
+            (["192.0.2.7"], "-6", "has no IPv6 address, only 192.0.2.7: leave out --ipv6"),
+            (["127.0.0.2", "127.0.0.3"], "-6", "has no IPv6 address, only 127.0.0.2, 127.0.0.3: leave out --ipv6"),
+            (["2001:db8::1"], "-4", "has no IPv4 address, only 2001:db8::1: leave out --ipv4"),
+        ])
+    func family(addresses: [String], flag: String, text: String) async throws {
+        let run = try await network(
+            addresses, serving: [], "$check \(flag) api.test; echo $?; $check \(flag) --first api.test")
+        let line = "??    api.test:443  unreachable: api.test \(text), or give a host with such an address"
+        #expect(run.lines == [line, "1 checked: 1 unreachable", "3", line, "1 checked: 1 unreachable"], "\(run)")
+    }
+
+    @Test(
+        "A name that leads only to this machine, where nothing answers, points to DNS",
+        .enabled(if: hasNamespaces, "network namespaces take privileges"),
+        arguments: [["127.0.0.1"], ["0.0.0.0"], ["::1", "127.0.0.1"]])
+    func blocked(addresses: [String]) async throws {
+        let run = try await network(addresses, serving: [], "$check api.test; $check localhost; $check 127.0.0.1")
+        #expect(run.lines.count { $0.hasPrefix("??") } == 3, "\(run)")
+        #expect(run.lines.count { $0.contains("resolves to this machine, so check DNS and /etc/hosts too") } == 1)
+        #expect(
+            run.lines.first?.hasSuffix("api.test resolves to this machine, so check DNS and /etc/hosts too") == true)
     }
 
     @Test(

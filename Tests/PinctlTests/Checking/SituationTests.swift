@@ -108,6 +108,24 @@ struct SituationTests {
             "closes at once at XMPP's port", [": try xmpp://api.test:5222@127.0.0.1:PORT"],
             reason: "closed", target: "api.test:5222@127.0.0.1:PORT"
         ) { try LoopbackServer(chain: $0.chain, .closeAfterAccept) },
+        Row(
+            "resets the connection at RDP's port",
+            ["no TLS answer", "--files, because port 3389 is usually RDP, which starts TLS in a way"], never: ["try "],
+            reason: "closed", target: "api.test:3389@127.0.0.1:PORT"
+        ) { try LoopbackServer(chain: $0.chain, .closeAfterAccept) },
+        Row(
+            "never answers at SQL Server's port", ["no TLS answer within 0.4 s", "port 1433 is usually SQL Server"],
+            reason: "timed-out", ["--timeout", "0.4"], target: "api.test:1433@127.0.0.1:PORT"
+        ) { try LoopbackServer(chain: $0.chain, .stall) },
+        Row(
+            "closes at once at MQTT's port",
+            [": use the port with TLS, often 8883, because 1883 is usually MQTT without"],
+            never: ["try "], reason: "closed", target: "api.test:1883@127.0.0.1:PORT"
+        ) { try LoopbackServer(chain: $0.chain, .closeAfterAccept) },
+        .bytes(
+            "AMQP", Array("AMQP".utf8) + [0, 0, 9, 1],
+            ["isn't TLS (it sent bytes 41 4d 51 50 00 00 09 01)", "often 5671, because 5672 is usually AMQP"],
+            target: "api.test:5672@127.0.0.1:PORT"),
         // Other protocols
         .text(
             "SMTP", "220 mail.test ESMTP Postfix\r\n",
@@ -146,6 +164,13 @@ struct SituationTests {
         .text(
             "an unknown protocol", "RFB 003.008\n", ["isn't TLS (it sent \"RFB 003.008\")"],
             never: ["try ", "speaks RFB"]),
+        .text(
+            "XMPP", "<?xml version='1.0'?><stream:stream xmlns='jabber:client'>",
+            [
+                "speaks XMPP here, not TLS",
+                ": try xmpp://api.test:5222@127.0.0.1:PORT or xmpp-server://api.test:5222@127.0.0.1:PORT",
+            ],
+            target: "api.test:5222@127.0.0.1:PORT"),
         .bytes(
             "bytes that aren't text", [0xFF, 0xFD, 0x18, 0xFF, 0xFD, 0x20],
             ["isn't TLS (it sent bytes ff fd 18 ff fd 20)"]),
@@ -165,11 +190,12 @@ struct SituationTests {
         .alert(50, "decode_error", ["decode error", "check the server's log"]),
         // Versions
         Row(
-            "TLS 1.0 only", ["the server offers only TLS 1.1 or older", "enable TLS 1.2 or TLS 1.3 on the server"],
-            reason: "tls-version"
+            "TLS 1.0 only", ["the server offers TLS 1.0 alone: enable TLS 1.2 or TLS 1.3 on the server"],
+            never: ["TLS 1.1", "alert"], reason: "tls-version"
         ) { site in try LoopbackServer(chain: site.chain) { $0.protocolVersions = .tls10 ... .tls10 } },
         Row(
-            "TLS 1.1 at most", ["the server offers only TLS 1.1 or older"], reason: "tls-version"
+            "TLS 1.1 at most", ["the server offers no newer version than TLS 1.1: enable TLS 1.2 or TLS 1.3"],
+            never: ["alert"], reason: "tls-version"
         ) { site in try LoopbackServer(chain: site.chain) { $0.protocolVersions = .tls10 ... .tls11 } },
         Row(
             "TLS 1.2 at most with --min-tls 1.3", ["the server offers no TLS 1.3", "leave out --min-tls"],
@@ -207,6 +233,41 @@ struct SituationTests {
             "a proxy that doesn't reach the host", "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n",
             afterClient: true, ["response 503", "check the host and the port"],
             reason: "proxy", ["--proxy=http://127.0.0.1:PORT"], target: "api.test"),
+        .text(
+            "a proxy that isn't one", "SSH-2.0-OpenSSH_9.2\r\n",
+            [
+                "the proxy's answer was rejected (malformed status line \"SSH-2.0-OpenSSH_9.2\")",
+                "check the proxy's address, port and kind",
+            ],
+            never: ["server's operator"], reason: "proxy", ["--proxy=http://127.0.0.1:PORT"], target: "api.test"),
+        .bytes(
+            "a proxy that speaks TLS", [21, 3, 3, 0, 2, 2, 10], afterClient: true,
+            ["the proxy's answer was rejected", "check the proxy's address, port and kind"], reason: "proxy",
+            ["--proxy=http://127.0.0.1:PORT"], target: "api.test"),
+        Row(
+            "a proxy that resets the connection",
+            ["the connection was lost (Connection reset by peer): check the proxy's address, port and kind"],
+            never: ["connect again"], reason: "proxy", ["--proxy=http://127.0.0.1:PORT"], target: "api.test"
+        ) { _ in
+            var settings = LoopbackServer.Settings()
+            settings.isPlain = true
+            settings.resetsAtEnd = true
+            settings.script = .handle { _ = try $0.read() }
+            return try LoopbackServer(settings)
+        },
+        Row(
+            "a SOCKS proxy that didn't reach the host",
+            ["could not connect (connection refused): check the host and the port, because the proxy did not reach"],
+            reason: "proxy", ["--proxy=socks5://127.0.0.1:PORT"], target: "api.test"
+        ) { _ in
+            try LoopbackServer(
+                plain: .handle { connection in
+                    for answer: [UInt8] in [[5, 0], [5, 5, 0, 1, 0, 0, 0, 0, 0, 0]] {
+                        _ = try connection.read()
+                        try connection.write(answer)
+                    }
+                })
+        },
         .bytes(
             "a SOCKS proxy that requires a login", [5, 0xFF], afterClient: true,
             ["requires a login", "give USER:PASSWORD in a file with --proxy-login FILE"],
@@ -266,7 +327,7 @@ struct SituationTests {
             let run = await pinctl(
                 "check", "--ca-file", site.rootFile, "--pin", strangePin, "--report", "markdown=\(report)",
                 server.target("a.test"), server.target("b.test"))
-            let words = isOld ? "the server offers only TLS 1.1 or older" : "connected, but no TLS answer"
+            let words = isOld ? "the server offers TLS 1.0 alone" : "connected, but no TLS answer"
             #expect(run.lines.count { $0.contains(words) } == 3, "\(run.output)")
             #expect(!run.output.contains("check the hostname, the network"))
             let markdown = try String(contentsOfFile: report, encoding: .utf8)

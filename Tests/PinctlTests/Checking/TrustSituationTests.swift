@@ -89,12 +89,12 @@ struct TrustSituationTests {
         NameRow(
             testDescription: "another name", host: "api.test", names: [.dns("static.example")],
             reason: "certificate is valid for static.example, not api.test",
-            remedy: "connect to one of its names, or reissue it"),
+            remedy: "connect to one of its names, or serve a certificate for api.test"),
         NameRow(
             testDescription: "an address of another host", host: "192.0.2.1",
             names: [.dns("192.0.2.2"), .ip([192, 0, 2, 3])],
             reason: "certificate is valid for 192.0.2.2, 192.0.2.3, not 192.0.2.1",
-            remedy: "connect to one of its names, or reissue it"),
+            remedy: "connect to one of its names, or serve a certificate for 192.0.2.1"),
         NameRow(
             testDescription: "an email address at the host", host: "api.test",
             names: [.email("admin@api.test"), .dns("b.test")],
@@ -140,7 +140,7 @@ struct TrustSituationTests {
                 "the server doesn't send the certificate of its issuer, CN=Test Intermediate",
                 "configure the server to send its intermediate",
             ],
-            never: ["TLS-intercepting proxy", "isn't an expected root"],
+            never: ["TLS-intercepting proxy", "isn't an expected root", "add the root to the trust store"],
             chain: { [try $0.intermediate.leaf("api.test")] }),
         Row(
             testDescription: "a leaf with the root, without its intermediate", status: 4, causes: ["issuer-missing"],
@@ -158,7 +158,7 @@ struct TrustSituationTests {
         Row(
             testDescription: "a chain to an unknown root", status: 4, causes: ["inspected"],
             words: ["the chain leads to CN=Stranger, which isn't an expected root"],
-            never: ["incomplete", "send its intermediate certificates"],
+            never: ["incomplete", "send its intermediate"],
             chain: { _ in
                 let root = try TestCertificate.root("Stranger")
                 let intermediate = try root.intermediate("Stranger Intermediate")
@@ -172,7 +172,7 @@ struct TrustSituationTests {
         Row(
             testDescription: "a self-signed default certificate", status: 4, causes: ["default-certificate"],
             words: ["presents a self-signed certificate, CN=localhost", "configure the certificate for this hostname"],
-            never: ["trust it", "--ca-file"],
+            never: ["trust it", "--ca-file", "reissue it"],
             chain: { _ in [try TestCertificate.selfSigned(.server(["localhost"]))] }),
         Row(
             testDescription: "Traefik's default certificate", status: 4, causes: ["default-certificate"],
@@ -219,8 +219,33 @@ struct TrustSituationTests {
             pins: { _ in ["\"sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=\""] }),
         Row(
             testDescription: "an expired leaf", status: 4, causes: [],
-            words: ["certificate has expired"], never: ["--ca-file", "clock is probably"],
+            words: ["certificate has expired", "): renew it, or check the clock"],
+            never: ["--ca-file", "clock is probably"],
             chain: { [try $0.intermediate.leaf("api.test") { $0.notAfter = $0.notBefore + 86_400 }, $0.intermediate] }),
+        Row(
+            testDescription: "an expired intermediate", status: 4, causes: [],
+            words: [
+                "certificate 1 (CN=Old Intermediate): certificate has expired",
+                "): serve a current certificate of this CA, or check the clock",
+            ],
+            never: ["renew it", "--ca-file"],
+            chain: {
+                let old = try $0.root.intermediate("Old Intermediate") { $0.notAfter = $0.notBefore + 86_400 }
+                return [try old.leaf("api.test"), old]
+            }),
+        Row(
+            testDescription: "an expired intermediate above another", status: 4, causes: [],
+            words: ["certificate 2 (CN=Old Intermediate)", "serve a current certificate of this CA"],
+            never: ["renew it"],
+            chain: {
+                let old = try $0.root.intermediate("Old Intermediate") { $0.notAfter = $0.notBefore + 86_400 }
+                let sub = try old.intermediate("Sub Intermediate")
+                return [try sub.leaf("api.test"), sub, old]
+            }),
+        Row(
+            testDescription: "the certificate of another host", status: 4, causes: [],
+            words: ["certificate is valid for www.test, not api.test", "or serve a certificate for api.test"],
+            never: ["reissue it"], chain: { [try $0.intermediate.leaf("www.test"), $0.intermediate] }),
     ]
 
     private struct Document: Decodable {
@@ -243,6 +268,40 @@ struct TrustSituationTests {
             for unwanted in row.never { #expect(!run.output.contains(unwanted), "\(unwanted): \(run.output)") }
             let json = try await pinctl(["check", "--json"] + words).decoded(as: Document.self)
             #expect(json.results.first?.diagnosis?.map(\.cause) ?? [] == row.causes)
+        }
+    }
+
+    @Test(
+        "A server that requires a client certificate is judged by its own, which it sends before",
+        arguments: [
+            LoopbackServer.TLSVersion.tls12, .tls13,
+        ])
+    func clientCertificate(version: LoopbackServer.TLSVersion) async throws {
+        let site = try PinctlSite()
+        let server = try LoopbackServer(chain: site.chain) {
+            $0.protocolVersions = version...version
+            $0.clientAuthentication = .init(roots: [site.root], isRequired: true)
+        }
+        try await server.run { server in
+            for (pin, status) in [(try site.leaf.key.pin, Int32(0)), (strangePin, 1)] {
+                for flags in [[], ["--first"]] {
+                    let words = ["check", "--ca-file", site.rootFile, "--pin", pin, server.target()] + flags
+                    let run = await pinctl(words)
+                    #expect(run.status == status && run.errors.isEmpty, "\(run)")
+                    #expect(run.lines[0].contains(status == 0 ? "matched" : "pin mismatch"))
+                }
+            }
+        }
+    }
+
+    @Test("The clock isn't blamed if the time was given", arguments: ["2020-01-01", "2099-01-01"])
+    func givenTime(time: String) async throws {
+        let site = try PinctlSite()
+        try await site.serve { server in
+            let run = await pinctl(
+                "check", "--ca-file", site.rootFile, "--pin", strangePin, "--at", time, server.target())
+            #expect(run.status == 4)
+            #expect(!run.output.contains("set the clock") && !run.output.contains("clock is probably"), "\(run.output)")
         }
     }
 

@@ -186,7 +186,10 @@ import Testing
         for (code, word) in words {
             #expect(
                 SOCKSError.refused(SOCKSRefusal(rawValue: UInt8(code))).description
-                    == "the SOCKS proxy could not connect (\(word)): contact the proxy's operator")
+                    == "the SOCKS proxy could not connect (\(word)): "
+                    + ((3...6).contains(code)
+                        ? "check the host and the port, because the proxy did not reach them, or contact the proxy's operator"
+                        : "contact the proxy's operator"))
         }
     }
 }
