@@ -90,4 +90,14 @@ struct RunPatternTests {
         #expect(run.output.contains("all 3 hosts present the same certificate, which is for none of them"))
         #expect(run.output.contains("captive portal"))
     }
+
+    @Test(
+        "Few hosts with the same foreign certificate, or many with different ones, say nothing about a captive portal",
+        arguments: [(1, 1), (2, 1), (3, 2), (4, 3)])
+    func noPortal(hosts: Int, certificates: Int) async throws {
+        let leaves = try (0..<certificates).map { try site.intermediate.leaf("other\($0).test") }
+        let run = try await check((0..<hosts).map { [leaves[$0 % certificates], site.intermediate] })
+        #expect(run.status == 4 && run.lines.last == "\(hosts) checked: \(hosts) not trusted")
+        #expect(!run.output.contains("captive portal") && !run.output.contains("hosts present"), "\(run.output)")
+    }
 }
