@@ -67,6 +67,8 @@ extension Verdict {
         return causes.filter {
             switch $0 {
             case .authorityChanged, .intermediateChanged, .leafRekeyed, .noKeyServed: false
+            // Clients trust the root already, so to trust it isn't a remedy.
+            case .inspected: word != .bypassed
             default: true
             }
         }

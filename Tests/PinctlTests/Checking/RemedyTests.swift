@@ -199,6 +199,20 @@ struct RemedyTests {
         }
     }
 
+    @Test("If clients bypass the pins because they trust the root, no advice is to trust it")
+    func bypassed() async throws {
+        let policy = try site.policy(
+            "\"\(strangePin)\", \"\(try TestKey().pin)\"", rule: "\"localAnchorsBypassPins\": true,")
+        try await site.serve { server in
+            let words = ["check", "--policy", policy, "--ca-file", site.rootFile, server.target()]
+            let run = await pinctl(words)
+            #expect(run.status == 1 && run.lines[0].contains("pins bypassed"), "\(run)")
+            #expect(run.lines.count { $0.hasPrefix("  do: ") } == 1, "\(run)")
+            #expect(run.output.contains("find out who added the root"))
+            #expect(!run.output.contains("--ca-file") && !run.output.contains("isn't an expected root"))
+        }
+    }
+
     @Test("init says to confirm keys that a server sent, but not those of a local file")
     func initialPolicy() async throws {
         try await site.serve { server in

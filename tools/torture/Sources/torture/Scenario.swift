@@ -100,7 +100,7 @@ extension Scenario {
 
     private static let hello = LoopbackServer.Script.respond(.init(body: "hello"))
     private static let closing = LoopbackServer.Script.respond(.init(body: "hello", closes: true))
-    private static let check = ["check", "--ca-file", "root.pem", "--timeout", "3", "--policy"]
+    private static let check = ["check", "--first", "--ca-file", "root.pem", "--timeout", "3", "--policy"]
 
     /// Commands that connect to a server.
     private static let connections: [Scenario] = [
