@@ -45,7 +45,7 @@ extension Arguments {
         }
         do throws(PolicyFileError) {
             return try program.read(bytes, path: path, options: options) { file throws(UnreadableCertificate) in
-                try names(inFile: file)
+                try certificate(inFile: file)
             }
         } catch {
             throw .unusable(error.problems.map(\.description))
@@ -53,21 +53,24 @@ extension Arguments {
     }
 }
 
-/// Returns the hosts of the first certificate in a file, with wildcards.
-private func names(inFile file: String) throws(UnreadableCertificate) -> [String] {
+/// Returns the first certificate in a file.
+private func certificate(inFile file: String) throws(UnreadableCertificate) -> IssuedCertificate {
     let certificates: [X509Certificate]
     do throws(CertificateFileError) {
         certificates = try CertificateFile.read(file)
     } catch {
         throw UnreadableCertificate("\(error)")
     }
-    let entries = certificates.first?.subjectAlternativeNames ?? []
+    let first = certificates.first
+    let entries = first?.subjectAlternativeNames ?? []
     let names = entries.compactMap { entry in
         switch entry {
         case .dns, .ipAddress: entry.description
         default: nil
         }
     }
-    guard !names.isEmpty else { throw UnreadableCertificate("\(file) has no certificate with a hostname") }
-    return names
+    guard let first, !names.isEmpty else {
+        throw UnreadableCertificate("\(file) has no certificate with a hostname")
+    }
+    return IssuedCertificate(names: names, key: first.subjectPublicKeyInfo.keyKind)
 }

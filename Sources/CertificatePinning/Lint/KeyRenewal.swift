@@ -9,6 +9,8 @@ package struct KeyRenewal: Sendable {
         case keepsKey
         /// The next certificate has a new key.
         case changesKey
+        /// The program refuses to renew the certificate.
+        case stops
         /// The configuration refers to something that isn't read.
         case unknown
     }
@@ -22,7 +24,7 @@ package struct KeyRenewal: Sendable {
     package let program: String
     /// The setting as it is in the file, or its absence.
     package let setting: String
-    /// The change that keeps the key, as an imperative.
+    /// The change that keeps the key, or that lets the program renew the certificate, as an imperative.
     package let remedy: String
 
     /// Creates a renewal. Names may be in capitals and have U-labels, addresses may be in any form, and a leading `*.` is a

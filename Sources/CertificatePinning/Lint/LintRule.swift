@@ -71,6 +71,10 @@ public enum LintRule: String, Sendable, Hashable, CaseIterable {
     case arrivingRoot = "P034"
     /// A pin of a server's key that the program that renews the certificate replaces.
     case changingKey = "P035"
+    /// A key or element of a pin format, in a place where its own system doesn't read it.
+    case misplacedSetting = "P036"
+    /// A certificate that its program refuses to renew, so it will expire.
+    case stoppedRenewal = "P037"
 }
 
 extension LintRule {
@@ -113,7 +117,7 @@ extension LintRule {
         case .pinsNothing: "a file, host or setting that pins nothing"
         case .refusesEverything: "a rule that refuses every server"
         case .ignoredSetting:
-            "a key, element or value that its own system ignores: misspelled, misplaced or of the wrong type"
+            "a key, element or value that its own system ignores: misspelled, or of the wrong type"
         case .bypassedPins: "a setting that accepts some connections without a pin"
         case .misreadSetting: "a setting that its own system reads differently from how it looks"
         case .deniedPin: "a pin that is listed in \"deny\""
@@ -123,6 +127,8 @@ extension LintRule {
         case .leavingRoot: "a root that a trust store distrusts, or soon will"
         case .arrivingRoot: "a rule with public roots only, whose CA has another root that enters trust stores"
         case .changingKey: "a pin of a server's key that changes when the certificate is renewed (--issuance)"
+        case .misplacedSetting: "a pinning key or element in a place where its own system doesn't read it"
+        case .stoppedRenewal: "a certificate that its program refuses to renew, so it expires (--issuance)"
         }
     }
 }
@@ -143,7 +149,7 @@ extension PolicyError {
     var lintRule: LintRule? {
         switch self {
         case .overlap: .shadowedRule
-        case .subdomainsOfPublicSuffix: .publicSuffix
+        case .subdomainsOfPublicSuffix, .subdomainsOfPrivateSuffix: .publicSuffix
         default: nil
         }
     }

@@ -43,7 +43,8 @@ extension PolicyFile {
                 hasBackupSlot: value[PolicyDraft.slotKey] != nil)
         }
         return linter.findings(
-            allowing: allowances, settings: settings, besides: emptySlots(in: root) + unpinned(linter) + others)
+            allowing: allowances, settings: settings,
+            besides: emptySlots(in: root) + capitals + unpinned(linter) + others)
     }
 
     /// The files that the policy names.
@@ -86,13 +87,29 @@ extension PolicyFile {
         }
         return policy.rules.compactMap { rule in
             let anchors = linter.facts(of: rule).anchors
-            guard rule.mode != .off, let store = rule.stores.pinsApplyOnlyUnder, !rule.trustsSystem,
-                !anchors.isEmpty, !anchors.contains(where: store.contains)
-            else { return nil }
+            guard rule.mode != .off, let store = rule.stores.pinsApplyOnlyUnder else { return nil }
+            if !rule.trustsSystem, !anchors.isEmpty, !anchors.contains(where: store.contains) {
+                return LintFinding(
+                    .pinsNothing, at: linter.location(of: rule),
+                    "\(rule.lintTitle) pins nothing: \"localAnchorsBypassPins\" accepts every chain that ends at an "
+                        + "anchor outside the system's trust store, and all of the rule's anchors are: remove the setting"
+                )
+            }
             return LintFinding(
-                .pinsNothing, at: linter.location(of: rule),
-                "\(rule.lintTitle) pins nothing: \"localAnchorsBypassPins\" accepts every chain that ends at an anchor "
-                    + "outside the system's trust store, and all of the rule's anchors are: remove the setting")
+                .bypassedPins, at: linter.location(of: rule),
+                "\"localAnchorsBypassPins\" accepts every chain for \(rule.lintTitle) that ends at an anchor outside the "
+                    + "system's trust store, such as that of an intercepting proxy: remove the setting from a policy "
+                    + "that ships")
+        }
+    }
+
+    /// Findings about hosts with capitals, which rules have in lower case.
+    private var capitals: [LintFinding] {
+        (root["domains"]?.elements ?? []).compactMap { rule in
+            guard let host = rule["host"], let message = host.string.flatMap(HostPattern.capitals(in:)) else {
+                return nil
+            }
+            return LintFinding(.malformedHost, at: PolicyLocation(path: path, host.position), message)
         }
     }
 

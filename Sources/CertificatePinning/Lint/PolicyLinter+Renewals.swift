@@ -12,8 +12,24 @@ extension PolicyLinter {
         return !renewals.isEmpty && renewals.allSatisfy { $0.effect != .unknown }
     }
 
+    /// Returns a finding about a certificate of the rule that isn't renewed, whatever the rule pins.
+    private func stoppedFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        renewals(of: rule).first { $0.effect == .stops }.map { renewal in
+            [
+                LintFinding(
+                    .stoppedRenewal, at: location(of: rule),
+                    "\(rule.lintTitle) has a certificate that \(renewal.program) refuses to renew, so it will expire "
+                        + "(\(renewal.evidence)): \(renewal.remedy)")
+            ]
+        } ?? []
+    }
+
     func renewalFindings(_ rule: CanonicalRule) -> [LintFinding] {
         guard renewals != nil, rule.mode != .off else { return [] }
+        return stoppedFindings(rule) + keyFindings(rule)
+    }
+
+    private func keyFindings(_ rule: CanonicalRule) -> [LintFinding] {
         let primary = rule.pins.filter { !$0.isBackup }
         let leaves = primary.filter { knownRole(of: $0) == .leaf }
         let unknown = primary.filter { knownRole(of: $0) == nil }

@@ -63,10 +63,23 @@ extension PolicyLinter {
             let found = values.count == 1 ? "only one pin" : "no pin marked as a backup"
             let role = groups.count > 1 ? group.role.map { " for the required role \($0.rawValue)" } ?? "" : ""
             let mark = marksBackups ? ", with \"backup\": true" : ""
+            // The key of a server can't stand in for a CA in systems that keep the two kinds of pins apart.
+            let danger =
+                group.pins.allSatisfy(isAuthority)
+                ? "if that CA can't be used any more, every client is locked out: add the pin of a second CA that you "
+                    + "can get a certificate from"
+                : "if that key is lost, every client is locked out: add the pin of a key that is kept offline"
             return LintFinding(
-                .noBackup, at: location(of: rule),
-                "\(rule.lintTitle) has \(found)\(role), and if that key is lost, every client is locked out: "
-                    + "add the pin of a key that is kept offline\(mark)")
+                .noBackup, at: location(of: rule), "\(rule.lintTitle) has \(found)\(role), and \(danger)\(mark)")
+        }
+    }
+
+    /// Returns whether a pin is one of a CA's key.
+    private func isAuthority(_ pin: CanonicalPin) -> Bool {
+        switch knownRole(of: pin) {
+        case .root, .ca, .intermediate: true
+        case .leaf: false
+        case .any, nil: calendar.root(of: pin) != nil
         }
     }
 
@@ -176,9 +189,18 @@ extension PolicyLinter {
         if !text.utf8.allSatisfy({ $0 < 0x80 }) { return "isn't in ASCII: write the A-label, which starts with xn--" }
         if text.hasSuffix(".") { return "ends with a dot, which some systems don't match: remove it" }
         if text.contains(where: \.isUppercase) {
-            return "has capitals, which some systems don't match: write it in lower case"
+            return HostPattern.capitals
         }
         guard (try? ServerName(text)) == nil else { return nil }
         return text.contains(":") ? "has a port: remove it" : "isn't a hostname: correct it"
+    }
+}
+
+extension HostPattern {
+    fileprivate static let capitals = "has capitals, which some systems don't match: write it in lower case"
+
+    /// Returns the message about a host with capitals, or `nil` for other hosts.
+    package static func capitals(in host: String) -> String? {
+        host.utf8.contains { (0x41...0x5A).contains($0) } ? "host \(quoted(host)) \(capitals)" : nil
     }
 }

@@ -61,7 +61,7 @@ extension PolicyReader {
             // If these keys were ignored, a denied key would be allowed, or a host would go unpinned.
             found.add(
                 "\(quoted(member.key)) isn't allowed in an included file, which only defines names of pins: "
-                    + "move it to the policy, or remove it", at: member.keyPosition)
+                    + "move it to the policy, or remove it", at: member.keyPosition, rule: .misplacedSetting)
         }
         var reader = PolicyReader(path: target, folder: folder, publicSuffixes: publicSuffixes, problems: found)
         reader.ancestors = ancestors + [target]

@@ -42,7 +42,8 @@ struct PolicyReader {
         let table = RuleTable(rules)
         for (earlier, later) in table.overlaps(in: rules) {
             let error = PolicyError.overlap(host: rules[later].host, earlier: rules[earlier].location)
-            report(error, in: values[later])
+            // Rules for different ports of a host aren't duplicates, even if some of the ports are the same.
+            report(error, in: values[later], as: rules[earlier].ports == rules[later].ports ? .duplicate : nil)
         }
         let unlisted = root["unlisted"]?.string.flatMap(UnlistedHosts.init) ?? .trust
         return PinningPolicy(checked: rules, table, unlisted, deny: deny)
@@ -146,7 +147,7 @@ extension PolicyReader {
     }
 
     /// Reports an error at the key that it concerns. Errors that the shape check covers were already reported there.
-    private mutating func report(_ error: PolicyError, in rule: JSONValue) {
+    private mutating func report(_ error: PolicyError, in rule: JSONValue, as lintRule: LintRule? = nil) {
         let key: String
         switch error {
         case .noRules, .noPins, .noPorts, .invalidPort, .noRequiredRoles: return
@@ -156,7 +157,7 @@ extension PolicyReader {
         // Reported at their own positions.
         case .reportWithoutTLS, .reportToItself, .invalidHost, .invalidPin: return
         }
-        problems.add(error.description, at: rule[key]?.position ?? rule.position, rule: error.lintRule)
+        problems.add(error.description, at: rule[key]?.position ?? rule.position, rule: lintRule ?? error.lintRule)
     }
 
     private mutating func host(_ value: JSONValue) -> ServerName? {

@@ -8,6 +8,19 @@ package enum PolicySchema {
     /// The shape of a file that is included for the names of its pins.
     static let included = PolicyShape.object(names + settings + [PolicyKey("domains", .array(of: rule))])
 
+    /// The objects in which each key is read, for messages about a key that is in another object.
+    static let places: [String: String] = {
+        var places: [String: String] = [:]
+        for (shape, place) in [
+            (file, "the top level of the file"), (rule, "a rule in \"domains\""), (anchors, "\"anchors\" of a rule"),
+            (check, "\"check\" of a rule"), (pinObject, "a pin"), (export, "an element of \"exports\""),
+        ] {
+            guard case .object(let keys) = shape else { continue }
+            for key in keys where places[key.name] == nil { places[key.name] = place }
+        }
+        return places
+    }()
+
     /// The keys that are allowed in a policy but are errors in an included file.
     static let unincluded = Set(settings.map(\.name) + ["domains"])
 
@@ -21,27 +34,26 @@ package enum PolicySchema {
     private static let settings = [
         PolicyKey("unlisted", .choice(UnlistedHosts.allCases.map(\.rawValue))),
         PolicyKey("deny", .array(of: pin)),
-        PolicyKey(
-            "exports",
-            .array(
-                of: .object([
-                    PolicyKey("to", .string, isRequired: true), PolicyKey("file", .string, isRequired: true),
-                    PolicyKey("allow", .array(of: .string)),
-                ]))),
+        PolicyKey("exports", .array(of: export)),
         PolicyKey("releases", .array(of: .string)),
     ]
 
+    private static let export = PolicyShape.object([
+        PolicyKey("to", .string, isRequired: true), PolicyKey("file", .string, isRequired: true),
+        PolicyKey("allow", .array(of: .string)),
+    ])
+
     /// A string or an object. The string is `sha256/BASE64` or, in a rule, also a name.
-    private static let pin = PolicyShape.either(
-        .string,
-        .object([
-            PolicyKey("pin", .string),
-            PolicyKey("file", .string),
-            PolicyKey("role", role),
-            PolicyKey("backup", .boolean),
-            PolicyKey("note", .string),
-            PolicyKey("from", .string),
-        ]))
+    private static let pin = PolicyShape.either(.string, pinObject)
+
+    private static let pinObject = PolicyShape.object([
+        PolicyKey("pin", .string),
+        PolicyKey("file", .string),
+        PolicyKey("role", role),
+        PolicyKey("backup", .boolean),
+        PolicyKey("note", .string),
+        PolicyKey("from", .string),
+    ])
 
     private static let role = PolicyShape.choice(PinRole.allCases.map(\.rawValue))
 

@@ -75,6 +75,13 @@ extension PolicyShape {
         var suggested: Set<String> = []
         for member in members where !PolicyKey.isFree(member.key) {
             guard let key = keys.first(where: { $0.name == member.key }) else {
+                if let place = PolicySchema.places[member.key], keys.allSatisfy({ PolicySchema.places[$0.name] != nil })
+                {
+                    problems.add(
+                        "\(quoted(member.key)) isn't a key of \(name): move it to \(place)", at: member.keyPosition,
+                        rule: .misplacedSetting)
+                    continue
+                }
                 let meant = suggestion(for: member.key, among: keys.map(\.name))
                 if let meant { suggested.insert(meant) }
                 problems.add(

@@ -27,6 +27,8 @@ struct AndroidConfigReader {
         var anchors: [AnchorSet]?
         var transparency: CertificateTransparencyMode?
         var trustKit: TrustKit?
+        /// Whether requests without TLS are allowed.
+        var allowsCleartext: Bool?
     }
 
     private struct PinSet {
@@ -90,7 +92,7 @@ struct AndroidConfigReader {
         var seen: Set<String> = []
         return elements.filter { element in
             guard names.contains(element.localName), !seen.insert(element.localName).inserted else { return true }
-            problems.add("duplicate \(element.localName): keep one", at: element.position)
+            problems.add("duplicate \(element.localName): keep one", at: element.position, rule: .duplicate)
             return false
         }
     }
@@ -105,22 +107,28 @@ extension AndroidConfigReader {
         var patterns: [HostPattern] = []
         var explicit: CertificateTransparencyMode?
         noteExtras(of: element, besides: [])
+        if let text = element["cleartextTrafficPermitted"]?.value { own.allowsCleartext = text.lowercased() == "true" }
         let children = distinct(
-            element.elements, once: ["pin-set", "trust-anchors", "trustkit-config", "certificateTransparency"])
+            element.elements,
+            once: ["pin-set", "trust-anchors", "trustkit-config", "certificateTransparency", "domainEncryption"])
         for child in children {
             switch child.localName {
             case "domain" where kind == .domain: if let pattern = domain(child) { patterns.append(pattern) }
             case "pin-set" where kind == .domain: own.pinSet = pinSet(child)
             case "domain-config" where kind == .domain: break
             case "domain", "pin-set", "domain-config":
+                let place = child.localName == "domain-config" ? "network-security-config" : "a domain-config"
                 problems.add(
-                    "\(child.localName) isn't allowed in \(kind.rawValue): move it to a domain-config",
-                    at: child.position)
+                    "\(child.localName) isn't allowed in \(kind.rawValue): move it to \(place)",
+                    at: child.position, rule: .misplacedSetting)
             case "trust-anchors": own.anchors = anchors(child, overridesByDefault: kind == .debug)
             case "trustkit-config" where kind == .domain: own.trustKit = trustKit(child)
             case "certificateTransparency" where kind != .debug: explicit = transparency(child)
             case "certificateTransparency":
-                note(.unchanged, "certificateTransparency applies only to debuggable builds", child.position, nil)
+                problems.add(
+                    "\(child.localName) isn't allowed in \(kind.rawValue), and Android 16 and later refuse the file: "
+                        + "move it to base-config or a domain-config", at: child.position, rule: .misplacedSetting)
+            case "domainEncryption" where kind != .debug: encryption(child)
             default: noteUnknown(child, in: element)
             }
         }
@@ -133,6 +141,12 @@ extension AndroidConfigReader {
         noteTrustKitDifferences(children, own)
         for child in children where child.localName == "domain-config" { _ = config(child, .domain, own) }
         return own
+    }
+
+    /// Reads the setting for encrypted client hellos (Android 17), which doesn't affect pins.
+    private mutating func encryption(_ element: XMLElement) {
+        noteExtras(of: element, besides: ["mode"])
+        for child in element.elements { noteUnknown(child, in: element) }
     }
 
     private mutating func transparency(_ element: XMLElement) -> CertificateTransparencyMode {
@@ -165,6 +179,12 @@ extension AndroidConfigReader {
             note(
                 .stricter, "trust-anchors lists no roots, so every chain is rejected: add certificates, or remove it",
                 element.position, .refusesEverything)
+        }
+        if !pins.isEmpty, own.allowsCleartext == nil, let target, target.allowsCleartext {
+            note(
+                .weaker,
+                "apps that target API level \(target.level) may send cleartext requests, which have no pins: set "
+                    + "cleartextTrafficPermitted to false", element.position, .bypassedPins)
         }
         let anchors = own.anchors ?? []
         let overriding = anchors.filter(\.bypassesPins)
@@ -205,10 +225,13 @@ extension AndroidConfigReader {
         if let earlier = hosts[host] {
             problems.add(
                 "\(quoted(host)) is already listed at \(earlier.line):\(earlier.column), and a host may be listed "
-                    + "only once: keep one", at: element.position)
+                    + "only once: keep one", at: element.position, rule: .duplicate)
             return nil
         }
         hosts[host] = element.position
+        if let message = HostPattern.capitals(in: text) {
+            note(.unchanged, message, element.position, .malformedHost, .warning)
+        }
         let includes = boolean("includeSubdomains", of: element, default: false)
         return HostPattern(host, includes ? .exactAndBelow : .exact)
     }
@@ -217,12 +240,16 @@ extension AndroidConfigReader {
     private mutating func content(of element: XMLElement) -> String? {
         guard let text = element.text else {
             problems.add(
-                "a \(element.localName) may contain only text: remove the elements in it", at: element.position)
+                "a \(element.localName) may contain only text: remove the elements in it", at: element.position,
+                rule: element.elements.contains { Self.parents[$0.localName] != nil } ? .misplacedSetting : nil)
             return nil
         }
         let trimmed = text.unicodeScalars.drop { $0.value <= 0x20 }
         guard let last = trimmed.lastIndex(where: { $0.value > 0x20 }) else {
-            problems.add("this \(element.localName) is empty: fill it or remove it", at: element.position)
+            let rules: [String: LintRule] = ["pin": .malformedPin, "domain": .malformedHost]
+            problems.add(
+                "this \(element.localName) is empty: fill it or remove it", at: element.position,
+                rule: rules[element.localName])
             return nil
         }
         return String(Substring(trimmed[...last]))
@@ -267,26 +294,30 @@ extension AndroidConfigReader {
 
     private mutating func pin(_ element: XMLElement) -> CanonicalPin? {
         guard let digest = element["digest"] else {
-            problems.add("this pin has no digest: add digest=\"SHA-256\"", at: element.position)
+            problems.add(
+                "this pin has no digest: add digest=\"SHA-256\"", at: element.position, rule: .malformedPin)
             return nil
         }
         guard digest.value.uppercased() == "SHA-256" else {
             problems.add(
                 "Android doesn't support the digest \(quoted(digest.value)) for pins: write SHA-256, and hash the "
                     + "key with it",
-                at: digest.position)
+                at: digest.position,
+                rule: digest.value.uppercased().filter { $0 != "-" } == "SHA1" ? .sha1 : .malformedPin)
             return nil
         }
         guard let text = content(of: element) else { return nil }
         // Android ignores white space and accepts missing padding.
         guard let value = LenientBase64.decode(text.utf8.filter { !isXMLSpace($0) }, needsPadding: false) else {
-            problems.add("\(quoted(text)) isn't base64: write the 44 characters of a SHA-256", at: element.position)
+            problems.add(
+                "\(quoted(text)) isn't base64: write the 44 characters of a SHA-256", at: element.position,
+                rule: .malformedPin)
             return nil
         }
         guard value.count == 32 else {
             problems.add(
                 "\(quoted(text)) has \(value.count) bytes, but SHA-256 has 32: hash the key again",
-                at: element.position)
+                at: element.position, rule: .malformedPin)
             return nil
         }
         var pin = CanonicalPin(.publicKey, .sha256, value)
@@ -415,33 +446,52 @@ extension AndroidConfigReader {
 // MARK: - Notes
 
 extension AndroidConfigReader {
-    private static let elementNames = [
-        "base-config", "domain-config", "debug-overrides", "domain", "pin-set", "pin", "trust-anchors", "certificates",
-        "trustkit-config", "report-uri", "certificateTransparency",
+    /// The elements that Android and TrustKit-Android know, each with the elements in which they read it.
+    private static let parents: [String: [String]] = [
+        "base-config": ["network-security-config"],
+        "domain-config": ["network-security-config", "domain-config"],
+        "debug-overrides": ["network-security-config"],
+        "domain": ["domain-config"], "pin-set": ["domain-config"], "pin": ["pin-set"],
+        "trust-anchors": ["base-config", "domain-config", "debug-overrides"], "certificates": ["trust-anchors"],
+        "certificateTransparency": ["base-config", "domain-config"],
+        "domainEncryption": ["base-config", "domain-config"],
+        "trustkit-config": ["domain-config"], "report-uri": ["trustkit-config"],
+    ]
+    /// The attributes about pins and hosts, each with the element on which it is read.
+    private static let owners = [
+        "includeSubdomains": "domain", "expiration": "pin-set", "digest": "pin", "src": "certificates",
+        "overridePins": "certificates", "enabled": "certificateTransparency", "mode": "domainEncryption",
+        "enforcePinning": "trustkit-config", "disableDefaultReportUri": "trustkit-config",
     ]
 
     private mutating func note(
-        _ direction: SecurityDirection, _ message: String, _ position: SourcePosition?, _ rule: LintRule?
+        _ direction: SecurityDirection, _ message: String, _ position: SourcePosition?, _ rule: LintRule?,
+        _ severity: LintFinding.Severity? = nil
     ) {
         guard let position else { return }
-        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position), rule: rule))
+        notes.append(
+            ConversionNote(
+                .quirk, direction, message, at: PolicyLocation(path: path, position), rule: rule, severity: severity))
     }
 
     /// Notes an element that Android ignores with all of its contents, and suggests the element that may have been
-    /// meant.
+    /// meant, or where the element belongs.
     private mutating func noteUnknown(_ element: XMLElement, in parent: XMLElement) {
         let name = element.localName
-        let isMisplaced = Self.elementNames.contains(name)
-        let meant = isMisplaced ? nil : suggestion(for: name, among: Self.elementNames)
-        let holdsPins = Self.holdsPins(element)
-        let remedy =
-            meant.map { "did you mean \($0)?" }
-            ?? (isMisplaced || holdsPins ? "move it to the right element" : "remove it")
-        let isMeant = isMisplaced || meant != nil || holdsPins
-        note(
-            isMeant ? .weaker : .unchanged,
-            "\(quoted(name)) in \(parent.localName) is ignored with all of its contents: \(remedy)", element.position,
-            isMeant ? .ignoredSetting : nil)
+        let what = "\(quoted(name)) in \(parent.localName) is ignored with all of its contents"
+        if let parents = Self.parents[name] {
+            note(.either, "\(what): move it to \(alternatives(parents))", element.position, .misplacedSetting)
+        } else if let owner = Self.owners[name] {
+            note(.either, "\(what): make it an attribute of \(owner)", element.position, .misplacedSetting)
+        } else if let meant = suggestion(for: name, among: Self.parents.keys.sorted()) {
+            note(.weaker, "\(what): did you mean \(meant)?", element.position, .ignoredSetting)
+        } else {
+            let holdsPins = Self.holdsPins(element)
+            note(
+                holdsPins ? .weaker : .unchanged,
+                "\(what): \(holdsPins ? "move it to the right element" : "remove it")", element.position,
+                holdsPins ? .ignoredSetting : nil)
+        }
     }
 
     private static func holdsPins(_ element: XMLElement) -> Bool {
@@ -456,19 +506,33 @@ extension AndroidConfigReader {
                 element.position, .ignoredSetting)
         }
         for attribute in element.attributes where !known.contains(attribute.name) && !isPlumbing(attribute.name) {
-            if attribute.name == "cleartextTrafficPermitted", attribute.value == "true", Self.holdsPins(element) {
-                note(
-                    .weaker,
-                    "\(quoted(attribute.name)) allows cleartext requests, which have no pins: set it to false",
-                    attribute.position, .bypassedPins)
-                continue
-            }
-            let isOther = ["cleartextTrafficPermitted", "hstsEnforced"].contains(attribute.name)
-            let meant = isOther ? nil : suggestion(for: attribute.name, among: known)
-            let what = isOther ? "doesn't affect pins" : "is ignored"
+            noteExtra(attribute, of: element, besides: known)
+        }
+    }
+
+    private mutating func noteExtra(
+        _ attribute: XMLElement.Attribute, of element: XMLElement, besides known: Set<String>
+    ) {
+        let name = quoted(attribute.name)
+        if attribute.name == "cleartextTrafficPermitted", attribute.value == "true", Self.holdsPins(element) {
+            note(
+                .weaker, "\(name) allows cleartext requests, which have no pins: set it to false",
+                attribute.position, .bypassedPins)
+        } else if ["cleartextTrafficPermitted", "hstsEnforced"].contains(attribute.name) {
+            note(.unchanged, "\(name) doesn't affect pins", attribute.position, nil)
+        } else if let owner = Self.owners[attribute.name] {
+            note(
+                .either, "\(name) of \(element.localName) is ignored: move it to \(owner)", attribute.position,
+                .misplacedSetting)
+        } else if Self.parents[attribute.name] != nil {
+            note(
+                .weaker, "\(name) of \(element.localName) is ignored: make it an element", attribute.position,
+                .misplacedSetting)
+        } else {
+            let meant = suggestion(for: attribute.name, among: known)
             note(
                 meant == nil ? .unchanged : .weaker,
-                "\(quoted(attribute.name)) \(what)" + (meant.map { ": did you mean \($0)?" } ?? ""), attribute.position,
+                "\(name) is ignored" + (meant.map { ": did you mean \($0)?" } ?? ""), attribute.position,
                 meant.map { _ in .ignoredSetting })
         }
     }

@@ -17,4 +17,7 @@ package struct AndroidTarget: Sendable, Hashable {
     /// Whether a leaf needs timestamps of Certificate Transparency logs unless the config says otherwise (AOSP's
     /// DEFAULT_ENABLE_CERTIFICATE_TRANSPARENCY, since Android 17).
     package var requiresTransparency: Bool { level >= 37 }
+
+    /// Whether requests without TLS are allowed unless the config says otherwise, as before Android 9.
+    var allowsCleartext: Bool { level < 28 }
 }

@@ -6,11 +6,25 @@ import PinctlBasics
 struct ApplePinReader {
     /// The keys that lead to the dictionary of hosts.
     static let path = ["NSAppTransportSecurity", "NSPinnedDomains"]
-    static let hostKeys = ["NSIncludesSubdomains", leafKey, authorityKey]
+    static let hostKeys = [subdomainsKey, leafKey, authorityKey]
     static let leafKey = "NSPinnedLeafIdentities"
     static let authorityKey = "NSPinnedCAIdentities"
     static let digestKey = "SPKI-SHA256-BASE64"
     static let exceptionsKey = "NSExceptionDomains"
+    private static let subdomainsKey = "NSIncludesSubdomains"
+    static let requiredKey = "SecTrustPinningRequired"
+
+    /// The dictionaries in which the system looks for its keys.
+    static let places = PropertyListPlaces(
+        hosts: path, pinKeys: [path[1], leafKey, authorityKey, digestKey],
+        [
+            []: [path[0], requiredKey],
+            [path[0]]: [path[1], exceptionsKey],
+            [path[0], exceptionsKey, PropertyListPlaces.any]: [subdomainsKey],
+            path + [PropertyListPlaces.any]: hostKeys,
+            path + [PropertyListPlaces.any, leafKey]: [digestKey],
+            path + [PropertyListPlaces.any, authorityKey]: [digestKey],
+        ])
 
     let path: String
     var notes: [ConversionNote] = []
@@ -19,7 +33,7 @@ struct ApplePinReader {
 
     /// Returns the policy of the list. The system ignores values of the wrong type, so every list can be read.
     mutating func policy(_ root: PropertyList) -> CanonicalPolicy {
-        let isRequired = boolean("SecTrustPinningRequired", in: root)
+        let isRequired = boolean(Self.requiredKey, in: root)
         let security = root[Self.path[0]]
         noteMisplaced(root, security)
         if security?["NSAllowsArbitraryLoads"]?.bool == true, let security {
@@ -29,14 +43,15 @@ struct ApplePinReader {
         }
         let domains = security?[Self.path[1]]
         var hosts: Set<String> = []
-        for member in domains?.members ?? [] where !hosts.insert(member.key.lowercased()).inserted {
+        let entries = (domains?.members ?? []).filter { !Self.places.knows($0.key) }
+        for member in entries where !hosts.insert(member.key.lowercased()).inserted {
             note(
                 .either,
                 "\(quoted(member.key)) is listed twice, because names are compared case-insensitively: merge the "
                     + "entries",
                 member.position, .duplicate)
         }
-        let rules = (domains?.members ?? []).compactMap { rule($0, isRequired: isRequired) }
+        let rules = entries.compactMap { rule($0, isRequired: isRequired) }
         notePlaintext(security, rules)
         if let domains, domains.members == nil {
             note(
@@ -61,13 +76,21 @@ struct ApplePinReader {
                 member.position, .pinsNothing)
             return nil
         }
-        for key in keys where !Self.hostKeys.contains(key.key) { noteUnknown(key, Self.hostKeys) }
+        let place = Self.path + [host]
+        for key in keys where !Self.places.knows(key.key) {
+            // What has pins inside is reported where they are.
+            guard Self.places.meant(by: key, in: place) != nil || !Self.places.holdsPins(key.value) else { continue }
+            noteUnknown(key, in: place)
+        }
         if host.hasSuffix(".") {
             note(
                 .weaker, "\(quoted(host)) ends in a dot and matches no host: remove the dot", member.position,
                 .malformedHost)
         }
-        let includes = boolean("NSIncludesSubdomains", in: member.value)
+        if let message = HostPattern.capitals(in: host) {
+            note(.unchanged, message, member.position, .malformedHost, .warning)
+        }
+        let includes = boolean(Self.subdomainsKey, in: member.value)
         let leaves = pins(Self.leafKey, .leaf, in: member.value)
         let authorities = pins(Self.authorityKey, .ca, in: member.value)
         let roles = Set([leaves.map { _ in PinRole.leaf }, authorities.map { _ in PinRole.ca }].compactMap(\.self))
@@ -146,9 +169,12 @@ struct ApplePinReader {
     }
 
     private mutating func note(
-        _ direction: SecurityDirection, _ message: String, _ position: SourcePosition, _ rule: LintRule?
+        _ direction: SecurityDirection, _ message: String, _ position: SourcePosition, _ rule: LintRule?,
+        _ severity: LintFinding.Severity? = nil
     ) {
-        notes.append(ConversionNote(.quirk, direction, message, at: PolicyLocation(path: path, position), rule: rule))
+        notes.append(
+            ConversionNote(
+                .quirk, direction, message, at: PolicyLocation(path: path, position), rule: rule, severity: severity))
     }
 }
 
@@ -163,9 +189,9 @@ extension ApplePinReader {
         "NSExceptionAllowsInsecureHTTPLoads", "NSTemporaryExceptionAllowsInsecureHTTPLoads",
     ]
 
-    /// Notes a key that the system ignores, and suggests the one of `known` that may have been meant.
-    private mutating func noteUnknown(_ member: PropertyList.Member, _ known: [String]) {
-        let meant = suggestion(for: member.key, among: known)
+    /// Notes a key that the system ignores, and suggests the one that may have been meant.
+    private mutating func noteUnknown(_ member: PropertyList.Member, in path: [String]) {
+        let meant = Self.places.meant(by: member, in: path)
         note(
             meant == nil ? .unchanged : .weaker,
             "\(quoted(member.key)) is ignored" + (meant.map { ": did you mean \($0)?" } ?? ""), member.position,
@@ -174,31 +200,36 @@ extension ApplePinReader {
 
     /// Notes pinning keys that are misspelled, or that are in a dictionary where the system doesn't look for them.
     private mutating func noteMisplaced(_ root: PropertyList, _ security: PropertyList?) {
-        let top = [Self.path[0], "SecTrustPinningRequired"]
-        for member in root.members ?? [] where !top.contains(member.key) {
-            if Self.path[1] == member.key || Self.exceptionsKey == member.key {
-                note(
-                    .weaker, "\(member.key) is ignored here: move it to \(Self.path[0])", member.position,
-                    .ignoredSetting)
-            } else if suggestion(for: member.key, among: top) != nil {
-                noteUnknown(member, top)
-            }
+        for member in root.members ?? [] where Self.places.meant(by: member, in: []) != nil {
+            noteUnknown(member, in: [])
         }
-        for member in security?.members ?? [] where !Self.securityKeys.contains(member.key) {
-            noteUnknown(member, [Self.path[1], Self.exceptionsKey])
+        for member in security?.members ?? []
+        where !Self.securityKeys.contains(member.key) && !Self.places.knows(member.key) {
+            noteUnknown(member, in: [Self.path[0]])
+        }
+        for stray in Self.places.strays(in: root) {
+            note(.weaker, stray.message(moveTo: Self.place(of: stray)), stray.member.position, .misplacedSetting)
         }
         for host in security?[Self.exceptionsKey]?.members ?? [] {
-            if host.key == Self.path[1] { noteException(host, "make it a key of \(Self.path[0])") }
-            for member in host.value.members ?? [] {
+            for member in host.value.members ?? [] where !Self.places.knows(member.key) {
                 guard let key = suggestion(for: member.key, among: [Self.leafKey, Self.authorityKey]) else { continue }
-                noteException(member, "move \(key) of \(quoted(host.key)) to \(Self.path[1])")
+                note(
+                    .weaker,
+                    "\(member.key) in \(Self.exceptionsKey) is ignored: move \(key) of \(quoted(host.key)) to "
+                        + Self.path[1], member.position, .ignoredSetting)
             }
         }
     }
 
-    private mutating func noteException(_ member: PropertyList.Member, _ remedy: String) {
-        note(
-            .weaker, "\(member.key) in \(Self.exceptionsKey) is ignored: \(remedy)", member.position, .ignoredSetting)
+    /// Returns the place where a misplaced key is read.
+    private static func place(of stray: PropertyListPlaces.Stray) -> String {
+        switch stray.member.key {
+        case _ where stray.isHost: path[1]
+        case path[0], requiredKey: "the top level of the list"
+        case path[1], exceptionsKey: "\(path[0]) at the top level of the list"
+        case digestKey: "an identity in \(leafKey) or \(authorityKey) of a host"
+        default: "the dictionary of its host in \(path[1])"
+        }
     }
 
     /// Notes exceptions that allow connections to a pinned host without TLS, and so without its pins.
@@ -206,7 +237,7 @@ extension ApplePinReader {
         let pinned = Set(rules.filter { $0.mode != .off }.flatMap(\.patterns).map(\.host))
         for exception in security?[Self.exceptionsKey]?.members ?? [] {
             let name = exception.key.lowercased()
-            let reachesBelow = exception.value["NSIncludesSubdomains"]?.bool == true
+            let reachesBelow = exception.value[Self.subdomainsKey]?.bool == true
             guard Self.plaintextKeys.contains(where: { exception.value[$0]?.bool == true }),
                 pinned.contains(name) || reachesBelow && pinned.contains(where: { isBelow($0, oneOf: [name]) })
             else { continue }

@@ -15,7 +15,7 @@ extension PolicyFileError {
     /// added, because a misspelled one may be the cause.
     init(_ problems: PolicyProblems, besides notes: [ConversionNote]) {
         var problems = problems
-        for note in notes where note.rule == .ignoredSetting {
+        for note in notes where note.rule == .ignoredSetting || note.rule == .misplacedSetting {
             let position = SourcePosition(
                 line: Int32(clamping: note.location?.line ?? 0), column: Int32(clamping: note.location?.column ?? 0))
             problems.add(note.message, at: position, rule: note.rule)

@@ -12,17 +12,20 @@ public struct ConversionNote: Sendable, Hashable {
     public var location: PolicyLocation?
     /// The lint rule that reports the note, or `nil` if the note isn't a finding.
     public var rule: LintRule?
+    /// The severity of the finding, or `nil` for the rule's own.
+    package var severity: LintFinding.Severity?
 
     /// Creates a note.
     package init(
         _ change: ConversionChange, _ direction: SecurityDirection, _ message: String, at location: PolicyLocation?,
-        rule: LintRule? = nil
+        rule: LintRule? = nil, severity: LintFinding.Severity? = nil
     ) {
         self.change = change
         self.direction = direction
         self.message = message
         self.location = location
         self.rule = rule
+        self.severity = severity
     }
 }
 

@@ -41,7 +41,9 @@ extension DialectReading {
         publicSuffixes: PublicSuffixes = .system, calendar: RootCalendar, renewals: [KeyRenewal]? = nil
     ) -> [LintFinding] {
         let findings = notes.compactMap { note in
-            note.rule.map { LintFinding($0, at: note.location ?? PolicyLocation(path: path), note.message) }
+            note.rule.map {
+                LintFinding($0, note.severity, at: note.location ?? PolicyLocation(path: path), note.message)
+            }
         }
         return policy.lint(
             bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, calendar: calendar,

@@ -1,3 +1,5 @@
+import PinctlBasics
+
 extension PinDialect {
     /// Returns the dialect of a text based on its contents, or `nil` if it isn't recognized.
     public static func recognized(in bytes: [UInt8]) -> PinDialect? {
@@ -15,12 +17,13 @@ extension PinDialect {
         }
         if start.first == "{" {
             if has("\"pubkey_sha256\""), has("\"dns_names\"") { return .certspotter }
-            return isEnvoy(bytes) ? .envoy : .policy
+            return isEnvoy(bytes) && !isPolicy(bytes) ? .envoy : .policy
         }
         // A program can contain pins of other formats in its comments and strings.
         if has("CertificatePinner") { return .okhttp }
         if has("PinningPolicy(") || has("PinningRule(") { return .swift }
         if isEnvoy(bytes) { return .envoy }
+        if isZone(text) { return .tlsa }
         if has("sha256//") { return .curl }
         if has("pin-sha256") || text.lowercased().hasPrefix("public-key-pins") { return .hpkp }
         if has("TLSA") || has("TYPE52") { return .tlsa }
@@ -35,6 +38,23 @@ extension PinDialect {
         let keys = EnvoyContext.keyHashes + EnvoyContext.certificateHashes
         return contains(bytes, "envoy.extensions.transport_sockets.tls")
             || keys.contains { contains(bytes, "\($0):") || contains(bytes, "\"\($0)\"") }
+    }
+
+    /// Whether a text is a policy file, whose comments and notes can have the keys of other formats.
+    private static func isPolicy(_ bytes: [UInt8]) -> Bool {
+        let root = JSONCReader.read(bytes, dialect: .jsonc).root
+        return root?["version"] != nil && (root?["domains"] != nil || root?["pins"] != nil)
+    }
+
+    /// Whether a line of a text is a TLSA record of a zone file: the type and the usage, after an owner and other words.
+    private static func isZone(_ text: String) -> Bool {
+        text.split(whereSeparator: \.isNewline).contains { line in
+            let words = line.prefix { $0 != ";" }.split(maxSplits: 6) { $0 == " " || $0 == "\t" || $0 == "(" }
+            return zip(words, words.dropFirst()).prefix(4).contains { type, usage in
+                ["TLSA", "TYPE52"].contains(type.uppercased())
+                    && (usage.utf8.allSatisfy(\.isDigit) || usage == "\\#" || usage.contains("-"))
+            }
+        }
     }
 
     /// Returns the text after leading white space and C-style comments of both kinds.

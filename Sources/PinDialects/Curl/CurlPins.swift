@@ -2,39 +2,64 @@ import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 
-/// The argument of curl's `--pinnedpubkey`, `sha256//BASE64;sha256//BASE64`.
+/// The argument of curl's `--pinnedpubkey`, `sha256//BASE64;sha256//BASE64`, alone or among other options.
 ///
 /// Other spellings aren't supported, because versions of curl interpret them differently.
 enum CurlPins {
     private static let prefix = "sha256//"
 
-    /// Reads an argument, with or without the option in front of it, quoted or not.
+    /// Reads an argument alone, a config file of curl, or a script that calls curl. All transfers in the text must have
+    /// the same pins.
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
-        var cursor = try TextCursor(checking: bytes, path: path)
+        let cursor = try TextCursor(checking: bytes, path: path)
         var problems = PolicyProblems(path: path)
-        let isBetween: (UInt8) -> Bool = { $0.isBlank || $0.isLineEnd || "\"'".utf8.contains($0) }
-        _ = cursor.take(while: isBetween)
-        if cursor.take("--pinnedpubkey") {
-            _ = cursor.take { isBetween($0) || $0 == UInt8(ascii: "=") }
+        var found: CurlText?
+        do throws(CurlText.Refusal) {
+            found = try CurlText(cursor)
+        } catch {
+            problems.add(error.message, at: error.position)
         }
-        let location = PolicyLocation(path: path, cursor.position)
+        let arguments = found?.effective ?? []
+        var notes: [ConversionNote] = []
+        for argument in found?.arguments ?? [] where !arguments.contains(where: { $0.position == argument.position }) {
+            notes.append(
+                ConversionNote(
+                    .quirk, .either,
+                    "curl uses only the last pinnedpubkey of a transfer, and ignores this one: remove it",
+                    at: PolicyLocation(path: path, argument.position), rule: .ignoredSetting))
+        }
+        if let first = arguments.first, let other = arguments.first(where: { $0.text != first.text }) {
+            problems.add(
+                "this transfer has other pins than the one at line \(first.position.line): give each a file of its own",
+                at: other.position)
+        }
+        let pins = arguments.first.map { Self.pins(of: $0, &problems) } ?? []
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+        let rule = CanonicalRule(
+            patterns: [HostPattern("", .every)], pins: pins,
+            location: arguments.first.map { PolicyLocation(path: path, $0.position) })
+        return DialectReading(
+            CanonicalPolicy(rules: [rule], combination: .closest), notes: Array(notes.prefix(TextLimits.notes)))
+    }
+
+    /// Returns the pins in the value of an option.
+    private static func pins(of argument: CurlText.Argument, _ problems: inout PolicyProblems) -> [CanonicalPin] {
         var pins: [CanonicalPin] = []
-        repeat {
-            let position = cursor.position
-            let text = cursor.take { $0 != UInt8(ascii: ";") && !"\"'\r\n".utf8.contains($0) }
-            if let pin = pin(text) {
+        for text in argument.text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
+            guard pins.count < TextLimits.pins else {
+                problems.add("there are more than \(TextLimits.pins) pins: remove some", at: argument.position)
+                break
+            }
+            if let pin = pin(Array(text)[...]) {
                 pins.append(pin)
             } else {
-                problems.add(problem(String(decoding: text, as: UTF8.self), isFirst: pins.isEmpty), at: position)
+                let text = String(Substring(text))
+                problems.add(
+                    problem(text, isFirst: pins.isEmpty), at: argument.position,
+                    rule: text.hasPrefix(prefix) ? .malformedPin : nil)
             }
-        } while cursor.take(";")
-        _ = cursor.take(while: isBetween)
-        if cursor.byte != nil {
-            problems.add("unexpected text after the argument: remove it", at: cursor.position)
         }
-        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
-        let rule = CanonicalRule(patterns: [HostPattern("", .every)], pins: pins, location: location)
-        return DialectReading(CanonicalPolicy(rules: [rule], combination: .closest))
+        return pins
     }
 
     private static func pin(_ text: ArraySlice<UInt8>) -> CanonicalPin? {

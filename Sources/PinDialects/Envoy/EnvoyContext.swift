@@ -56,7 +56,8 @@ extension YAMLNode {
 /// bootstrap, in a single listener, cluster or secret, or alone.
 struct EnvoyContexts {
     private(set) var all: [EnvoyContext] = []
-    /// The positions of lists of hashes that aren't in a validation context, which Envoy doesn't know there.
+    /// The positions of settings that aren't in a validation context, and of validation contexts in a wrong place, which
+    /// Envoy doesn't know there.
     private(set) var strays: [SourcePosition] = []
     /// The positions of validation contexts that come from a secret alone.
     private(set) var secrets: [SourcePosition] = []
@@ -65,7 +66,15 @@ struct EnvoyContexts {
     private struct Surroundings {
         var isForClients = false
         var name: String?
+        /// Whether the value is inside a validation context, or the TLS context itself.
+        var isInside = false
     }
+
+    private static let validationKeys =
+        EnvoyContext.keyHashes + EnvoyContext.certificateHashes + [
+            "trusted_ca", "trustedCa", "trust_chain_verification", "trustChainVerification",
+            "match_typed_subject_alt_names", "matchTypedSubjectAltNames",
+        ]
 
     init(of root: YAMLNode) { walk(root, Surroundings()) }
 
@@ -73,6 +82,8 @@ struct EnvoyContexts {
         for element in node.elements ?? [] { walk(element, surroundings) }
         guard let members = node.members else { return }
         var surroundings = surroundings
+        // A validation context belongs into the common_tls_context of a TLS context.
+        if node["@type"]?.text?.hasSuffix("TlsContext") == true { surroundings.isInside = true }
         if node["common_tls_context", "commonTlsContext"] != nil {
             let type = node["@type"]?.text ?? ""
             if type.hasSuffix("DownstreamTlsContext") { surroundings.isForClients = true }
@@ -84,6 +95,13 @@ struct EnvoyContexts {
             switch member.key {
             case "validation_context", "validationContext", "default_validation_context", "defaultValidationContext":
                 guard member.value.members != nil else { continue }
+                guard !surroundings.isInside else {
+                    strays.append(member.position)
+                    continue
+                }
+                var inner = surroundings
+                inner.isInside = true
+                for member in member.value.members ?? [] { walk(member.value, inner) }
                 let name = surroundings.name.flatMap { $0.isEmpty ? nil : $0 } ?? Self.requiredName(member.value)
                 all.append(
                     EnvoyContext(
@@ -96,6 +114,13 @@ struct EnvoyContexts {
             case "listeners", "filter_chains", "filterChains", "default_filter_chain", "defaultFilterChain":
                 var inside = surroundings
                 inside.isForClients = true
+                walk(member.value, inside)
+            case "common_tls_context", "commonTlsContext":
+                var inside = surroundings
+                inside.isInside = false
+                for stray in member.value.members ?? [] where Self.validationKeys.contains(stray.key) {
+                    strays.append(stray.position)
+                }
                 walk(member.value, inside)
             default:
                 if (EnvoyContext.keyHashes + EnvoyContext.certificateHashes).contains(member.key) {

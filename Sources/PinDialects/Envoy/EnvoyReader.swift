@@ -27,8 +27,9 @@ struct EnvoyReader {
         for context in contexts.all { add(context) }
         for position in contexts.strays {
             note(
-                .weaker, "these hashes aren't in a validation_context, so they pin nothing: move them into one",
-                position, .ignoredSetting)
+                .weaker,
+                "this isn't in a validation_context of a common_tls_context, so it pins nothing: move it into "
+                    + "one", position, .misplacedSetting)
         }
         for position in contexts.secrets {
             note(

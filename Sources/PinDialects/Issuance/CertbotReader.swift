@@ -21,7 +21,10 @@ struct CertbotReader {
     }
 
     /// The keys that are read, after their section.
-    private static let keys: Set = ["cert", "fullchain", "[renewalparams]reuse_key"]
+    private static let keys: Set = [
+        "cert", "fullchain", "[renewalparams]reuse_key", "[renewalparams]key_type", "[renewalparams]rsa_key_size",
+        "[renewalparams]elliptic_curve",
+    ]
 
     private struct Entry {
         let value: String
@@ -29,7 +32,7 @@ struct CertbotReader {
     }
 
     func read(
-        _ bytes: [UInt8], names: (_ file: String) throws(UnreadableCertificate) -> [String]
+        _ bytes: [UInt8], certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let lineage = name.hasSuffix(".conf") ? String(name.dropLast(5)) : name
@@ -59,11 +62,13 @@ struct CertbotReader {
                 }
             }
         }
+        var issued: IssuedCertificate?
         do throws(UnreadableCertificate) {
-            guard let certificate = entries["cert"] ?? entries["fullchain"] else {
+            guard let entry = entries["cert"] ?? entries["fullchain"] else {
                 throw UnreadableCertificate("the file names no certificate")
             }
-            hosts = try names(certificate.value)
+            let found = try self.certificate(entry.value, certificate)
+            (issued, hosts) = (found, found.names)
         } catch {
             guard !hosts.isEmpty else {
                 throw IssuanceText.problem(
@@ -73,25 +78,55 @@ struct CertbotReader {
             }
             hosts.append(lineage)
         }
+        let parameters = PolicyLocation(path: path, line: header, column: 1)
+        let renewal: KeyRenewal
         if let option = options?.deciding {
-            return [
-                KeyRenewal(
-                    names: hosts, option.keepsKey ? .keepsKey : .changesKey, at: option.location, program: "certbot",
-                    setting: option.text, remedy: "delete \(option.text), and set reuse-key = true")
-            ]
-        }
-        let setting = entries["[renewalparams]reuse_key"]
-        let isReused = try isTrue(setting)
-        return [
-            KeyRenewal(
+            renewal = KeyRenewal(
+                names: hosts, option.keepsKey ? .keepsKey : .changesKey, at: option.location, program: "certbot",
+                setting: option.text, remedy: "delete \(option.text), and set reuse-key = true")
+        } else {
+            let setting = entries["[renewalparams]reuse_key"]
+            let isReused = try isTrue(setting)
+            renewal = KeyRenewal(
                 names: hosts, isReused ? .keepsKey : .changesKey,
-                at: PolicyLocation(path: path, line: setting?.line ?? header, column: 1),
+                at: setting.map { PolicyLocation(path: path, line: $0.line, column: 1) } ?? parameters,
                 program: "certbot",
                 setting: setting.map { "reuse_key = \($0.value)" } ?? "[renewalparams] has no reuse_key",
                 remedy:
                     "run certbot renew --cert-name \(lineage) --reuse-key --force-renewal with the pinned key in place, "
                     + "which sets reuse_key = True")
+        }
+        var settings: [String: (text: String, location: PolicyLocation)] = [:]
+        for (key, entry) in entries where key.hasPrefix("[renewalparams]") {
+            settings[String(key.dropFirst("[renewalparams]".count))] = (
+                entry.value.lowercased(), PolicyLocation(path: path, line: entry.line, column: 1)
+            )
+        }
+        guard renewal.effect == .keepsKey, let key = issued?.key,
+            let conflict = CertbotKey(key).conflict(options: options, settings: settings, section: parameters)
+        else { return [renewal] }
+        return [
+            KeyRenewal(
+                names: hosts, .stops, at: conflict.location, program: "certbot", setting: conflict.setting,
+                remedy: conflict.remedy)
         ]
+    }
+
+    /// Reads the certificate that the file names. If the file is in a copy of certbot's directory, the certificate may be in
+    /// that copy.
+    private func certificate(
+        _ file: String, _ read: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
+    ) throws(UnreadableCertificate) -> IssuedCertificate {
+        do throws(UnreadableCertificate) {
+            return try read(file)
+        } catch {
+            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count >= 2, parts[parts.count - 2] == "renewal", let live = file.firstRange(of: "/live/")
+            else { throw error }
+            let copy = parts.dropLast(2).map { $0 + "/" }.joined() + "live/" + file[live.upperBound...]
+            guard let found = try? read(copy) else { throw error }
+            return found
+        }
     }
 
     /// Returns the header of a section without blanks, quotes and comments, or `nil` for other lines.

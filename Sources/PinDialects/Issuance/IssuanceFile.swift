@@ -1,4 +1,5 @@
 package import CertificatePinning
+package import CertificateTrust
 import PinctlBasics
 
 /// The programs whose configuration says whether a certificate's key changes when it is renewed.
@@ -57,13 +58,13 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
 
     /// Reads the renewals that a file of the program configures.
     ///
-    /// certbot's files name the certificate instead of its hosts: `names` returns the hosts of the certificate in a file.
+    /// certbot's files name the certificate instead of its hosts: `certificate` reads the one in a file.
     /// `options` is the file of ``optionsPath(of:)``, if it exists.
     package func read(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
-        names: (_ file: String) throws(UnreadableCertificate) -> [String]
+        certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
-        let renewals = try unchecked(bytes, path: path, options: options, names: names)
+        let renewals = try unchecked(bytes, path: path, options: options, certificate: certificate)
         for renewal in renewals {
             guard let host = renewal.hosts.map(\.host).first(where: { !$0.utf8.allSatisfy { $0 < 0x80 } }) else {
                 continue
@@ -77,7 +78,7 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
 
     private func unchecked(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])?,
-        names: (_ file: String) throws(UnreadableCertificate) -> [String]
+        certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
         // Also refuses what isn't UTF-8, and what is too large.
         _ = try TextCursor(checking: bytes, path: path)
@@ -88,7 +89,7 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
                 _ = try TextCursor(checking: options.bytes, path: options.path)
                 reader.options = try CertbotOptions(options.bytes, path: options.path)
             }
-            return try reader.read(bytes, names: names)
+            return try reader.read(bytes, certificate: certificate)
         case .certManager: return try CertManagerReader(path: path).read(bytes)
         case .acmeSh: return try AcmeShReader(path: path).read(bytes)
         case .lego:
@@ -105,6 +106,19 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     /// a file.
     package func optionsPath(of path: String) -> String? {
         self == .certbot ? CertbotReader.optionsPath(of: path) : nil
+    }
+}
+
+/// A certificate that a configuration names.
+package struct IssuedCertificate: Sendable {
+    /// The hosts, with wildcards.
+    package let names: [String]
+    /// The kind of the certificate's key.
+    package let key: PublicKeyKind
+
+    package init(names: [String], key: PublicKeyKind) {
+        self.names = names
+        self.key = key
     }
 }
 

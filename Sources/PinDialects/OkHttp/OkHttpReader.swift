@@ -25,23 +25,56 @@ struct OkHttpReader {
             reader.take(failure)
         } else if text.contains("CertificatePinner") || text.contains("add(") {
             reader.takeProgram(cursor)
-        } else {
+        } else if isList(text) {
             reader.takeLines(cursor)
         }
         if reader.rules.isEmpty, reader.problems.isEmpty {
+            let remedy = "write CertificatePinner.Builder().add(…), or lines with a pattern and its pins"
+            let place = place(ofPinIn: cursor)
             reader.problems.add(
-                "nothing is pinned here: write CertificatePinner.Builder().add(…), or lines with a pattern and its "
-                    + "pins",
-                at: SourcePosition(line: 1, column: 1), rule: .pinsNothing)
+                place == nil
+                    ? "nothing is pinned here: \(remedy)"
+                    : "nothing is pinned here, because no call adds this pin to a CertificatePinner.Builder: name the "
+                        + "file with the call, or \(remedy)",
+                at: place ?? SourcePosition(line: 1, column: 1), rule: .pinsNothing)
         }
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
         return DialectReading(CanonicalPolicy(rules: reader.rules, combination: .union), notes: reader.notes)
+    }
+
+    /// Returns whether most lines of a text have a pattern and pins, and nothing of a program.
+    private static func isList(_ text: String) -> Bool {
+        var (listed, others) = (0, 0)
+        for line in text.split(whereSeparator: \.isNewline) {
+            let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
+            guard let pattern = words.first else { continue }
+            let hasPins = words.dropFirst().contains { isPin($0) } && words.dropFirst(2).allSatisfy(isPin)
+            let isPlain =
+                !pattern.utf8.contains { "\"'(){}[]<>=;,".utf8.contains($0) }
+                && pattern.utf8.contains { $0.isDigit || (0x61...0x7A).contains($0 | 0x20) }
+            if hasPins, isPlain { listed += 1 } else { others += 1 }
+        }
+        return listed > others
+    }
+
+    private static func isPin(_ word: Substring) -> Bool { word.hasPrefix("sha256/") || word.hasPrefix("sha1/") }
+
+    /// Returns the position of the first text that looks like a pin.
+    private static func place(ofPinIn cursor: TextCursor) -> SourcePosition? {
+        var cursor = cursor
+        while cursor.byte != nil {
+            if cursor.stands("sha256/") || cursor.stands("sha1/") { return cursor.position }
+            cursor.step()
+        }
+        return nil
     }
 
     private mutating func takeProgram(_ cursor: TextCursor) {
         let lexer = SourceLexer(cursor)
         var constants = SourceConstants(lexer)
         let calls = SourceCalls(lexer)
+        // Without a call, the text may be that of another language.
+        guard !calls.calls.isEmpty else { return }
         for position in calls.openStrings {
             problems.add("unterminated string: close it on the same line", at: position)
         }
@@ -70,11 +103,14 @@ struct OkHttpReader {
                 "these pins are added on only one branch of the program, but are read as if every branch were taken: "
                     + "give each alternative a file of its own", at: call.position)
         }
-        for (parts, position) in calls.strayPins {
+        let strays = calls.strayPins.filter { parts, _ in
             // A constant that a call refers to is read as part of that call.
-            if case .success(let text) = constants.text(parts), read.contains(text) { continue }
+            if case .success(let text) = constants.text(parts) { !read.contains(text) } else { true }
+        }
+        if let first = strays.first {
+            let more = strays.count > 1 ? ", and so are \(strays.count - 1) more in this file" : ""
             note(
-                .either, "a pin outside a call of add is ignored: put it into a call", at: position,
+                .either, "a pin outside a call of add is ignored\(more): put it into a call", at: first.position,
                 rule: .ignoredSetting)
         }
     }
@@ -143,7 +179,7 @@ struct OkHttpReader {
             problems.add(
                 "OkHttp rejects the pattern \(quoted(text)): write a host, *.host or **.host, without scheme, port "
                     + "or path",
-                at: position)
+                at: position, rule: .malformedHost)
             return
         }
         guard !pins.isEmpty else {
@@ -155,7 +191,9 @@ struct OkHttpReader {
         var values: [CanonicalPin] = []
         for (index, (text, position)) in zip(pins.indices, pins) {
             guard var pin = OkHttpPin.pin(text) else {
-                problems.add("OkHttp rejects the pin \(quoted(text)): write sha256/ and base64", at: position)
+                problems.add(
+                    "OkHttp rejects the pin \(quoted(text)): write sha256/ and base64", at: position,
+                    rule: .malformedPin)
                 continue
             }
             if let length = pin.digest.length, pin.value.count != length {

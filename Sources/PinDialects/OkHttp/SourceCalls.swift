@@ -4,7 +4,7 @@ import PinctlBasics
 /// The calls of `CertificatePinner.Builder.add` in a program.
 ///
 /// A call counts if it is in a chain or block of a builder, or on a variable that holds one. A call on anything else
-/// counts if one of its first arguments is the text of a pin.
+/// counts if an argument after the first is the text of a pin: a list of pins has a call `add` too.
 struct SourceCalls {
     struct Call {
         let arguments: [Argument]
@@ -217,8 +217,8 @@ struct SourceCalls {
 
     /// Reads the arguments as long as they are strings and names.
     ///
-    /// A call that isn't known to be on a builder counts if one of its arguments is a pin. Otherwise its parentheses
-    /// are read like any others.
+    /// A call that isn't known to be on a builder counts if an argument after the first is a pin. Otherwise its
+    /// parentheses are read like any others.
     private mutating func takeCall(at position: SourcePosition, isKnown: Bool) {
         var copy = lexer
         _ = copy.next()
@@ -249,7 +249,8 @@ struct SourceCalls {
             // A comment behind a call with one pin is about the pin.
             arguments[1].comment = copy.peek()?.sideComment.map(copy.text(ofComment:))
         }
-        guard isKnown && !arguments.isEmpty || arguments.contains(where: { Self.isPin($0.parts) }) else { return }
+        let hasPins = arguments.dropFirst().contains { Self.isPin($0.parts) }
+        guard isKnown && !arguments.isEmpty || hasPins else { return }
         calls.append(Call(arguments: arguments, position: position, branches: branches))
         guard isWhole else { return }
         lexer = copy

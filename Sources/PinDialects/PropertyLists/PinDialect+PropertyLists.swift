@@ -16,22 +16,11 @@ extension PinDialect {
         return found.isEmpty ? [first] : found
     }
 
-    private static let trustKitKeys = [TrustKitReader.rootKey, TrustKitReader.domainsKey]
-    private static let rootKeys = trustKitKeys + [ApplePinReader.path[1]]
-
+    /// Returns whether the list has a key of the dialect's pins, wherever it is. A key in the wrong place counts too, and
+    /// so does a misspelled one with pins inside.
     private func isMeant(by list: PropertyList) -> Bool {
-        func has(_ list: PropertyList?, _ keys: [String]) -> Bool {
-            (list?.members ?? []).contains { member in
-                // TSKPinnedDomains isn't a misspelled NSPinnedDomains.
-                keys.contains(member.key)
-                    || !Self.rootKeys.contains(member.key) && suggestion(for: member.key, among: keys) != nil
-            }
-        }
-        guard self == .apple else { return has(list, Self.trustKitKeys) }
-        let security = list[ApplePinReader.path[0]]
-        let exceptions = security?[ApplePinReader.exceptionsKey]?.members ?? []
-        return list["SecTrustPinningRequired"] != nil || has(list, [ApplePinReader.path[1]])
-            || has(security, [ApplePinReader.path[1]])
-            || exceptions.contains { has($0.value, [ApplePinReader.leafKey, ApplePinReader.authorityKey]) }
+        let places = self == .apple ? ApplePinReader.places : TrustKitReader.places(isAlone: false)
+        return places.holdsPins(list) || self == .apple && list[ApplePinReader.requiredKey] != nil
+            || (list.members ?? []).contains { places.meant(by: $0, in: []) != nil }
     }
 }

@@ -22,8 +22,8 @@ struct TLSAAliases {
     /// Such a service is an alias of the record's owner, or the same service of a host that is an alias of the owner's
     /// host.
     func applied(to records: [ZoneRecord], _ problems: inout PolicyProblems) -> [ZoneRecord] {
-        let aliases = records.filter { $0.type == "CNAME" }
-        let records = records.filter { $0.type != "CNAME" }
+        let aliases = records.filter { $0.kind == .alias }
+        let records = records.filter { $0.kind == .tlsa }
         guard !targets.isEmpty, !records.isEmpty else { return records }
         var services: [String: [String]] = [:]
         var hosts: [String: [String]] = [:]
@@ -89,6 +89,6 @@ struct TLSAAliases {
 extension ZoneRecord {
     /// Returns the same record with another owner.
     fileprivate func renamed(_ owner: String) -> ZoneRecord {
-        ZoneRecord(owner: owner, position: position, type: type, data: data)
+        ZoneRecord(owner: owner, position: position, kind: kind, data: data)
     }
 }

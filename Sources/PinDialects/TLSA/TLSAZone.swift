@@ -11,23 +11,28 @@ enum TLSAZone {
         let port: Int?
     }
 
+    /// Reads the TLSA records of a zone file, or of a part of one.
+    ///
+    /// A line that name servers refuse is an error. A record that can't be used doesn't prevent the use of the others,
+    /// as in clients, and becomes a note.
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         var problems = PolicyProblems(path: path)
         var reader = ZoneReader(try TextCursor(checking: bytes, path: path))
-        let found = reader.records(ofType: ["TLSA", "TYPE52", "CNAME"], &problems)
+        let found = reader.records(&problems)
         let records = TLSAAliases(found).applied(to: found, &problems)
         var notes: [ConversionNote] = []
-        if records.isEmpty {
-            notes.append(
-                ConversionNote(
-                    .quirk, .unchanged, "no pins: the zone has no TLSA record: write _443._tcp.HOST. IN TLSA 3 1 1",
-                    at: PolicyLocation(path: path, line: 1, column: 1), rule: .pinsNothing))
-        }
         var services: [Service] = []
         var rules: [Service: CanonicalRule] = [:]
         for record in records {
             let location = PolicyLocation(path: path, record.position)
-            guard let service = service(record, &problems), let data = TLSARecord(record, &problems) else { continue }
+            guard let data = TLSARecord(record, &problems) else { continue }
+            let service: Service
+            switch Self.service(record.owner) {
+            case .success(let found): service = found
+            case .failure(let reason):
+                if notes.count < TextLimits.notes { notes.append(reason.note(of: record.owner, at: location)) }
+                continue
+            }
             guard rules[service] != nil || services.count < TextLimits.rules,
                 rules[service].map({ $0.pins.count < TextLimits.pins }) ?? true
             else {
@@ -52,18 +57,25 @@ enum TLSAZone {
                 continue
             }
             if let length = pin.digest.length, pin.value.count != length {
-                problems.add(
-                    "the record has \(pin.value.count) bytes, but \(pin.digest.rawValue) has \(length): hash the key "
-                        + "again",
-                    at: record.position)
+                notes.append(
+                    ConversionNote(
+                        .quirk, .stricter,
+                        "the record has \(pin.value.count) bytes, but \(pin.digest.rawValue) has \(length), so clients "
+                            + "ignore it: hash the key again", at: location, rule: .malformedPin))
             } else if rules[service]?.pins.contains(pin) == false {
                 rules[service]?.pins.append(pin)
             }
         }
         guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
-        return DialectReading(
-            CanonicalPolicy(rules: merged(services.compactMap { rules[$0] }, &notes), combination: .union), notes: notes
-        )
+        let all = merged(services.compactMap { rules[$0] }, &notes)
+        if services.isEmpty {
+            let what = records.isEmpty ? "TLSA record" : "TLSA record for a TLS service over TCP"
+            notes.append(
+                ConversionNote(
+                    .quirk, .unchanged, "no pins: the zone has no \(what): write _443._tcp.HOST. IN TLSA 3 1 1",
+                    at: PolicyLocation(path: path, line: 1, column: 1), rule: .pinsNothing))
+        }
+        return DialectReading(CanonicalPolicy(rules: all, combination: .union), notes: notes)
     }
 
     /// Merges rules for the same host with the same pins, and drops rules without pins, which pin nothing (RFC 6698,
@@ -93,23 +105,70 @@ enum TLSAZone {
     }
 
     /// Parses the host and port of an owner such as `_443._tcp.example.com`.
-    private static func service(_ record: ZoneRecord, _ problems: inout PolicyProblems) -> Service? {
-        let labels = record.owner.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
-        let host = labels.count == 3 ? labels[2].lowercased() : ""
-        guard let name = try? ServerName(host), !name.isIPAddress, labels[1].lowercased() == "_tcp" else {
-            problems.add(
-                "\(quoted(record.owner)) isn't the name of a TLS service: write _443._tcp.HOST. in front of the record",
-                at: record.position)
-            return nil
+    private static func service(_ owner: String) -> Result<Service, UnusableOwner> {
+        let labels = owner.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+        let type = labels.count == 3 ? labels[1].lowercased() : ""
+        guard type.hasPrefix("_") else {
+            return .failure(owner.hasPrefix("*.") ? .wildcard : owner.hasPrefix("_") ? .target : .noService)
         }
-        if labels[0] == "*" { return Service(host: name.description, port: nil) }
+        if ["_udp", "_sctp", "_dccp"].contains(type) { return .failure(.otherTransport(type)) }
+        guard type == "_tcp" else { return .failure(.noService) }
+        let host = labels[2].lowercased()
+        if host.split(separator: ".").contains("*") { return .failure(.innerWildcard) }
+        guard let name = try? ServerName(host), !name.isIPAddress else { return .failure(.noService) }
+        if labels[0] == "*" { return .success(Service(host: name.description, port: nil)) }
         guard labels[0].hasPrefix("_"), labels[0].dropFirst().utf8.allSatisfy(\.isDigit),
             let port = Int(labels[0].dropFirst()), (1...65_535).contains(port)
-        else {
-            problems.add("\(quoted(String(labels[0]))) isn't a port: write _443", at: record.position)
-            return nil
+        else { return .failure(.noPort(String(labels[0]))) }
+        return .success(Service(host: name.description, port: port))
+    }
+
+    /// The reason why an owner isn't a TLS service of a policy.
+    private enum UnusableOwner: Error {
+        case otherTransport(String)
+        /// A wildcard for names below a host, such as `*.example.com`.
+        case wildcard
+        /// An asterisk that isn't the first label.
+        case innerWildcard
+        /// A name such as `_dane.example.com`, which aliases in other zones may lead to.
+        case target
+        case noService
+        case noPort(String)
+
+        func note(of owner: String, at location: PolicyLocation) -> ConversionNote {
+            func note(_ direction: SecurityDirection, _ message: String, _ rule: LintRule?) -> ConversionNote {
+                ConversionNote(.quirk, direction, "\(quoted(owner)) \(message)", at: location, rule: rule)
+            }
+            return switch self {
+            case .otherTransport(let type):
+                note(.unchanged, "is for a service over \(type.dropFirst()), whose servers aren't checked", nil)
+            case .wildcard:
+                note(
+                    .weaker,
+                    "is for all names below it that have no records of their own, and isn't read: write a "
+                        + "record for each service, such as _443._tcp.HOST.", .misreadSetting)
+            case .innerWildcard:
+                note(
+                    .weaker,
+                    "isn't a wildcard, because the * isn't the first label, so no client finds this record: "
+                        + "write the hostname", .misreadSetting)
+            case .target:
+                note(
+                    .weaker,
+                    "isn't a service, and no CNAME in this file leads to it, so it pins nothing here: read the "
+                        + "zones with its aliases together with it", .misreadSetting)
+            case .noService:
+                note(
+                    .weaker,
+                    "isn't the name of a TLS service, so clients don't find this record: write "
+                        + "_443._tcp.HOST. in front of the record", .pinsNothing)
+            case .noPort(let label):
+                note(
+                    .weaker,
+                    "has no port, because \(quoted(label)) isn't one, so clients don't find this record: "
+                        + "write _443", .pinsNothing)
+            }
         }
-        return Service(host: name.description, port: port)
     }
 
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {

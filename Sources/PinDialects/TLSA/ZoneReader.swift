@@ -12,8 +12,7 @@ struct ZoneRecord {
     /// The absolute owner name, without the final dot.
     let owner: String
     let position: SourcePosition
-    /// The record type, in upper case.
-    let type: String
+    let kind: ZoneRecordType.Kind
     let data: [Word]
     /// The name that the owner of a CNAME record is an alias of, absolute and in lower case.
     var target: String?
@@ -29,13 +28,14 @@ struct ZoneReader {
 
     init(_ cursor: TextCursor) { self.cursor = cursor }
 
-    /// Returns the records of the given types, in order. A type may be given by name or number.
-    mutating func records(ofType types: Set<String>, _ problems: inout PolicyProblems) -> [ZoneRecord] {
+    /// Returns the TLSA and CNAME records, in order. Other types are irrelevant. A line that isn't a record, as name
+    /// servers refuse it, is a problem.
+    mutating func records(_ problems: inout PolicyProblems) -> [ZoneRecord] {
         var records: [ZoneRecord] = []
         while cursor.byte != nil {
             let startsBlank = cursor.byte.map(\.isBlank) ?? false
             guard let line = line(&problems), let first = line.first else { continue }
-            if first.text.hasPrefix("$") {
+            if first.text.hasPrefix("$"), !startsBlank {
                 directive(line, &problems)
                 continue
             }
@@ -43,26 +43,78 @@ struct ZoneReader {
             if !startsBlank {
                 owner = absolute(words.removeFirst(), &problems)
             }
-            // Skip a time to live and a class, in either order.
-            while let word = words.first, Self.isTimeOrClass(word.text) { words.removeFirst() }
-            guard let type = words.popFirst(), types.contains(type.text.uppercased()) else { continue }
+            let other = takeTimeAndClass(&words)
+            guard let word = words.popFirst() else {
+                problems.add("the line has no record type: complete it or remove it", at: first.position)
+                continue
+            }
+            guard let type = ZoneRecordType(word.text) else {
+                problems.add(Self.unknown(word, in: line, startsBlank: startsBlank), at: word.position)
+                continue
+            }
+            guard let kind = type.kind else { continue }
+            if let other {
+                problems.add("clients look for records of class IN, not \(other.text): write IN", at: other.position)
+            }
             guard let owner else {
-                if startsBlank { problems.add("the record has no owner: write its name in front", at: type.position) }
+                if startsBlank { problems.add("the record has no owner: write its name in front", at: word.position) }
                 continue
             }
             var record = ZoneRecord(
-                owner: owner, position: startsBlank ? type.position : first.position, type: type.text.uppercased(),
-                data: Array(words))
-            if record.type == "CNAME", let word = words.first { record.target = resolved(word.text)?.lowercased() }
+                owner: owner, position: startsBlank ? word.position : first.position, kind: kind, data: Array(words))
+            if kind == .alias, let word = words.first { record.target = resolved(word.text)?.lowercased() }
             records.append(record)
         }
         return records
     }
 
-    private static func isTimeOrClass(_ text: String) -> Bool {
-        ["IN", "CH", "HS"].contains(text.uppercased())
-            || text.utf8.first.map(\.isDigit) == true
-                && text.utf8.allSatisfy { $0.isDigit || "smhdwSMHDW".utf8.contains($0) }
+    /// Consumes a time to live and a class, each at most once and in either order. Returns the class unless it is IN.
+    private func takeTimeAndClass(_ words: inout ArraySlice<ZoneRecord.Word>) -> ZoneRecord.Word? {
+        var (hasTime, hasClass) = (false, false)
+        var other: ZoneRecord.Word?
+        while let word = words.first {
+            if !hasTime, Self.isTime(word.text) {
+                hasTime = true
+            } else if !hasClass, let number = Self.classNumber(word.text) {
+                hasClass = true
+                if number != 1 { other = word }
+            } else {
+                break
+            }
+            words.removeFirst()
+        }
+        return other
+    }
+
+    /// Returns whether a word is a time to live: seconds, or numbers with units such as `1h30m`.
+    private static func isTime(_ text: String) -> Bool {
+        var rest = text.lowercased().utf8[...]
+        var count = 0
+        while let first = rest.first, first.isDigit {
+            rest = rest.drop(while: \.isDigit)
+            count += 1
+            guard let unit = rest.first else { return count == 1 }
+            guard "smhdw".utf8.contains(unit) else { return false }
+            rest = rest.dropFirst()
+        }
+        return rest.isEmpty && count > 0
+    }
+
+    private static func classNumber(_ text: String) -> Int? {
+        let name = text.uppercased()
+        if let number = ["IN": 1, "CS": 2, "CH": 3, "HS": 4][name] { return number }
+        return name.hasPrefix("CLASS") ? ZoneRecordType.number(name.dropFirst("CLASS".count)) : nil
+    }
+
+    private static func unknown(_ word: ZoneRecord.Word, in line: [ZoneRecord.Word], startsBlank: Bool) -> String {
+        let isOwner = startsBlank && word.text == line.first?.text && word.text.contains(".")
+        guard !isOwner else {
+            return "the line begins with a blank, so \(quoted(word.text)) is read as a record type: write it at the "
+                + "beginning of the line"
+        }
+        let meant = suggestion(for: word.text, among: ZoneRecordType.names)
+        return "unknown record type \(quoted(word.text)): "
+            + (meant.map { "did you mean \($0)?" } ?? "correct it or remove the line")
     }
 
     private mutating func directive(_ line: [ZoneRecord.Word], _ problems: inout PolicyProblems) {

@@ -45,12 +45,13 @@ enum TrustKitConfiguration {
     /// Returns an XML property list with the pinned domains of the policy. Only the hosts, settings and hashes that differ are
     /// changed.
     ///
-    /// A list with neither TSKConfiguration nor TSKPinnedDomains gets TSKConfiguration.
+    /// A list that isn't TrustKit's configuration alone gets TSKConfiguration if it has none.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
         let domains = try TrustKitWriter.domains(policy)
-        let isAlone = (try? PropertyList.read(bytes, path: path))?[TrustKitReader.domainsKey] != nil
+        let root = try? PropertyList.read(bytes, path: path)
+        let isAlone = root.map { TrustKitReader.isAlone($0, path: path) } ?? false
         let keys = (isAlone ? [] : [TrustKitReader.rootKey]) + [TrustKitReader.domainsKey]
         let result = try PropertyList.replacing(
             bytes, path: path, at: keys, with: domains, ownKeys: TrustKitReader.settingKeys,

@@ -25,10 +25,27 @@ struct TrustKitReader {
     private static let userAnchorsKey = "TSKIgnorePinningForUserDefinedTrustAnchors"
     private static let globalKeys = [domainsKey, "TSKSwizzleNetworkDelegates", userAnchorsKey]
 
+    /// The dictionaries in which TrustKit looks for its keys. `isAlone` is for the configuration without the rest of an
+    /// Info.plist.
+    static func places(isAlone: Bool) -> PropertyListPlaces { isAlone ? placesAlone : placesInList }
+
+    private static let placesInList = PropertyListPlaces(
+        hosts: [rootKey, domainsKey], pinKeys: pinKeys,
+        [
+            []: [rootKey], [rootKey]: globalKeys,
+            [rootKey, domainsKey, PropertyListPlaces.any]: domainKeys + [excludeKey],
+        ])
+    private static let placesAlone = PropertyListPlaces(
+        hosts: [domainsKey], pinKeys: pinKeys,
+        [[]: [rootKey] + globalKeys, [domainsKey, PropertyListPlaces.any]: domainKeys + [excludeKey]])
+    private static let pinKeys = Set(
+        ([rootKey] + globalKeys + domainKeys).flatMap { [$0, "k" + $0] } + [excludeKey])
+
     let path: String
     let publicSuffixes: PublicSuffixes
     var problems: PolicyProblems
     var notes: [ConversionNote] = []
+    private var places = placesInList
 
     init(path: String, publicSuffixes: PublicSuffixes) {
         self.path = path
@@ -38,13 +55,17 @@ struct TrustKitReader {
 
     /// Returns the rules. The result is meaningless if there are problems.
     mutating func rules(_ root: PropertyList) -> [CanonicalRule] {
-        let isAlone = root[Self.rootKey] == nil && root[Self.domainsKey] != nil
-        if !isAlone { noteUnknown(root, [Self.rootKey] + Self.globalKeys, isWhole: false) }
+        let isAlone = Self.isAlone(root, path: path)
+        places = Self.places(isAlone: isAlone)
+        if !isAlone { noteUnknown(root, in: [], isWhole: false) }
+        for stray in places.strays(in: root) {
+            note(.either, stray.message(moveTo: place(of: stray)), stray.member.position, .misplacedSetting)
+        }
         guard let configuration = isAlone ? root : root[Self.rootKey] else {
             note(.unchanged, "no pins: the list has no \(Self.rootKey): add it", root.position, .pinsNothing)
             return []
         }
-        noteUnknown(configuration, Self.globalKeys)
+        noteUnknown(configuration, in: places.hosts.dropLast())
         guard let domains = configuration[Self.domainsKey] else {
             problems.add("the list has no \(Self.domainsKey): add it", at: configuration.position)
             return []
@@ -73,6 +94,31 @@ struct TrustKitReader {
     }
 }
 
+// MARK: - Places
+
+extension TrustKitReader {
+    /// The beginnings of keys that only a whole Info.plist has.
+    private static let listPrefixes = ["CFBundle", "NS", "UI", "LS", "DT"]
+
+    /// Returns whether a list is TrustKit's configuration alone, as a program hands it to TrustKit, and not an
+    /// Info.plist, in which TrustKit reads TSKConfiguration only.
+    static func isAlone(_ root: PropertyList, path: String) -> Bool {
+        guard root[rootKey] == nil, root[domainsKey] != nil, !path.lowercased().hasSuffix("info.plist") else {
+            return false
+        }
+        return !(root.members ?? []).contains { member in listPrefixes.contains(where: member.key.hasPrefix) }
+    }
+
+    /// Returns the place where a misplaced key is read.
+    private func place(of stray: PropertyListPlaces.Stray) -> String {
+        let key = stray.member.key
+        if stray.isHost { return Self.domainsKey }
+        if key == Self.rootKey { return "the top level of the list" }
+        if Self.globalKeys.contains(key) { return places.hosts.count == 1 ? "the top level of the list" : Self.rootKey }
+        return "the dictionary of each host in \(Self.domainsKey)"
+    }
+}
+
 // MARK: - Domains
 
 extension TrustKitReader {
@@ -81,7 +127,7 @@ extension TrustKitReader {
             problems.add("\(quoted(entry.key)) is \(entry.value.kindName): make it a dictionary", at: entry.position)
             return nil
         }
-        noteUnknown(entry.value, Self.domainKeys)
+        noteUnknown(entry.value, in: places.hosts + [entry.key])
         let location = PolicyLocation(path: path, entry.position)
         let includes = boolean(Self.subdomainsKey, in: entry.value, default: false)
         check(entry, includesSubdomains: includes)
@@ -108,7 +154,7 @@ extension TrustKitReader {
             } else if includesSubdomains, publicSuffixes.registry(of: name) == name.description {
                 problems.add(
                     "\(quoted(entry.key)) is a public suffix and includes its subdomains: list your own hosts instead",
-                    at: entry.position)
+                    at: entry.position, rule: .publicSuffix)
             }
             if name.description != entry.key {
                 note(
@@ -116,7 +162,7 @@ extension TrustKitReader {
                     entry.position, .malformedHost)
             }
         } catch {
-            problems.add(error.description, at: entry.position)
+            problems.add(error.description, at: entry.position, rule: .malformedHost)
         }
     }
 
@@ -134,7 +180,9 @@ extension TrustKitReader {
         var isWhole = true
         for (text, position) in texts {
             guard let value = LenientBase64.decode(text.utf8), value.count == 32 else {
-                problems.add("\(quoted(text)) isn't the base64 of 32 bytes: hash the key again", at: position)
+                problems.add(
+                    "\(quoted(text)) isn't the base64 of 32 bytes: hash the key again", at: position,
+                    rule: .malformedPin)
                 isWhole = false
                 continue
             }
@@ -226,28 +274,24 @@ extension TrustKitReader {
     ///
     /// If only part of the list belongs to TrustKit, `isWhole` is false, and only keys that resemble TrustKit's own are
     /// noted.
-    private mutating func noteUnknown(_ list: PropertyList, _ known: [String], isWhole: Bool = true) {
-        for member in list.members ?? [] where !known.contains(member.key) && member.key != Self.excludeKey {
-            if let meant = Self.meant(by: member.key, among: known) {
+    private mutating func noteUnknown(_ list: PropertyList, in path: [String], isWhole: Bool = true) {
+        for member in list.members ?? [] where !places.knows(member.key) {
+            if let meant = places.meant(by: member, in: path) {
                 let isExclusion = meant == Self.meantExcludeKey
                 let what = member.key == "k" + meant ? "the name of the constant" : "an unknown key"
                 note(
                     isExclusion ? .stricter : .weaker,
                     "TrustKit ignores \(quoted(member.key)), \(what): write \(isExclusion ? Self.excludeKey : meant)",
                     member.position, .ignoredSetting)
-            } else if isWhole {
+            } else if isWhole, !places.holdsPins(member.value) {
                 note(.unchanged, "\(quoted(member.key)) is ignored", member.position, nil)
             }
         }
-        if known.contains(Self.meantExcludeKey), let member = list.member(Self.meantExcludeKey) {
+        if path.count > places.hosts.count, let member = list.member(Self.meantExcludeKey) {
             note(
                 .stricter, "TrustKit ignores \(quoted(member.key)): write \(Self.excludeKey), the key that it reads",
                 member.position, .ignoredSetting)
         }
-    }
-
-    private static func meant(by key: String, among known: [String]) -> String? {
-        known.first { key == "k" + $0 } ?? suggestion(for: key, among: known)
     }
 
     private mutating func note(

@@ -7,14 +7,15 @@ import PinctlFoundation
 extension CommandDefinition {
     static let lint = CommandDefinition(
         name: "lint", summary: "check pin files for problems", operands: "[FILE…]",
-        operandCount: 0...Int.max, flags: [.from, .lintRule, .calendar, .issuance, .at, .report, .annotations],
+        operandCount: 0...Int.max,
+        flags: [.from, .lintRule, .calendar, .issuance, .targetLevel, .at, .report, .annotations],
         notes: [
             "FILE is a policy or a file in any other dialect, recognized by its contents. The default is",
             "the policy of the environment variable PINCTL_POLICY, or pins/pins.jsonc.",
             "",
-            "Errors cause exit code 1, warnings do not. A comment pinctl-allow P011: REASON suppresses",
-            "the findings of rule P011 on its line and the next. See pinctl help lint-rules for the",
-            "rules.",
+            "Errors cause exit code 1, warnings do not, and a file that can't be loaded causes exit",
+            "code 2. A comment pinctl-allow P011: REASON suppresses the findings of rule P011 on its",
+            "line and the next. See pinctl help lint-rules for the rules.",
         ],
         examples: [
             ("Check the default policy", "pinctl lint"),
@@ -31,7 +32,7 @@ extension CommandDefinition {
             let job = LintJob(
                 settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),
                 calendar: try arguments.rootCalendar(), renewals: try arguments.keyRenewals(),
-                time: try arguments.time(in: environment))
+                target: try arguments.targetLevel(), time: try arguments.time(in: environment))
             if let note = job.calendar?.note(at: job.time) { console.note("note: \(note)") }
             let reports = try arguments.reports(in: environment, &console)
             var report = Report(command: "lint", time: job.time, policy: nil)
@@ -81,6 +82,8 @@ private struct LintJob {
     let calendar: RootCalendar?
     /// The renewals of `--issuance`, or `nil` without the flag.
     let renewals: [KeyRenewal]?
+    /// The API level of Android apps, or `nil` to look for it above each file.
+    let target: AndroidTarget?
     let time: Date
 
     func lint(_ path: String, isNamed: Bool, _ report: inout Report, _ console: inout Console) {
@@ -124,7 +127,7 @@ private struct LintJob {
                 report.entries.append(entry)
             }
         } catch {
-            if self.dialect == nil, !Self.isNamedAsPolicy(DialectInput.title(path)) {
+            if self.dialect == nil, dialect != .policy || !Self.isNamedAsPolicy(DialectInput.title(path)) {
                 console.note("note: " + DialectInput.assumption(dialect, path))
             }
             for problem in error.problems {
@@ -135,7 +138,7 @@ private struct LintJob {
                 }
                 let word = problem.rule.map { "error[\($0.rawValue)]" } ?? "error:"
                 let message = mark + problem.message
-                let entry = ReportEntry(problem.location, message, problem.rule, of: subject, .failed)
+                let entry = ReportEntry(problem.location, message, problem.rule, of: subject, .badInput)
                 console.result(
                     ["\(problem.location): \(word) \(visibleText(message))"], entry.json ?? .null,
                     entry.outcome.exitCode)
@@ -161,18 +164,36 @@ private struct LintJob {
 
     private func dialects(of bytes: [UInt8], _ title: String) -> [PinDialect] {
         if let dialect { return [dialect] }
-        return Self.isNamedAsPolicy(title) ? [.policy] : PinDialect.allRecognized(in: bytes)
+        let found = PinDialect.allRecognized(in: bytes)
+        // A broken policy may look like another text with pins, but not like one in JSON.
+        let isOther = found.contains { ![.envoy, .certspotter].contains($0) }
+        return isOther && Self.isNamedAsPolicy(title) ? [.policy] : found
     }
 
     private static func isNamedAsPolicy(_ title: String) -> Bool {
         title.hasSuffix(".json") || title.hasSuffix(".jsonc")
     }
 
+    /// Returns the API level that the files around an app's config set, if they do.
+    private func declaredTarget(around config: String, _ console: inout Console) -> AndroidTarget? {
+        let project = AndroidProject(config: config) {
+            try? InputFile.contents(ofFile: $0, limit: TaggedFiles.maximumSize)
+        }
+        switch project.target {
+        case .level(let level, _)?: return level
+        case .unknown(let file)?:
+            console.note("note: " + AndroidProject.unknownTarget(of: config, in: file))
+            return nil
+        case nil: return nil
+        }
+    }
+
     private func findings(
         in bytes: [UInt8], _ title: String, _ dialect: PinDialect, _ console: inout Console
     ) throws(PolicyFileError) -> [LintFinding] {
         guard dialect == .policy else {
-            return try dialect.read(bytes, path: title).lint(
+            let level = dialect == .android ? target ?? declaredTarget(around: title, &console) : nil
+            return try dialect.read(bytes, path: title, target: level).lint(
                 bytes, path: title, at: time, settings: settings, calendar: calendar ?? RootCalendar(),
                 renewals: renewals)
         }

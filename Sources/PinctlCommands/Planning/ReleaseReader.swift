@@ -228,9 +228,7 @@ struct ReleaseReader {
             switch project.target {
             case .level(let level, _)?: target = level
             case .unknown(let file)?:
-                note(
-                    "\(path): the API level that \(file) sets isn't a number: give it with \(Flag.targetLevel.dashed)",
-                    &console)
+                note(AndroidProject.unknownTarget(of: path, in: file), &console)
             case nil: break
             }
         }
@@ -283,4 +281,11 @@ struct ReleaseTree {
     let contents: (String) throws(InputFileError) -> [UInt8]
     /// Returns a file, or `nil` if there is none that can be read.
     let optional: (String) -> [UInt8]?
+}
+
+extension AndroidProject {
+    /// Returns the note about a level that isn't known.
+    static func unknownTarget(of config: String, in file: String) -> String {
+        "\(config): the API level that \(file) sets isn't a number: give it with \(Flag.targetLevel.dashed)"
+    }
 }

@@ -93,12 +93,17 @@ extension Arguments {
         try report(bundle, after: previous, path, &console)
     }
 
-    /// Creates an unsigned bundle, and reports what it changes.
+    /// Creates an unsigned bundle, and reports what it changes. Returns `nil` if lint finds errors, which it reports.
     func newBundle(
         _ path: String, _ bytes: [UInt8], _ keySets: [PolicyKeySet], _ time: Date, _ console: inout Console
-    ) throws(UsageError) -> PolicyBundle {
+    ) throws(UsageError) -> PolicyBundle? {
         guard path != "-" else { throw .invalidOperand(path, reason: "standard input has no directory: name a file") }
-        try lint(path, bytes, time)
+        let errors = try lintErrors(path, bytes, time)
+        for error in errors { console.problem(error.description, .finding) }
+        guard errors.isEmpty else {
+            console.note("nothing is signed: correct the policy")
+            return nil
+        }
         let previous = try previousBundle(keySets)
         let keySet = keySets[keySets.count - 1]
         if let last = previous?.keySetNumber, last > keySet.number {
@@ -138,18 +143,16 @@ extension Arguments {
         ])
     }
 
-    /// Throws if lint finds an error in a policy.
-    private func lint(_ path: String, _ bytes: [UInt8], _ time: Date) throws(UsageError) {
-        let findings: [LintFinding]
+    /// Returns the errors that lint finds in a policy.
+    private func lintErrors(_ path: String, _ bytes: [UInt8], _ time: Date) throws(UsageError) -> [LintFinding] {
         do throws(PolicyFileError) {
             let file = try PolicyFile.reading(bytes, path: path)
-            findings = file.lint(
-                at: time, settings: LintSettings(), calendar: try RootCalendar(of: file), besides: [])
+            return file.lint(
+                at: time, settings: LintSettings(), calendar: try RootCalendar(of: file), besides: []
+            ).filter { $0.severity == .error }
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
-        let errors = findings.filter { $0.severity == .error }
-        guard errors.isEmpty else { throw .unusable(errors.map(\.description)) }
     }
 
     /// Returns the lines for an error of a bundle at this path.

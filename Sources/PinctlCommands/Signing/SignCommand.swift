@@ -69,7 +69,8 @@ extension CommandDefinition {
                 bundle = try Arguments.bundle(bytes, path)
                 try arguments.review(bundle, path, keySets, &console)
             } else {
-                bundle = try arguments.newBundle(path, bytes, keySets, time, &console)
+                guard let new = try arguments.newBundle(path, bytes, keySets, time, &console) else { return }
+                bundle = new
             }
             guard console.status == .good else { return }
             if let stranger = keySets.first(where: { $0.audience != bundle.audience }) {

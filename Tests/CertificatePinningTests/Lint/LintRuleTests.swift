@@ -136,7 +136,7 @@ struct LintRuleTests {
         #expect(try found(#""certificateTransparency": "require","#) == [])
     }
 
-    @Test("P024: localAnchorsBypassPins with only private anchors pins nothing")
+    @Test("P024, P027: localAnchorsBypassPins pins nothing with only private anchors, and otherwise bypasses the pins")
     func bypass() throws {
         func found(_ rule: String) throws -> [String] { try lint([pin(server.leaf)], rule: rule) }
         let own = #""anchors": { "files": ["root.pem"] },"#
@@ -144,8 +144,16 @@ struct LintRuleTests {
         #expect(try found(own + bypass) == ["P024 error"])
         #expect(try found(own) == [])
         #expect(try found(own + #""localAnchorsBypassPins": false,"#) == [])
-        #expect(try found(#""anchors": { "files": ["root.pem"], "system": true },"# + bypass) == [])
-        #expect(try found(bypass) == [])
+        for anchors in [
+            #""anchors": { "files": ["root.pem"], "system": true },"#, #""anchors": { "system": true },"#, "",
+        ] {
+            #expect(try found(anchors + bypass) == ["P027 warning"])
+            let reported = try found(anchors + bypass + #""mode": "report","#)
+            #expect(reported.contains("P027 warning"))
+            let off = try found(anchors + bypass + #""mode": "off","#)
+            #expect(!off.contains("P027 warning"))
+            #expect(try found(anchors + #""localAnchorsBypassPins": false,"#) == [])
+        }
         #expect(try found(own + bypass + #""mode": "off","#) == ["P024 error"])
     }
 

@@ -170,7 +170,7 @@ struct EnvoyTests {
 
         let stray = try Self.read("tls:\n  verify_certificate_spki: [\"\(Self.base64(1))\"]")
         #expect(stray.policy.rules == [])
-        #expect(stray.notes.map(\.rule) == [.ignoredSetting, .pinsNothing])
+        #expect(stray.notes.map(\.rule) == [.misplacedSetting, .pinsNothing])
         #expect(try Self.read("validation_context_sds_secret_config: {name: s}").notes.count == 2)
         #expect(try Self.read(Self.context("verify_certificate_spki: []")).notes.map(\.rule) == [.pinsNothing])
     }

@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 import PinDialects
 import Testing
 
@@ -36,10 +37,10 @@ struct IssuanceTests {
 
         """
 
-    /// The hosts of the certificate in the file above. No other one can be read.
-    private static func names(_ file: String) throws(UnreadableCertificate) -> [String] {
+    /// The certificate in the file above. No other one can be read.
+    private static func certificate(_ file: String) throws(UnreadableCertificate) -> IssuedCertificate {
         guard file == "/etc/letsencrypt/live/api.test/cert.pem" else { throw UnreadableCertificate("there is none") }
-        return ["api.test"]
+        return IssuedCertificate(names: ["api.test"], key: .ellipticCurve("P-256"))
     }
 
     private static func caddy(_ site: String, options: String = "") -> String { options + site }
@@ -358,7 +359,6 @@ struct IssuanceTests {
         ("email = a@b.test\r\nreuse-key: yes # pinned\r\n", "keeps cli.ini 2", "keeps cli.ini 2"),
         ("--reuse-key\n", "keeps cli.ini 1", "keeps cli.ini 1"),
         ("reuse-key = false\n", "changes x.conf 7", "keeps x.conf 12"),
-        ("reuse_key = true\n", "changes x.conf 7", "keeps x.conf 12"),
         ("new-key = True\n", "changes cli.ini 1", "changes cli.ini 1"),
         ("reuse-key = True\nnew-key = \"True\"\n", "changes cli.ini 2", "changes cli.ini 2"),
         ("no-reuse-key = 1\n", "changes cli.ini 1", "changes cli.ini 1"),
@@ -368,10 +368,72 @@ struct IssuanceTests {
     func cliOptions(text: String, plain: String, kept: String) throws {
         for (file, expected) in [(Self.certbot, plain), (Self.certbot + "reuse_key = True\n", kept)] {
             let found = try IssuanceProgram.certbot.read(
-                Array(file.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)), names: Self.names)
+                Array(file.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)), certificate: Self.certificate)
             let effect = if case .keepsKey = found[0].effect { "keeps" } else { "changes" }
             #expect("\(effect) \(found[0].location.path) \(found[0].location.line)" == expected)
         }
+    }
+
+    /// Lines of `cli.ini` and of a certificate's own file that reuses a key, the key, and the place of what stops certbot.
+    static let conflicts: [(options: String?, own: String, key: PublicKeyKind, expected: String?)] = [
+        ("key-type = ecdsa\n", "key_type = rsa\nrsa_key_size = 2048\n", .rsa(bits: 2048), "cli.ini 1"),
+        ("key-type = rsa\n", "key_type = ecdsa\n", .ellipticCurve("P-256"), "cli.ini 1"),
+        ("email = a@b.test\nrsa-key-size: 4096\n", "key_type = rsa\n", .rsa(bits: 2048), "cli.ini 2"),
+        ("--elliptic-curve = \"secp384r1\"\n", "key_type = ecdsa\n", .ellipticCurve("P-256"), "cli.ini 1"),
+        ("elliptic-curve = secp256r1\n", "key_type = ecdsa\n", .ellipticCurve("P-384"), "cli.ini 1"),
+        ("reuse-key\nkey-type = rsa\n", "key_type = ecdsa\n", .ellipticCurve("P-256"), "cli.ini 2"),
+        (nil, "key_type = rsa\n", .ellipticCurve("P-256"), "x.conf 4"),
+        (nil, "key_type = rsa\nrsa_key_size = 4096\n", .rsa(bits: 2048), "x.conf 5"),
+        (nil, "key_type = rsa\n", .rsa(bits: 4096), "x.conf 2"),
+        (nil, "key_type = ecdsa\nelliptic_curve = secp521r1\n", .ellipticCurve("P-256"), "x.conf 5"),
+        (nil, "key_type = rsa\n", .ed25519, "x.conf 4"),
+        // Nothing that differs, or that is compared.
+        ("key-type = RSA # ours\nelliptic-curve = secp384r1\n", "", .rsa(bits: 2048), nil),
+        ("rsa-key-size = 4096\n", "key_type = ecdsa\n", .ellipticCurve("P-256"), nil),
+        ("rsa-key-size = 4096\n", "key_type = rsa\n", .rsa(bits: 4096), nil),
+        ("key-type = ecdsa\nnew-key = True\n", "key_type = rsa\n", .rsa(bits: 2048), nil),
+        ("key-type = ecdsa\nno-reuse-key = True\n", "key_type = rsa\n", .rsa(bits: 2048), nil),
+        ("; key-type = ecdsa\n", "key_type = rsa\n", .rsa(bits: 2048), nil),
+        (nil, "key_type = ecdsa\nelliptic_curve = SECP521R1\n", .ellipticCurve("P-521"), nil),
+        (nil, "", .ellipticCurve("P-256"), nil),
+    ]
+
+    @Test("A setting for keys that the certificate's key doesn't have stops certbot while it reuses the key")
+    func conflict() throws {
+        for (options, own, key, expected) in Self.conflicts {
+            let text = "cert = /c.pem\n[renewalparams]\nreuse_key = True\n" + own
+            let found = try IssuanceProgram.certbot.read(
+                Array(text.utf8), path: "x.conf", options: options.map { ("cli.ini", Array($0.utf8)) }
+            ) { _ in IssuedCertificate(names: ["a.test"], key: key) }
+            try #require(found.count == 1)
+            #expect((found[0].effect == .stops) == (expected != nil), "\(options ?? "") \(own) \(key)")
+            if let expected {
+                #expect("\(found[0].location.path) \(found[0].location.line)" == expected, "\(options ?? "") \(own)")
+            }
+        }
+    }
+
+    @Test("Options are compared only if certbot reuses the key")
+    func noReuse() throws {
+        let found = try IssuanceProgram.certbot.read(
+            Array("cert = /c.pem\n[renewalparams]\nkey_type = rsa\n".utf8), path: "x.conf",
+            options: ("cli.ini", Array("key-type = ecdsa\n".utf8))
+        ) { _ in IssuedCertificate(names: ["a.test"], key: .rsa(bits: 2048)) }
+        #expect(found.map(\.effect) == [.changesKey])
+    }
+
+    @Test("In a copy of certbot's directory, the certificate is read from the copy")
+    func copied() throws {
+        var files: [String] = []
+        let found = try IssuanceProgram.certbot.read(
+            Array((Self.certbot + "reuse_key = True\n").utf8), path: "backup/renewal/api.test.conf"
+        ) { file throws(UnreadableCertificate) in
+            files.append(file)
+            guard file == "backup/live/api.test/cert.pem" else { throw UnreadableCertificate("there is none") }
+            return IssuedCertificate(names: ["copy.test"], key: .ellipticCurve("P-256"))
+        }
+        #expect(found.flatMap(\.hosts).map(\.host) == ["copy.test"])
+        #expect(files == ["/etc/letsencrypt/live/api.test/cert.pem", "backup/live/api.test/cert.pem"])
     }
 
     @Test("cli.ini is beside the directory of certbot's certificates, and a value that certbot refuses is an error")
@@ -384,11 +446,11 @@ struct IssuanceTests {
             #expect(IssuanceProgram.certbot.optionsPath(of: path) == nil)
         }
         #expect(IssuanceProgram.caddy.optionsPath(of: "renewal/a.conf") == nil)
-        for text in ["reuse-key = maybe\n", "new-key = \u{0}\n"] {
+        for text in ["reuse-key = maybe\n", "new-key = \u{0}\n", "reuse_key = true\n", "key_type = rsa\n"] {
             #expect(throws: PolicyFileError.self) {
                 try IssuanceProgram.certbot.read(
                     Array(Self.certbot.utf8), path: "x.conf", options: ("cli.ini", Array(text.utf8)),
-                    names: Self.names)
+                    certificate: Self.certificate)
             }
         }
     }
@@ -397,12 +459,13 @@ struct IssuanceTests {
     func renewals(row: Row) throws {
         let bytes = Array(row.text.utf8)
         let program = try #require(IssuanceProgram(recognizing: bytes, path: row.path))
-        let found = try program.read(bytes, path: row.path, names: Self.names).map { renewal in
+        let found = try program.read(bytes, path: row.path, certificate: Self.certificate).map { renewal in
             let names = renewal.hosts.map { ($0.scope == .oneLabelBelow ? "*." : "") + $0.host }
             let effect =
                 switch renewal.effect {
                 case .keepsKey: "keeps"
                 case .changesKey: "changes"
+                case .stops: "stops"
                 case .unknown: "unknown"
                 }
             return "\(names.joined(separator: ",")) \(effect) \(renewal.location.line)"
@@ -413,8 +476,10 @@ struct IssuanceTests {
     @Test("The hosts of certbot's certificate replace those that are guessed")
     func certificate() throws {
         let bytes = Array((Self.certbot + "[[webroot_map]]\nold.test = /srv\n").utf8)
-        let found = try IssuanceProgram.certbot.read(bytes, path: "x.conf") { file in
-            file == "/etc/letsencrypt/live/api.test/cert.pem" ? ["A.test", "*.b.test"] : []
+        let found = try IssuanceProgram.certbot.read(bytes, path: "x.conf") { file throws(UnreadableCertificate) in
+            IssuedCertificate(
+                names: file == "/etc/letsencrypt/live/api.test/cert.pem" ? ["A.test", "*.b.test"] : [],
+                key: .ellipticCurve("P-256"))
         }
         #expect(found.map(\.hosts) == [[HostPattern("a.test", .exact), HostPattern("b.test", .oneLabelBelow)]])
     }
@@ -490,14 +555,16 @@ struct IssuanceTests {
         // The last row isn't UTF-8.
         let bytes = text.unicodeScalars.contains("\u{FF}") ? Array("a.test ".utf8) + [0xFF] : Array(text.utf8)
         let program = try #require(IssuanceProgram(recognizing: bytes, path: path))
-        let error = #expect(throws: PolicyFileError.self) { try program.read(bytes, path: path, names: Self.names) }
+        let error = #expect(throws: PolicyFileError.self) {
+            try program.read(bytes, path: path, certificate: Self.certificate)
+        }
         #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
     }
 
     @Test("XI7: A command line that is longer than any shell accepts is refused")
     func longLines() throws {
         func read(_ text: String) throws -> [KeyRenewal] {
-            try IssuanceProgram.lego.read(Array(text.utf8), path: "f", names: Self.names)
+            try IssuanceProgram.lego.read(Array(text.utf8), path: "f", certificate: Self.certificate)
         }
         let word = "lego renew -d a.test "
         #expect(try read(word + String(repeating: "x", count: (1 << 16) - word.count)).count == 1)
@@ -514,7 +581,7 @@ struct IssuanceTests {
     func words() throws {
         func read(_ count: Int) throws -> [KeyRenewal] {
             let text = "a.test {\n\t" + String(repeating: "x ", count: count - 3) + "\n}\n"
-            return try IssuanceProgram.caddy.read(Array(text.utf8), path: "Caddyfile", names: Self.names)
+            return try IssuanceProgram.caddy.read(Array(text.utf8), path: "Caddyfile", certificate: Self.certificate)
         }
         #expect(try read(1 << 16).count == 1)
         #expect(throws: PolicyFileError.self) { try read((1 << 16) + 1) }

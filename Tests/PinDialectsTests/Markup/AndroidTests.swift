@@ -45,7 +45,7 @@ struct AndroidTests {
                 [HostPattern("android.com", .exact), HostPattern("developer.android.com", .exact)]
             ])
         #expect(reading.policy.rules[0].pins.map(\.description) == ["sha256/\(Self.pin)"])
-        #expect(reading.notes.isEmpty)
+        #expect(reading.notes.map(\.rule) == [.malformedHost], "the host has capitals")
     }
 
     @Test("XI3: A config that Android rejects is an error at its position", arguments: rejectedRows)
@@ -223,8 +223,12 @@ struct AndroidTests {
             "\"pinset\" in domain-config is ignored with all of its contents: did you mean pin-set?"
         ),
         (
-            "<domain-config><domain>a.test</domain>\(pinTag)</domain-config>", .weaker,
-            "\"pin\" in domain-config is ignored with all of its contents: move it to the right element"
+            "<domain-config><domain>a.test</domain>\(pinTag)</domain-config>", .either,
+            "\"pin\" in domain-config is ignored with all of its contents: move it to \"pin-set\""
+        ),
+        (
+            "<domain-config><domain>a.test</domain><public-keys>\(pinTag)</public-keys></domain-config>", .weaker,
+            "\"public-keys\" in domain-config is ignored with all of its contents: move it to the right element"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set>\(pin)</pin-set></domain-config>", .weaker,

@@ -49,6 +49,65 @@ struct CurlTests {
         #expect(throws: PolicyFileError.self) { try CurlPins.read(Array(text.utf8), path: "argument") }
     }
 
+    private static let one = "sha256//" + Base64.encode(served.span)
+    private static let two = one + ";sha256//" + Base64.encode(other.span)
+
+    @Test(
+        "Config files and scripts are read as curl and the shell read them",
+        arguments: [
+            ("# pins\nuser-agent = \"a\"\npinnedpubkey = \"\(two)\"\n", 2), ("pinnedpubkey=\(two)\n", 2),
+            ("pinnedpubkey: \"\(two)\"\r\ninsecure\r\n", 2), ("  --pinnedpubkey \"\(two)\"\n", 2),
+            ("pinnedpubkey \(two) # a comment", 2), ("proxy-pinnedpubkey = \"\(one)\"\npinnedpubkey = \"\(two)\"", 2),
+            ("url = a.test\npinnedpubkey = \"\(two)\"\nnext\nurl = b.test\npinnedpubkey = \"\(two)\"\n", 2),
+            ("#!/bin/sh\n# don't\ncurl -fsS \\\n  --pinnedpubkey '\(two)' \\\n  https://a.test\n", 2),
+            ("#!/bin/sh\nx=$(/usr/bin/curl --pinnedpubkey \"\(two)\" \"$1\")\necho \"$x\"\n", 2),
+            ("RUN curl --pinnedpubkey '\(two)' https://a.test -o a", 2),
+            // The shell ends the command at the semicolon.
+            ("curl --pinnedpubkey \(two) https://a.test", 1),
+        ])
+    func texts(_ text: String, _ count: Int) throws {
+        let reading = try CurlPins.read(Array(text.utf8), path: "f")
+        #expect(reading.policy.rules.map(\.pins.count) == [count] && reading.notes.isEmpty)
+    }
+
+    @Test(
+        "A text whose pins curl doesn't use is refused in one line",
+        arguments: [
+            ("# pinnedpubkey = \"\(one)\"\n", "there is no pinnedpubkey here"),
+            ("proxy-pinnedpubkey = \"\(one)\"\n", "there is no pinnedpubkey here"),
+            ("pinnedpubke = \"\(one)\"\n", "isn't an option of every curl"),
+            ("pinnedpubkey = '\(one)'\n", "as a file name"), ("pinnedpubkey =\n\"\(one)\"\n", "there is no pin"),
+            ("#!/bin/sh\ncurl --pinnedpubkey='\(one)' a.test\n", "curl doesn't know --pinnedpubkey="),
+            ("#!/bin/sh\nP='\(one)'\ncurl --pinnedpubkey \"$P\" a.test\n", "the script computes the value"),
+            ("#!/bin/sh\ncurl --pinnedpubkey \"$(cat pins)\" a.test # \(one)\n", "the script computes the value"),
+            ("#!/bin/sh\necho '\(one)'\n", "no command here has curl's option"),
+            ("#!/bin/sh\ncurl --pinnedpubkey '\(one) a.test\n", "a quote is never closed"),
+            (
+                "#!/bin/sh\ncurl --pinnedpubkey '\(one)' a.test\ncurl --pinnedpubkey '\(two)' b.test\n",
+                "this transfer has other pins"
+            ),
+        ])
+    func refusedTexts(_ text: String, _ message: String) {
+        do throws(PolicyFileError) {
+            _ = try CurlPins.read(Array(text.utf8), path: "f")
+            Issue.record("it was read")
+        } catch {
+            #expect(error.problems.count == 1 && error.problems[0].message.contains(message), "\(error)")
+        }
+    }
+
+    @Test("curl uses the last pins of a transfer, and the others are noted")
+    func repeated() throws {
+        for text in [
+            "pinnedpubkey = \"\(Self.two)\"\npinnedpubkey = \"\(Self.one)\"\n",
+            "curl --pinnedpubkey '\(Self.two)' --pinnedpubkey '\(Self.one)' a.test",
+        ] {
+            let reading = try CurlPins.read(Array(text.utf8), path: "f")
+            #expect(reading.policy.rules.map(\.pins.count) == [1])
+            #expect(reading.notes.map(\.rule) == [.ignoredSetting])
+        }
+    }
+
     @Test("A policy with several rules isn't written, because an argument applies to one host")
     func severalRules() throws {
         let argument = "sha256//" + Base64.encode(Self.served.span)
@@ -61,10 +120,13 @@ struct CurlTests {
 
     @Test(
         "An argument is written as it is read, bare or with its option",
-        arguments: ["", "--pinnedpubkey ", "--pinnedpubkey='"])
-    func roundTrip(_ front: String) throws {
+        arguments: [
+            ("", ""), ("'", "'"), ("--pinnedpubkey '", "'"), ("--pinnedpubkey \"", "\""),
+            ("curl --pinnedpubkey '", "' -fsS"),
+        ])
+    func roundTrip(_ front: String, _ back: String) throws {
         let argument = [Self.served, Self.other].map { "sha256//" + Base64.encode($0.span) }.joined(separator: ";")
-        let reading = try CurlPins.read(Array((front + argument + "'\n").utf8), path: "argument")
+        let reading = try CurlPins.read(Array((front + argument + back + "\n").utf8), path: "argument")
         #expect(reading.policy.rules.map(\.patterns) == [[HostPattern("", .every)]])
         #expect(reading.policy.rules.flatMap(\.pins).map(\.role) == [.leaf, .leaf])
         #expect(try CurlPins.write(reading.policy) == argument)

@@ -121,12 +121,30 @@ struct OkHttpTests {
             (#"CertificatePinner.Builder().add("a.example", "md5/AAAA")"#, "1:46: error: OkHttp rejects the pin"),
             (#"CertificatePinner.Builder().add("a.example", "sha256/A")"#, "1:46: error: OkHttp rejects the pin"),
             ("val s = \"a\nb.add(\"a.example\", \"PIN1\")", "1:9: error: unterminated string"),
-            ("fun main() {}", "1:5: error: OkHttp rejects the pin"),
+            ("fun main() {}", "1:1: error: nothing is pinned here: "),
             ("\n", "1:1: error: nothing is pinned here"),
         ])
     func rejected(_ text: String, _ expected: String) {
         let found = problems(text)
         #expect(found.contains { $0.hasPrefix("Pins.kt:" + expected) }, "\(found)")
+    }
+
+    @Test(
+        "A program without a builder is one problem, however many pins it has",
+        arguments: [
+            "object Pins {\n  val PINS = listOf(\"PIN1\", \"PIN2\")\n}",
+            "buildConfigField \"String\", \"PIN\", \"\\\"PIN1\\\"\"\nresValue \"string\", \"b\", \"PIN2\"",
+            "buildConfigField(\"String[]\", \"PINS\", \"{\\\"PIN1\\\", \\\"PIN2\\\"}\")",
+            "static final String[] PINS = {\"PIN1\", \"PIN2\"};", "PINS=PIN1\nNEXT=PIN2", "pins:\n- PIN1\n- PIN2\n",
+            "pins.add(\"PIN1\")\npins.add(\"PIN2\")",
+            "// CertificatePinner.Builder().add(\"a.test\", \"PIN1\")\n\"PIN2\"",
+            "import okhttp3.CertificatePinner\nval a = CertificatePinner.Builder().build()\nval b = \"PIN1\" + \"PIN2\"",
+            "PIN1\nPIN2",
+        ])
+    func noBuilder(_ text: String) {
+        let found = problems(text)
+        #expect(
+            found.count == 1 && found[0].contains("nothing is pinned here, because no call adds this pin"), "\(found)")
     }
 
     @Test("All problems are reported in one run")

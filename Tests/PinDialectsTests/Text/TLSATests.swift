@@ -68,23 +68,40 @@ struct TLSATests {
         "An invalid record is reported with its position",
         arguments: [
             ("_443._tcp.a.example IN TLSA 3 1 1 \(digits)", "1:1: error: \"_443._tcp.a.example\" is relative"),
-            ("a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"a.example\" isn't the name of a TLS service"),
             (
                 "_443._tcp.a.example. CNAME _1.example.\n_1.example. CNAME _443._tcp.a.example.\n"
                     + "_2.example. TLSA 3 1 1 \(digits)", "1:1: error: \"_443._tcp.a.example\" is an alias of itself"
             ),
             (
-                "_443._tcp.a.example. CNAME _1.example.\n_2.example. TLSA 3 1 1 \(digits)",
-                "2:1: error: \"_2.example\" isn't the name of a TLS service"
+                "_443._tcp.a.example. TLSA 3 1 1 \(digits)\n  _443._tcp.b.example. TLSA 3 1 1 \(digits)",
+                "2:3: error: the line begins with a blank, so \"_443._tcp.b.example.\" is read as a record type"
             ),
             (
-                "_443._udp.a.example. IN TLSA 3 1 1 \(digits)",
-                "1:1: error: \"_443._udp.a.example\" isn't the name of a TLS service"
+                "\t_443._tcp.a.example. 60 IN TLSA 3 1 1 \(digits)", "1:2: error: the line begins with a blank"
             ),
-            ("_0._tcp.a.example. IN TLSA 3 1 1 \(digits)", "1:1: error: \"_0\" isn't a port"),
+            (
+                "_443._tcp.a.example. IN TLSA 3 1 1 \(digits)\n  b 60 IN A 192.0.2.1",
+                "2:3: error: unknown record type \"b\": correct it"
+            ),
+            (
+                "_443._tcp.a.example. 60 IN TSLA 3 1 1 \(digits)",
+                "1:28: error: unknown record type \"TSLA\": did you mean TLSA?"
+            ),
+            ("_443._tcp.a.example. TLS 3 1 1 \(digits)", "1:22: error: unknown record type \"TLS\": did you mean"),
+            ("_443._tcp.a.example. TYPE65536 \\# 0", "1:22: error: unknown record type \"TYPE65536\""),
+            ("_443._tcp.a.example. IN IN TLSA 3 1 1 \(digits)", "1:25: error: unknown record type \"IN\""),
+            ("_443._tcp.a.example. 60 60 TLSA 3 1 1 \(digits)", "1:25: error: unknown record type \"60\""),
+            ("_443._tcp.a.example. IN", "1:1: error: the line has no record type"),
+            (
+                "_443._tcp.a.example. CH TLSA 3 1 1 \(digits)",
+                "1:22: error: clients look for records of class IN, not CH"
+            ),
+            (
+                "_443._tcp.a.example. CLASS3 TYPE52 \\# 35 030101\(digits)",
+                "1:22: error: clients look for records of class IN, not CLASS3"
+            ),
             ("_443._tcp.a.example. IN TLSA 3 1 1 abc", "1:36: error: the data has an odd number of digits"),
             ("_443._tcp.a.example. IN TLSA 3 1 1 xy", "1:36: error: \"xy\" isn't hexadecimal"),
-            ("_443._tcp.a.example. IN TLSA 3 1 1 abcd", "1:1: error: the record has 2 bytes, but sha256 has 32"),
             ("_443._tcp.a.example. IN TLSA DANE 1 1 abcd", "1:30: error: \"DANE\" isn't a usage"),
             ("_443._tcp.a.example. IN TLSA 3 1", "1:1: error: incomplete record"),
             ("_443._tcp.a.example. TYPE52 \\# 9 030101ab", "1:29: error: the record has 4 bytes"),
@@ -99,6 +116,34 @@ struct TLSATests {
         } catch {
             #expect(error.problems.contains { $0.description.hasPrefix("zone:" + expected) }, "\(error)")
         }
+    }
+
+    @Test(
+        "A record that can't be used is noted, and the others are read",
+        arguments: [
+            ("_853._udp.a.example. IN TLSA 3 1 1 \(digits)", nil), ("_443._sctp.a.example. TLSA 3 1 1 \(digits)", nil),
+            ("*.example. IN TLSA 3 1 1 \(digits)", LintRule.misreadSetting),
+            ("_443._tcp.*.example. IN TLSA 3 1 1 \(digits)", .misreadSetting),
+            ("_dane.example. IN TLSA 3 1 1 \(digits)", .misreadSetting),
+            ("a.example. IN TLSA 3 1 1 \(digits)", .pinsNothing),
+            ("_0._tcp.a.example. TLSA 3 1 1 \(digits)", .pinsNothing),
+            ("_https._tcp.a.example. TLSA 3 1 1 \(digits)", .pinsNothing),
+            ("_443._tcp.a.example. IN TLSA 3 1 1 abcd", .malformedPin),
+            ("_443._tcp.other.test. CNAME _1.other.test.\n_2.other.test. TLSA 3 1 1 \(digits)", .misreadSetting),
+        ])
+    func unusableBeside(_ record: String, _ rule: LintRule?) throws {
+        let service = "_8443._tcp.z.example. CLASS1 TYPE52 \\# 35 030101\(Self.digits)\n"
+        for text in [record + "\n" + service, service + record] {
+            let reading = try read(text)
+            #expect(reading.policy.rules.filter { !$0.pins.isEmpty }.flatMap(\.patterns).map(\.host) == ["z.example"])
+            // The service of a record whose digest is too short has no pins left.
+            let expected = rule == .malformedPin ? [rule, .pinsNothing] : [rule]
+            #expect(reading.notes.map(\.rule) == expected, "\(reading.notes)")
+        }
+        // Alone, it pins nothing.
+        let alone = try read(record)
+        #expect(alone.policy.rules.flatMap(\.pins).isEmpty)
+        #expect(alone.notes.contains { $0.rule == .pinsNothing })
     }
 
     @Test("PE12: A zone without TLSA records is noted as having no pins")

@@ -118,7 +118,7 @@ struct InitTests {
         #expect(run.lines.filter { $0.hasPrefix("\(file):3:") }.count >= 2)
         #expect(run.errors == "pinctl: /no/such.jsonc: no such file: check the path\n")
         #expect(run.status == 2)
-        #expect(await pinctl("lint", file).status == 1)
+        #expect(await pinctl("lint", file).status == 2)
 
         let warned = await pinctl("lint", try site.policy("\"\(strangePin)\""))
         #expect(warned.lines[0].contains(" warning[P003] api.test has only one pin"))

@@ -129,6 +129,24 @@ struct IssuanceTests {
         }
     }
 
+    @Test("certbot's options that ask for another key than the reused one are an error, whatever is pinned")
+    func stopped() async throws {
+        let chain = try site.folder.add(try site.intermediate.leaf("api.test").pemText, name: "cert.pem")
+        #expect(try await shell("mkdir etc etc/renewal", in: site.folder).status == 0)
+        _ = try site.folder.add("key-type = rsa\n", name: "etc/cli.ini")
+        let renewal = try site.folder.add(
+            "cert = \(chain)\n[renewalparams]\nkey_type = ecdsa\nreuse_key = True\n", name: "etc/renewal/api.test.conf")
+        for pins in [#""leaf", "backup""#, #""root", "backup""#] {
+            let run = await pinctl("lint", "--issuance", renewal, try policy(pins), now: now)
+            #expect(
+                run.output.contains(
+                    "error[P037] api.test has a certificate that certbot refuses to renew, so it will expire "
+                        + "(\(site.folder.path)/etc/cli.ini:1:1: key-type = rsa, but the certificate has ecdsa, and its "
+                        + "key is reused): delete key-type, or write key-type = ecdsa"), "\(run.output)\(run.errors)")
+            #expect(run.status == 1)
+        }
+    }
+
     @Test("A certbot file whose certificate can't be read is an error that names both, unless it lists its hosts")
     func unreadableCertificate() async throws {
         let policy = try policy(#""leaf", "backup""#)

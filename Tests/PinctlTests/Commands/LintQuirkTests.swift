@@ -109,7 +109,7 @@ struct LintQuirkTests {
     func constant() async throws {
         let text = Self.trustKit("").replacing("<key>TSKPublicKeyHashes", with: "<key>kTSKPublicKeyHashes")
         let run = await pinctl("lint", try site.folder.add(text))
-        try #require(run.lines.count == 3 && run.status == 1, "\(run.output)")
+        try #require(run.lines.count == 3 && run.status == 2, "\(run.output)")
         #expect(run.lines[0].hasSuffix(": error: \"api.example.com\" has no TSKPublicKeyHashes: add at least 2"))
         #expect(
             run.lines[1].hasSuffix(
@@ -183,7 +183,119 @@ extension LintQuirkTests {
     private static let record = "_443._tcp.api.test. IN TLSA 3 1 1 " + String(repeating: "ab01cd23", count: 8) + "\n"
     private static let spare = "_443._tcp.api.test. IN TLSA 3 1 1 " + String(repeating: "ef45ab67", count: 8) + "\n"
 
-    static let rows: [Row] = androidRows + appleRows + trustKitRows + otherRows
+    static let rows: [Row] = androidRows + appleRows + trustKitRows + otherRows + misplacedRows
+
+    private static let hashes =
+        "<key>TSKPublicKeyHashes</key><array><string>\(pin)</string><string>\(other)</string></array>"
+
+    /// Keys that a dialect knows, where it doesn't read them.
+    private static let misplacedRows: [Row] = [
+        Row(
+            "a pin in a domain-config", "P036",
+            android("<domain-config><domain>b.test</domain>\(pins)</domain-config>"),
+            android(pinned("b.test"))),
+        Row("a pin-set beside the configs", "P036", android(pinSet), android("")),
+        Row("a domain beside the configs", "P036", android("<domain>b.test</domain>"), android(pinned("b.test"))),
+        Row(
+            "trust-anchors beside the configs", "P036",
+            android("<trust-anchors><certificates src=\"system\"/></trust-anchors>"),
+            android("<base-config><trust-anchors><certificates src=\"system\"/></trust-anchors></base-config>")),
+        Row(
+            "includeSubdomains of a config", "P036",
+            android("").replacing("<domain-config>", with: "<domain-config includeSubdomains=\"true\">"),
+            android("").replacing("<domain>", with: "<domain includeSubdomains=\"true\">")),
+        Row(
+            "an expiration of a config", "P036",
+            android("").replacing("<domain-config>", with: "<domain-config expiration=\"2099-01-01\">"),
+            android("").replacing("<pin-set>", with: "<pin-set expiration=\"2099-01-01\">")),
+        Row("an attribute as an element", "P036", android(pinned("b.test", pinSet + "<overridePins/>")), android("")),
+        Row(
+            "an element as an attribute", "P036",
+            android("").replacing("<domain-config>", with: "<domain-config domain=\"b.test\">"), android("")),
+        Row(
+            "domainEncryption beside the configs", "P036", android("<domainEncryption mode=\"enabled\"/>"),
+            android("<base-config><domainEncryption mode=\"enabled\"/></base-config>")),
+        Row(
+            "NSPinnedDomains in an exception, beside a correct one", "P036",
+            apple(
+                host("api.test"),
+                security: "<key>NSExceptionDomains</key><dict>"
+                    + host("b.test", host("NSPinnedDomains", host("b.test"))) + "</dict>"),
+            apple(host("api.test") + host("b.test"))),
+        Row(
+            "NSPinnedDomains in an app's dictionary", "P036",
+            apple(
+                host("api.test"), top: host("Environments", host("Release", host("NSPinnedDomains", host("b.test"))))),
+            apple(host("api.test"), top: host("Environments", host("Release", "")))),
+        Row(
+            "one host in another", "P036", apple(host("api.test", leaves + host("b.test"))),
+            apple(host("api.test") + host("b.test"))),
+        Row(
+            "identities beside the hosts", "P036", apple(host("api.test") + leaves),
+            apple(host("api.test"))),
+        Row(
+            "NSIncludesSubdomains for all hosts", "P036",
+            apple(host("api.test") + "<key>NSIncludesSubdomains</key><true/>"), apple(host("api.test"))),
+        Row(
+            "SecTrustPinningRequired of the transport security", "P036",
+            apple(host("api.test"), security: "<key>SecTrustPinningRequired</key><true/>"), apple(host("api.test"))),
+        Row(
+            "TSKPinnedDomains in an Info.plist", "P036",
+            trustKit("").replacing(
+                "<key>TSKConfiguration</key>",
+                with: "<key>CFBundleName</key><string>A</string><key>NSAppTransportSecurity</key>"),
+            trustKit("")),
+        Row(
+            "TSKEnforcePinning for all hosts", "P036", trustKit("", global: "<key>TSKEnforcePinning</key><false/>"),
+            trustKit("<key>TSKEnforcePinning</key><false/>")),
+        Row(
+            "TSKIncludeSubdomains for all hosts", "P036",
+            trustKit("", global: "<key>TSKIncludeSubdomains</key><true/>"),
+            trustKit("<key>TSKIncludeSubdomains</key><true/>")),
+        Row(
+            "a setting of all hosts in one of them", "P036", trustKit("<key>TSKSwizzleNetworkDelegates</key><false/>"),
+            trustKit("", global: "<key>TSKSwizzleNetworkDelegates</key><false/>")),
+        Row("one host of TrustKit in another", "P036", trustKit(host("b.test", hashes)), trustKit("")),
+        Row(
+            "the hash in a TLS context of Envoy", "P036", envoy("verify_certificate_spki: [\"\(pin)\", \"\(other)\"]"),
+            envoy("")),
+    ]
+
+    private static func envoy(_ more: String) -> String {
+        """
+        common_tls_context:
+          \(more)
+          validation_context:
+            trusted_ca: {filename: /ca.pem}
+            match_typed_subject_alt_names: [{san_type: DNS, matcher: {exact: api.test}}]
+            verify_certificate_spki: ["\(pin)", "\(other)"]
+
+        """
+    }
+
+    /// Keys of apps that resemble those of a dialect.
+    static let ownKeys = [
+        "Configuration", "Configurations", "TSKConfig", "AppTransportSecurity", "PinnedDomains", "NSPinnedDomain",
+        "Exceptions",
+    ]
+
+    @Test("An app's own key isn't a misspelling unless pins are inside it", arguments: ownKeys)
+    func ownKey(key: String) async throws {
+        let good = Self.apple(Self.host("api.test"))
+        for value in [
+            "<string>Release</string>", "<true/>", "<array/>", "<dict><key>Name</key><string>a</string></dict>",
+        ] {
+            let text = good.replacing("<dict><key>NSApp", with: "<dict><key>\(key)</key>\(value)<key>NSApp")
+            let run = await pinctl("lint", try site.folder.add(text))
+            #expect(run.lines == ["1 linted: errors 0, warnings 0"] && run.status == 0, "\(run.output)\(run.errors)")
+            #expect(await pinctl("import", try site.folder.add(text)).status == 0)
+        }
+        let pins = Self.host(key, Self.host("b.test"))
+        let text = good.replacing("<dict><key>NSApp", with: "<dict>\(pins)<key>NSApp")
+        let run = await pinctl("lint", try site.folder.add(text))
+        #expect(
+            run.status == 1 && run.lines.contains { $0.contains("[P026]") || $0.contains("[P036]") }, "\(run.output)")
+    }
 
     private static let androidRows: [Row] = [
         Row(
@@ -261,7 +373,7 @@ extension LintQuirkTests {
             "NSPinnedDomains that is misspelled, told as such", "P026",
             apple(host("api.test")).replacing("NSPinnedDomains", with: "NSPinneddomains"), apple(host("api.test"))),
         Row(
-            "NSPinnedDomains outside of NSAppTransportSecurity", "P026",
+            "NSPinnedDomains outside of NSAppTransportSecurity", "P036",
             "<plist version=\"1.0\"><dict><key>NSPinnedDomains</key><dict>\(host("api.test"))</dict></dict></plist>",
             apple(host("api.test"))),
         Row(
@@ -273,7 +385,7 @@ extension LintQuirkTests {
             apple(host("api.test", identities("NSPinnedLeafIdentities", String(pin), other, "AAAA"))),
             apple(host("api.test"))),
         Row(
-            "identities in NSExceptionDomains", "P026",
+            "identities in NSExceptionDomains", "P036",
             apple(host("api.test"), security: "<key>NSExceptionDomains</key><dict>\(host("b.test"))</dict>"),
             apple(host("api.test") + host("b.test"))),
         Row(

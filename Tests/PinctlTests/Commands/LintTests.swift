@@ -123,15 +123,69 @@ struct LintTests {
         #expect(await pinctl("lint", changed).output.contains("warning[P021]"))
     }
 
+    @Test("A file is recognized by its contents, whatever its name")
+    func recognized() async throws {
+        let (leaf, other) = (try site.leaf.key.pin.dropFirst("sha256/".count), strangePin.dropFirst("sha256/".count))
+        let envoy = """
+            { "static_resources": { "clusters": [ { "name": "a", "transport_socket": { "typed_config": {
+              "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
+              "common_tls_context": { "validation_context": { "trusted_ca": { "filename": "/ca.pem" },
+                "match_typed_subject_alt_names": [ { "san_type": "DNS", "matcher": { "exact": "api.test" } } ],
+                "verify_certificate_spki": [ "\(leaf)", "\(other)" ] } } } } } ] } }
+            """
+        let android = androidText([try site.leaf.key.pin, strangePin])
+        let curl = "sha256//\(leaf);sha256//\(other)"
+        for (number, text) in [envoy, android, curl].enumerated() {
+            for name in ["a.json", "a.jsonc", "a.txt", "a"] {
+                let file = try site.folder.add(text, name: "\(number)\(name)")
+                let run = await pinctl("lint", file)
+                // A text that isn't JSON is a broken policy if its name says so.
+                let isPolicy = text != envoy && name.hasPrefix("a.json")
+                #expect(run.status == (isPolicy ? 2 : 0), "\(name): \(run.output)\(run.errors)")
+            }
+        }
+        // A policy that quotes another format is a policy.
+        let policy = #"{ "version": 1, "x-note": "verify_certificate_spki", "domains": [ { "hst": "a.test" } ] }"#
+        for name in ["a.json", "a.txt"] {
+            let run = await pinctl("lint", try site.folder.add(policy, name: name))
+            #expect(run.status == 2 && run.output.contains("unknown key \"hst\""), "\(run.output)")
+        }
+    }
+
+    @Test("The API level of an Android app is that of --target-sdk, or of the files around its config")
+    func target() async throws {
+        let text = androidText([try site.leaf.key.pin, strangePin])
+        for (level, file, contents, isWarned) in [
+            ("27", nil, "", true), ("28", nil, "", false), ("37", nil, "", false), (nil, nil, "", false),
+            (nil, "app/build.gradle", "android { defaultConfig { targetSdkVersion 26 } }", true),
+            (nil, "app/build.gradle.kts", "android { defaultConfig { targetSdk = 37 } }", false),
+            (
+                nil, "app/src/main/AndroidManifest.xml",
+                "<manifest xmlns:android=\"http://schemas.android.com/apk/res/android\">"
+                    + "<uses-sdk android:targetSdkVersion=\"26\"/></manifest>", true
+            ),
+            ("37", "app/build.gradle", "android { defaultConfig { targetSdkVersion 26 } }", false),
+        ] as [(String?, String?, String, Bool)] {
+            let folder = try TestFolder()
+            #expect(try await shell("mkdir -p app/src/main/res/xml", in: folder).status == 0)
+            if let file { _ = try folder.add(contents, name: file) }
+            let config = try folder.add(text, name: "app/src/main/res/xml/n.xml")
+            let run = await pinctl(["lint", config] + (level.map { ["--target-sdk", $0] } ?? []))
+            #expect(run.status == 0 && run.errors == "", "\(run.output)\(run.errors)")
+            #expect(run.output.contains("warning[P027] apps that target API level") == isWarned, "\(run.output)")
+        }
+        #expect(await pinctl("lint", "--target-sdk", "17.0", try site.folder.add(text)).status == 2)
+    }
+
     @Test("help lint-rules lists every rule")
     func help() async throws {
         let run = await pinctl("help", "lint-rules")
         #expect(run.lines[0] == "P001  error    a pin of the wrong length, or not in canonical base64")
-        #expect(run.lines.count { $0.hasPrefix("P0") } == 35)
+        #expect(run.lines.count { $0.hasPrefix("P0") } == 37)
         #expect(
             run.lines.suffix(2) == [
-                "P035  error    a pin of a server's key that changes when the certificate is",
-                "               renewed (--issuance)",
+                "P037  error    a certificate that its program refuses to renew, so it expires",
+                "               (--issuance)",
             ])
     }
 }
