@@ -120,6 +120,7 @@ static inline void COpenSSL_SSL_CTX_set_max_cert_list(SSL_CTX *context, long byt
     SSL_CTX_set_max_cert_list(context, bytes);
 }
 static inline void COpenSSL_SSL_CTX_set_mode(SSL_CTX *context, long mode) { SSL_CTX_set_mode(context, mode); }
+static inline void COpenSSL_SSL_CTX_clear_mode(SSL_CTX *context, long mode) { SSL_CTX_clear_mode(context, mode); }
 static inline int COpenSSL_SSL_set_tlsext_host_name(SSL *ssl, const char *name) {
     return (int)SSL_set_tlsext_host_name(ssl, name);
 }

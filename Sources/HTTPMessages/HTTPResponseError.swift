@@ -32,6 +32,10 @@ package enum HTTPResponseError: Error, Hashable, Sendable {
     case truncated
     /// The server sent more bytes after the end of its response.
     case bytesAfterResponse
+    /// The server sent bytes before the request.
+    case bytesBeforeRequest
+    /// A 206 response's body hasn't the number of bytes that its Content-Range states.
+    case otherPart(stated: Int)
 }
 
 extension HTTPResponseError: CustomStringConvertible {
@@ -59,6 +63,8 @@ extension HTTPResponseError: CustomStringConvertible {
         case .bodyTooLarge(let limit): "a body of more than \(limit) bytes"
         case .truncated: "unexpected end"
         case .bytesAfterResponse: "unexpected bytes after its end"
+        case .bytesBeforeRequest: "it began before the request"
+        case .otherPart(let count): "a body that is not the \(count) bytes of its Content-Range"
         }
     }
 }

@@ -56,6 +56,8 @@ package struct HTTPResponseParser: Sendable {
     private var fieldCount = 0
     private var interimCount = 0
     private var chunkExtensionCount = 0
+    /// The number of bytes that the Content-Range of a 206 response states, and the number that is still to come.
+    private var part: (stated: Int, remaining: Int)?
 
     /// Creates a parser for the response to a request with this method. The response to HEAD has no body, and neither
     /// has a successful response to CONNECT. If the request allows an upgrade, 101 is a final response.
@@ -88,11 +90,15 @@ package struct HTTPResponseParser: Sendable {
                 if case .switched = state { return nil }
                 if case .ending = state {
                     guard input.isEmpty else { throw .bytesAfterResponse }
+                    try endPart()
                     state = .complete
                     return .end
                 }
                 guard !input.isEmpty else { return try nextAtEnd() }
-                if let event = try step() { return event }
+                if let event = try step() {
+                    if part != nil, case .body(let bytes) = event { try count(bytes) }
+                    return event
+                }
             }
         } catch {
             state = .failed(error)
@@ -107,6 +113,7 @@ package struct HTTPResponseParser: Sendable {
         switch state {
         case .complete: return nil
         case .bodyUntilClose:
+            try endPart()
             state = .complete
             return .end
         default: throw .truncated
@@ -182,10 +189,44 @@ package struct HTTPResponseParser: Sendable {
             case .chunked: .chunkSize
             case .untilClose: .bodyUntilClose
             }
+        if statusCode == 206, framing != .none { try beginPart(framing) }
         defer { fields = [] }
         return .head(
             HTTPResponseHead(
                 minorVersion: minorVersion, statusCode: statusCode, fields: fields, framing: framing, size: headCount))
+    }
+
+    /// Takes the number of bytes from the Content-Range of a 206 response (RFC 9110, section 14.4). A field that can't be
+    /// parsed, or is in another unit, states none.
+    private mutating func beginPart(_ framing: HTTPBodyFraming) throws(HTTPResponseError) {
+        let ranges = fields.filter { $0.isNamed("Content-Range") }
+        guard ranges.count == 1, let stated = Self.rangeLength(ranges[0].bytes) else { return }
+        if case .length(let count) = framing, count != stated { throw .otherPart(stated: stated) }
+        part = (stated, stated)
+    }
+
+    /// Returns the number of bytes in `bytes 0-499/1234`.
+    private static func rangeLength(_ value: [UInt8]) -> Int? {
+        let words = value.split(whereSeparator: HTTPGrammar.isBlank)
+        guard words.count == 2, HTTPGrammar.isEqual(String(decoding: words[0], as: UTF8.self), "bytes") else {
+            return nil
+        }
+        let range = words[1].prefix { $0 != UInt8(ascii: "/") }
+        let ends = range.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = HTTPGrammar.number(ends[0], radix: 10),
+            let last = HTTPGrammar.number(ends[1], radix: 10), first <= last, last - first < HTTPBodyFraming.lengthLimit
+        else { return nil }
+        return last - first + 1
+    }
+
+    private mutating func count(_ bytes: ArraySlice<UInt8>) throws(HTTPResponseError) {
+        guard let (stated, remaining) = part else { return }
+        guard bytes.count <= remaining else { throw .otherPart(stated: stated) }
+        part = (stated, remaining - bytes.count)
+    }
+
+    private func endPart() throws(HTTPResponseError) {
+        if let part, part.remaining > 0 { throw .otherPart(stated: part.stated) }
     }
 
     /// Removes up to `wanted` bytes from the input and returns them without copying.

@@ -70,7 +70,13 @@ private struct ResponseRow: CustomTestStringConvertible, Sendable {
 }
 
 private let ok = "HTTP/1.1 200 OK\r\n"
-private let chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
+private let chunks = "Transfer-Encoding: chunked"
+private let chunked = ok + chunks + "\r\n\r\n"
+
+/// Returns the header of a 206 response with this Content-Range.
+private func part(_ range: String, _ field: String = "X: a") -> String {
+    "HTTP/1.1 206 Part\r\nContent-Range: \(range)\r\n\(field)\r\n\r\n"
+}
 
 private let soundRows = [
     ResponseRow("a length", ok + "Content-Length: 5\r\n\r\nhello", is: 200, "hello"),
@@ -105,6 +111,17 @@ private let soundRows = [
     ResponseRow("a folded length", ok + "Content-Length:\r\n\t2\r\n\r\nhi", is: 200, "hi"),
     ResponseRow("a folded coding", ok + "Transfer-Encoding: \r\n chunked\r\n\r\n0\r\n\r\n", is: 200, ""),
     ResponseRow("a folded trailer", chunked + "2\r\nhi\r\n0\r\nX: a\r\n b\r\n\r\n", is: 200, "hi"),
+    ResponseRow("a part", part("bytes 5-6/9", "Content-Length: 2") + "hi", is: 206, "hi"),
+    ResponseRow("a part in chunks", part("BYTES 5-6/*", chunks) + "1\r\nh\r\n1\r\ni\r\n0\r\n\r\n", is: 206, "hi"),
+    ResponseRow("a part up to the close", part("bytes 0-1/2") + "hi", closes: true, is: 206, "hi"),
+    ResponseRow("a part, still open", part("bytes 0-4/5") + "hi", is: 206, "hi", complete: false),
+    ResponseRow("a part of another unit", part("items 0-0/9", "Content-Length: 2") + "hi", is: 206, "hi"),
+    ResponseRow("a part without a range", part("bytes */9", "Content-Length: 2") + "hi", is: 206, "hi"),
+    ResponseRow(
+        "a range of two to the power of 63", part("bytes 0-9223372036854775807/*", "Content-Length: 2") + "hi",
+        is: 206, "hi"),
+    ResponseRow("a range on HEAD", method: "HEAD", part("bytes 0-4/5", "Content-Length: 2"), is: 206, ""),
+    ResponseRow("a range without 206", ok + "Content-Range: bytes 0-4/5\r\nContent-Length: 2\r\n\r\nhi", is: 200, "hi"),
     ResponseRow("a field without a value", ok + "X:\r\nContent-Length: 2\r\n\r\nhi", is: 200, "hi"),
 ]
 
@@ -200,6 +217,15 @@ private let unsoundRows = [
     ResponseRow("a body on HEAD", method: "HEAD", ok + "Content-Length: 2\r\n\r\nhi", .bytesAfterResponse),
     ResponseRow("a tunnel that speaks first", method: "CONNECT", ok + "\r\nhi", .bytesAfterResponse),
     ResponseRow("a second response", ok + "Content-Length: 0\r\n\r\n" + ok, .bytesAfterResponse),
+    // Parts that aren't as long as their range.
+    ResponseRow("a length above the range", part("bytes 5-6/9", "Content-Length: 3") + "hi!", .otherPart(stated: 2)),
+    ResponseRow("a length below the range", part("bytes 5-7/9", "Content-Length: 2") + "hi", .otherPart(stated: 3)),
+    ResponseRow("chunks above the range", part("bytes 0-1/*", chunks) + "2\r\nhi\r\n1\r\n!", .otherPart(stated: 2)),
+    ResponseRow(
+        "chunks below the range", part("bytes 0-2/*", chunks) + "2\r\nhi\r\n0\r\n\r\n", .otherPart(stated: 3)),
+    ResponseRow("a part beyond its range", part("bytes 0-0/1") + "hi", .otherPart(stated: 1)),
+    ResponseRow("a close before the range's end", part("bytes 0-2/3") + "hi", closes: true, .otherPart(stated: 3)),
+    ResponseRow("no bytes of a range", part("bytes 0-2/3", "Content-Length: 0"), .otherPart(stated: 3)),
     // Status lines.
     ResponseRow("another protocol", "SSH-2.0-OpenSSH\r\n", .malformedStatusLine(HTTPExcerpt("SSH-2.0-OpenSSH"))),
     ResponseRow("an empty line first", "\r\n" + ok, .malformedStatusLine(HTTPExcerpt(""))),

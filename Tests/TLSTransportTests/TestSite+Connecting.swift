@@ -61,6 +61,13 @@ let approval = Approval(
 
 let request = Array("GET / HTTP/1.1\r\nHost: api.example.test\r\nConnection: close\r\n\r\n".utf8)
 
+extension RequestConnection {
+    /// Sends bytes under settings that aren't replaced.
+    func send(_ bytes: [UInt8]) async throws(TransportError) {
+        _ = try await send(bytes, SendPermit(ApprovalNumber(), number: 0))
+    }
+}
+
 extension VerifiedConnection {
     /// Receives everything up to close_notify.
     func receiveAll() async throws(TransportError) -> [UInt8] {

@@ -30,6 +30,8 @@ import CPinctlOpenSSL
     package enum Input: Sendable, Hashable {
         /// At least one byte of plaintext.
         case bytes([UInt8])
+        /// Work without plaintext, such as for a ticket, a key update or a HelloRequest. There may be more input.
+        case message
         /// More ciphertext from the peer is needed.
         case wantsInput
         /// The peer sent close_notify.
@@ -50,6 +52,10 @@ import CPinctlOpenSSL
     private var hasAsked = false
     // SSL_is_init_finished becomes false again while a ticket or a key update has arrived in part.
     private var isEstablished = false
+    /// The number of messages that the handshake consisted of.
+    private var handshakeMessageCount = 0
+    /// The value of ``messageCount`` after the last read.
+    private var knownMessageCount = 0
     /// The end of input, found after plaintext that was returned first.
     private var readEnd: Input?
 
@@ -156,6 +162,7 @@ extension TLSClientEngine {
                 return .failed(OpenSSLError(code: 0, reason: "the server chose an ALPN protocol that was not offered"))
             }
             isEstablished = true
+            handshakeMessageCount = unsafe TLSMessageCount.value(of: ssl)
             return .established
         case SSL_ERROR_WANT_READ:
             return .wantsInput
@@ -323,6 +330,7 @@ extension TLSClientEngine {
         // Ciphertext is never shorter than its plaintext. Plaintext of one more record may already be inside `ssl`.
         let room = unsafe min(
             Self.readLimit, max(Self.leastRead, BIO_ctrl_pending(incoming) + Int(SSL_pending(ssl))))
+        let outputBefore = outputCount
         var end = Input.wantsInput
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, filled in
             while filled < room {
@@ -334,14 +342,26 @@ extension TLSClientEngine {
                 let result = unsafe SSL_read_ex(ssl, free.baseAddress, free.count, &count)
                 guard result == 1 else {
                     end = outcome(ofRead: result)
+                    if end == .wantsInput, hasStopped(since: outputBefore) { end = .message }
                     break
                 }
                 filled += count
             }
         }
-        if end != .wantsInput { readEnd = end }
+        if end != .wantsInput, end != .message { readEnd = end }
         return bytes.isEmpty ? end : .bytes(bytes)
     }
+
+    /// Whether OpenSSL may have stopped reading although it has more (``TLSContext``). It stops after most messages, and
+    /// after it has answered one, which it does when it has the next record.
+    private func hasStopped(since outputBefore: Int) -> Bool {
+        let count = messageCount
+        defer { knownMessageCount = count }
+        return unsafe count > knownMessageCount || outputCount > outputBefore || BIO_ctrl_pending(incoming) > 0
+    }
+
+    /// The number of messages that the peer sent after the handshake.
+    package var messageCount: Int { unsafe TLSMessageCount.value(of: ssl) - handshakeMessageCount }
 
     /// Whether ``read()`` returns nothing before more is fed in.
     package var isDrained: Bool {

@@ -34,6 +34,7 @@ import CPinctlOpenSSL
         if let incompatibility = OpenSSLLibrary.incompatibility { throw incompatibility }
         OpenSSLError.clear()
         guard TLSVerdict.index >= 0, TLSIdentityAnswer.index >= 0, TLSTimestamps.index >= 0,
+            TLSMessageCount.index >= 0,
             let pointer = unsafe SSL_CTX_new_ex(LibraryContext.pointer, nil, TLS_client_method())
         else { throw OpenSSLError.take() }
         unsafe self.pointer = pointer
@@ -57,6 +58,9 @@ import CPinctlOpenSSL
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
         unsafe COpenSSL_SSL_CTX_set_max_cert_list(pointer, Self.maximumCertificateList)
         unsafe COpenSSL_SSL_CTX_set_mode(pointer, Int(SSL_MODE_RELEASE_BUFFERS))
+        // Otherwise one read processes as many messages without data as the peer sends.
+        unsafe COpenSSL_SSL_CTX_clear_mode(pointer, Int(SSL_MODE_AUTO_RETRY))
+        unsafe SSL_CTX_set_msg_callback(pointer, countMessage)
 
         unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
         unsafe SSL_CTX_set_cert_verify_callback(pointer, askForVerdict, nil)
@@ -107,6 +111,24 @@ private let askForVerdict: @convention(c) (OpaquePointer?, UnsafeMutableRawPoint
         return 0
     }
 }
+
+/// The number of handshake messages from the peer, also those after the handshake, in the SSL's ex_data.
+enum TLSMessageCount {
+    /// The ex_data index, negative if OpenSSL couldn't allocate one.
+    static let index = COpenSSL_SSL_get_ex_new_index()
+
+    static func value(of ssl: OpaquePointer) -> Int { unsafe Int(bitPattern: SSL_get_ex_data(ssl, index)) }
+}
+
+/// The callback for everything that is sent and received (`SSL_CTX_set_msg_callback`).
+private let countMessage:
+    @convention(c) (
+        CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?
+    ) -> Void = { isSent, _, kind, _, _, ssl, _ in
+        guard isSent == 0, kind == SSL3_RT_HANDSHAKE, let ssl = unsafe ssl else { return }
+        let count = unsafe TLSMessageCount.value(of: ssl) + 1
+        unsafe _ = SSL_set_ex_data(ssl, TLSMessageCount.index, UnsafeMutableRawPointer(bitPattern: count))
+    }
 
 /// The mark of an answered certificate request: the SSL's ex_data holds 1 once it is answered, and NULL before.
 enum TLSIdentityAnswer {

@@ -11,6 +11,10 @@ final class FTPTransfer: TaskTransfer {
     private let target: FTPTarget
     private var exchange: FTPExchange
     private var control: RequestConnection?
+    /// The server of the control connection, or nil without TLS.
+    private var server: EvaluatedServer?
+    /// The permission to send commands on the control connection, once it is open.
+    private var permit: SendPermit?
     private var file: RequestConnection?
     /// Whether the server has sent anything on the control connection besides its part of a TLS handshake.
     private var hasAnswered = false
@@ -54,7 +58,7 @@ final class FTPTransfer: TaskTransfer {
                 switch action {
                 case .send(let bytes):
                     task.limit.progress(to: .sending)
-                    try await control?.send(bytes)
+                    try await send(bytes)
                     task.note { record in
                         record.headerBytesSent += Int64(bytes.count)
                         record.requestEnd = Date()
@@ -111,7 +115,7 @@ final class FTPTransfer: TaskTransfer {
             self.file = nil
             action = exchange.fileEnded()
             while action != .done { action = try exchange.received(try await reply()) }
-            try? await control?.send(Array("QUIT\r\n".utf8))
+            try? await send(Array("QUIT\r\n".utf8))
             close()
             task.note { $0.responseEnd = Date() }
             return nil
@@ -175,18 +179,29 @@ final class FTPTransfer: TaskTransfer {
     /// Connects to the server. Starts again if the session's trust settings were replaced during the handshake.
     private func openControl() async throws -> RequestConnection {
         while true {
-            let connection = try await connectControl()
-            guard let verified = connection as? VerifiedConnection,
-                try await !evaluator().hasSettings(of: verified.approval)
-            else { return connection }
-            connection.close()
+            _ = try await trust()
+            do {
+                let connection = try await connectControl()
+                let (evaluator, permit) = try await trust()
+                self.permit = permit
+                guard let server, evaluator?.hasSettings(of: server.approval) != true else { return connection }
+                connection.close()
+            } catch is SupersededApproval {}
+        }
+    }
+
+    /// Sends a command. If the trust settings are replaced before, sends it only if the new ones accept the server too.
+    private func send(_ command: [UInt8]) async throws {
+        var rest = command
+        while let control, let sent = permit, let unsent = try await control.send(rest, sent) {
+            let (evaluator, permit) = try await trust()
+            if let server, evaluator?.hasSettings(of: server.approval) != true { try await evaluator?.confirm(server) }
+            self.permit = permit
+            rest = Array(unsent)
         }
     }
 
     private func connectControl() async throws -> RequestConnection {
-        guard target.security != .none || session.trust.pinning?.permitsCleartext(to: target.name) ?? true else {
-            throw FTPError.pinnedCleartext(target.name)
-        }
         task.note { $0.connectStart = Date() }
         defer { task.note { $0.connectEnd = Date() } }
         task.limit.progress(to: .certificate)
@@ -199,7 +214,9 @@ final class FTPTransfer: TaskTransfer {
             try await bare.startTLS(.ftp, to: target.name, limit: options.handshakeTimeout)
         }
         if target.security != .none { task.note { $0.secureStart = Date() } }
-        let connection = try await protect(bare)
+        var server: EvaluatedServer?
+        let connection = try await protect(bare, as: &server)
+        self.server = server
         if let verified = connection as? VerifiedConnection { task.note { $0.note(verified.negotiated) } }
         return connection
     }
@@ -219,28 +236,37 @@ final class FTPTransfer: TaskTransfer {
     /// (vsftpd's `require_ssl_reuse`). The session is fetched only now, because TLS 1.3 sends it after the handshake.
     private func openFile() async throws -> RequestConnection {
         guard let way = bare.take() else { throw FTPError.malformedReply("a file that was not requested") }
-        return try await protect(way, resuming: (control as? VerifiedConnection)?.session(ofSameTask: true))
+        var server: EvaluatedServer?
+        return try await protect(
+            way, as: &server, resuming: (control as? VerifiedConnection)?.session(ofSameTask: true))
     }
 
     /// Starts TLS on a connection. The server is evaluated like any other with this name.
     private func protect(
-        _ bare: consuming BareConnection, resuming stored: ResumableSession? = nil
+        _ bare: consuming BareConnection, as server: inout EvaluatedServer?, resuming stored: ResumableSession? = nil
     ) async throws -> RequestConnection {
-        guard target.security != .none else { return bare.cleartext() }
-        let evaluator = try await evaluator()
+        guard let evaluator = try await trust().evaluator else { return bare.cleartext() }
         let pending = try await bare.secure(as: target.name, options: options, resuming: stored)
-        var server: EvaluatedServer?
         let connection = try await evaluator.accept(pending, as: &server)
         task.note { $0.trustDuration = ($0.trustDuration ?? 0) + (server?.evaluationTime ?? 0) }
         return connection
     }
 
-    /// Returns the evaluation of the server by the session's current trust settings.
-    private func evaluator() async throws -> ServerEvaluator {
+    /// Returns the evaluation of the server by the session's current trust settings, which is nil without TLS, and the
+    /// permission to send under them. Throws if they don't allow a connection without TLS.
+    private func trust() async throws -> (evaluator: ServerEvaluator?, permit: SendPermit) {
         try await SystemTrustStore.whenRead {
-            try ServerEvaluator(
-                target.name, port: target.port, protocol: target.security.spaceProtocol, by: session.trust, for: task,
-                of: session)
+            let (trust, permit) = session.permittingTrust
+            guard target.security == .none else {
+                let evaluator = try ServerEvaluator(
+                    target.name, port: target.port, protocol: target.security.spaceProtocol, by: trust, for: task,
+                    of: session)
+                return (evaluator, permit)
+            }
+            guard trust.pinning?.permitsCleartext(to: target.name) ?? true else {
+                throw FTPError.pinnedCleartext(target.name)
+            }
+            return (nil, permit)
         }
     }
 

@@ -146,6 +146,7 @@ extension URLError.Code {
         switch reason {
         case .truncated: self = .networkConnectionLost
         case .bodyTooLarge: self = .dataLengthExceedsMaximum
+        case .otherPart: self = .badServerResponse
         default: self = .cannotParseResponse
         }
     }

@@ -2,6 +2,7 @@ import CertificateTrust
 public import Foundation
 import PinctlBasics
 import Synchronization
+import TLSTransport
 
 /// A session that sends requests to servers which its configuration and its delegates accept.
 ///
@@ -72,7 +73,9 @@ public final class URLSession: Sendable {
     let logins = AuthenticationCache()
     /// The credentials for this session alone.
     let credentials = URLCredentialStorage()
-    private let currentTrust: Locked<SessionTrust>
+    /// The number of the trust settings, which ends the permission to send under earlier ones.
+    let approvals = ApprovalNumber()
+    private let currentTrust: Locked<(settings: SessionTrust, number: Int)>
     private let label = Locked<String?>(nil)
     let taskCount = Atomic(0)
     /// The names of the header fields that requests had and that were logged as ignored, in lower case.
@@ -97,7 +100,7 @@ public final class URLSession: Sendable {
         settings = configuration.copyForSession()
         proxyError = settings.proxyDictionary?.error ?? settings.proxies.lazy.compactMap(\.domainError).first
         pool = ConnectionPool(limit: settings.connectionsPerHost)
-        currentTrust = Locked(settings.trust)
+        currentTrust = Locked((settings.trust, 0))
         sessionDelegate = Locked(delegate)
         if let delegateQueue {
             self.delegateQueue = delegateQueue
@@ -119,12 +122,13 @@ public final class URLSession: Sendable {
     /// The pins for all further requests, including redirects of running ones. The initial value is the
     /// configuration's.
     ///
-    /// A connection that was accepted under other pins isn't reused. All code with access to the session can set the
+    /// A connection that was accepted under other pins isn't reused. A request or a WebSocket message that isn't sent yet
+    /// is sent only if the new pins accept the server too. All code with access to the session can set the
     /// pins, so keep a session with pins private, and leave ``shared`` without.
     public var pinning: PinningPolicy? {
         get { trust.pinning }
         set {
-            currentTrust.withLock { $0.pinning = newValue }
+            replaceTrust { $0.pinning = newValue }
             logUnusedReportSink()
         }
     }
@@ -132,13 +136,13 @@ public final class URLSession: Sendable {
     /// The trust anchors for all further requests, or `nil` for the system's. The initial value is the configuration's.
     public var trustStore: TrustStore? {
         get { trust.store }
-        set { currentTrust.withLock { $0.store = newValue } }
+        set { replaceTrust { $0.store = newValue } }
     }
 
     /// The profile by which chains are verified for all further requests. The initial value is the configuration's.
     public var trustPolicy: TrustPolicy {
         get { trust.policy }
-        set { currentTrust.withLock { $0.policy = newValue } }
+        set { replaceTrust { $0.policy = newValue } }
     }
 
     /// The revocation lists for all further requests. The initial value is the configuration's.
@@ -149,7 +153,7 @@ public final class URLSession: Sendable {
         set {
             // Not under the lock, for which the event loop would wait.
             let revocation = DigestedEvidence(newValue)
-            currentTrust.withLock { $0.revocation = revocation }
+            replaceTrust { $0.revocation = revocation }
         }
     }
 
@@ -158,10 +162,26 @@ public final class URLSession: Sendable {
     /// A connection that was accepted with another list isn't reused.
     public var certificateTransparencyLogs: TransparencyLogList? {
         get { trust.logs }
-        set { currentTrust.withLock { $0.logs = newValue } }
+        set { replaceTrust { $0.logs = newValue } }
     }
 
-    var trust: SessionTrust { currentTrust.withLock { $0 } }
+    var trust: SessionTrust { currentTrust.withLock(\.settings) }
+
+    /// The trust settings, and the permission to send under them.
+    var permittingTrust: (SessionTrust, SendPermit) {
+        let (settings, number) = currentTrust.withLock { $0 }
+        return (settings, SendPermit(approvals, number: number))
+    }
+
+    /// Changes the trust settings. When this returns, no byte of a request is sent that only the earlier ones permit.
+    private func replaceTrust(_ change: (inout SessionTrust) -> Void) {
+        approvals.replace { number in
+            currentTrust.withLock { trust in
+                change(&trust.settings)
+                trust.number = number
+            }
+        }
+    }
 
     /// Logs once that the report sink is never called, because no rule has report URLs.
     private func logUnusedReportSink() {

@@ -32,6 +32,10 @@ struct BodyDecoder {
     /// data hardly shrinks when it is compressed again, so more than this was made to keep the client busy.
     static let innerAllowance = 64 * 1024
     static let innerRatio = 20
+    /// The most members of a gzip body, and the bytes of output that allow one more each. A member costs 15 µs even if it
+    /// is empty. `bgzip` writes members of 64 KiB, and logs are joined from files that aren't empty.
+    static let memberAllowance = 1_000
+    static let memberSize = 1024
 
     private let library: ZlibLibrary
     /// The layers, in the order in which they are removed.
@@ -96,6 +100,7 @@ extension BodyDecoder {
         /// The number of bytes of output.
         private(set) var count = 0
         private var stream: InflateStream?
+        private var memberCount = 0
         private var input: ArraySlice<UInt8> = []
         /// Whether zlib may have output that the last step had no room for.
         private var hasOutput = false
@@ -116,7 +121,13 @@ extension BodyDecoder {
             do throws(ZlibError) {
                 let stream = if let stream { stream } else { try InflateStream(format, library) }
                 self.stream = stream
-                if isComplete { try stream.reset() }
+                if isComplete {
+                    memberCount += 1
+                    guard memberCount <= BodyDecoder.memberAllowance + count / BodyDecoder.memberSize else {
+                        throw .malformed("too many members")
+                    }
+                    try stream.reset()
+                }
                 isComplete = false
                 let step = try stream.step(input.prefix(BodyDecoder.stepInputLimit), limit: limit)
                 // zlib always makes progress with input. Without it, this would never end.

@@ -129,7 +129,7 @@ final class ConnectionPool {
         while let index = group.idle.lastIndex(where: matches) {
             let connection = group.idle.remove(at: index)
             idleCount.subtract(1, ordering: .relaxed)
-            if !connection.connection.hasInput(), connection.isValid(at: Date()) {
+            if connection.connection.idleState() == .quiet, connection.isValid(at: Date()) {
                 connection.isReused = true
                 return connection
             }
@@ -140,7 +140,10 @@ final class ConnectionPool {
 
     /// Keeps a connection that can be reused.
     func keep(_ connection: PooledConnection, for key: Key) {
-        guard connection.generation == generation else { return close(connection, for: key) }
+        // A peer that doesn't read would make the next request wait, and the settings could be replaced meanwhile.
+        guard connection.generation == generation, connection.connection.hasSentAll else {
+            return close(connection, for: key)
+        }
         connection.idleSince = .now
         let group = group(key)
         group.idle.append(connection)
@@ -233,6 +236,9 @@ final class ConnectionPool {
 @TransportActor
 final class PooledConnection {
     let connection: RequestConnection
+    let key: ConnectionPool.Key
+    /// The permission of the current request to be sent.
+    var permit: SendPermit
     /// The origin, or `nil` for `http`.
     let origin: EvaluatedServer?
     /// The proxy, or `nil` without a proxy and for a cleartext proxy.
@@ -250,10 +256,12 @@ final class PooledConnection {
     var idleSince = ContinuousClock.now
 
     nonisolated init(
-        _ connection: RequestConnection, origin: EvaluatedServer?, proxy: EvaluatedServer?,
-        proxyCredential: URLCredential?, isProxied: Bool, taskIdentifier: Int, generation: Int
+        _ connection: RequestConnection, _ key: ConnectionPool.Key, _ permit: SendPermit, origin: EvaluatedServer?,
+        proxy: EvaluatedServer?, proxyCredential: URLCredential?, isProxied: Bool, taskIdentifier: Int, generation: Int
     ) {
         self.connection = connection
+        self.key = key
+        self.permit = permit
         self.origin = origin
         self.proxy = proxy
         self.proxyCredential = proxyCredential

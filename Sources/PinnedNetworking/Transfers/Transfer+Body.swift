@@ -42,8 +42,8 @@ extension Transfer {
     }
 
     /// Starts to send a body. The head must have been sent.
-    func startUpload(_ body: RequestBodyReader, on connection: RequestConnection) {
-        let task = task
+    func startUpload(_ body: RequestBodyReader, on connection: PooledConnection) {
+        let (session, task) = (session, task)
         let goAhead = state.awaitsGoAhead ? OnceOnlyAnswer<Void>() : nil
         let work = Task { @TransportActor [weak self] in
             do {
@@ -58,7 +58,7 @@ extension Transfer {
                     try Task.checkCancellation()
                     guard self?.state.wantsRequestBody == true else { return }
                     let framed = body.length == nil ? part.isEmpty ? HTTPChunk.last : HTTPChunk.encoded(part) : part
-                    if !framed.isEmpty { try await connection.send(framed) }
+                    if !framed.isEmpty { try await connection.send(framed, for: task, of: session) }
                     task.noteSent(part.count, framed: framed.count)
                     guard !part.isEmpty else {
                         self?.state.requestBodyWasSent()
@@ -68,11 +68,11 @@ extension Transfer {
                     task.limit.progress(to: .sending)
                     self?.reportSent(part.count)
                 }
-            } catch let error as RequestBodyError {
+            } catch  where error is RequestBodyError || error is SupersededApproval {
                 try Task.checkCancellation()
                 self?.state.requestBodyFailed(error)
                 // Ends the wait for a response, which would be for an incomplete request.
-                connection.close()
+                connection.connection.close()
             }
         }
         upload = BodyUpload(goAhead: goAhead, work: work)

@@ -25,7 +25,10 @@ extension Transfer {
     private func lease(_ key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
         if let lease = state.takeHeld(), let held = held(lease, for: key) {
             let evaluators = try? ServerEvaluators(key, for: task, of: session)
-            if evaluators?.matches(held) == true, held.isValid(at: Date()) { return (held, false) }
+            if let evaluators, evaluators.matches(held), held.isValid(at: Date()) {
+                held.permit = evaluators.permit
+                return (held, false)
+            }
             session.pool.close(held, for: key)
         }
         // The connections that used another identity than this task's delegates select.
@@ -46,6 +49,7 @@ extension Transfer {
             guard let evaluators = current else { throw CancellationError() }
             switch lease {
             case .reuse(let connection):
+                connection.permit = evaluators.permit
                 let result: Reevaluation
                 do {
                     result = try await reevaluate(connection, evaluators)
@@ -63,6 +67,8 @@ extension Transfer {
                         return (connection, false)
                     }
                     session.pool.close(nil, for: key)
+                } catch is SupersededApproval {
+                    session.pool.close(nil, for: key)
                 } catch {
                     session.pool.close(nil, for: key)
                     throw error
@@ -79,21 +85,26 @@ extension Transfer {
             evaluators.matches(connection) && connection.matches(nil, for: task) && connection.matches(nil)
         }
         guard let connection else { return nil }
+        connection.permit = evaluators.permit
         askedConnections.append(connection)
         return connection
     }
 
-    /// Whether the session still has the trust settings under which the servers of a connection were approved. They may
-    /// have been replaced during a handshake, or while the program was called.
+    /// Returns whether the session still has the trust settings under which the servers of a connection were approved.
+    /// They may have been replaced during a handshake, or while the program was called. If they are the same, they permit
+    /// the request.
     func isCurrent(_ connection: PooledConnection, for key: ConnectionPool.Key) -> Bool {
         // Evaluations also fail if the policy doesn't allow cleartext any longer.
-        guard let evaluators = try? ServerEvaluators(key, for: task, of: session) else { return false }
-        return evaluators.servers(of: connection).allSatisfy { $0.hasSettings(of: $1.approval) }
+        guard let evaluators = try? ServerEvaluators(key, for: task, of: session),
+            evaluators.servers(of: connection).allSatisfy({ $0.hasSettings(of: $1.approval) })
+        else { return false }
+        connection.permit = evaluators.permit
+        return true
     }
 
     /// Returns the connection that was kept for the next message of a login, or closes it if it can't be used.
     private func held(_ held: Lease, for key: ConnectionPool.Key) -> PooledConnection? {
-        if held.key == key, !held.connection.connection.hasInput() {
+        if held.key == key, held.connection.connection.idleState() == .quiet {
             held.connection.isReused = true
             return held.connection
         }
@@ -129,7 +140,8 @@ extension Transfer {
         return .accepted(hasWaited: mustCall)
     }
 
-    /// Opens a new connection. Returns `nil` if the trust settings were replaced before the proxy was asked for a tunnel.
+    /// Opens a new connection. Returns `nil` if the trust settings were replaced before the proxy was asked for a tunnel,
+    /// and throws a ``SupersededApproval`` if they were before the client's identity was shown.
     private func open(_ key: ConnectionPool.Key, _ evaluators: ServerEvaluators) async throws -> PooledConnection? {
         let generation = session.pool.currentGeneration
         task.note { $0.connectStart = Date() }
@@ -157,7 +169,7 @@ extension Transfer {
         }
         guard let evaluator = evaluators.origin else {
             return PooledConnection(
-                bare.cleartext(), origin: nil, proxy: proxyServer,
+                bare.cleartext(), key, evaluators.permit, origin: nil, proxy: proxyServer,
                 proxyCredential: key.isTunneled ? logins.proxy?.accepted : nil, isProxied: key.proxy != nil,
                 taskIdentifier: task.taskIdentifier, generation: generation)
         }
@@ -167,7 +179,7 @@ extension Transfer {
         var origin: EvaluatedServer?
         let connection = try await evaluator.accept(pending, as: &origin)
         return PooledConnection(
-            connection, origin: origin, proxy: proxyServer,
+            connection, key, evaluators.permit, origin: origin, proxy: proxyServer,
             proxyCredential: key.isTunneled ? logins.proxy?.accepted : nil, isProxied: key.proxy != nil,
             taskIdentifier: task.taskIdentifier, generation: generation)
     }
@@ -216,18 +228,25 @@ extension Transfer {
             }
             let request = try HTTPRequestHead(
                 method: "CONNECT", target: .authority, origin: target.origin, credentials: credentials)
-            let current = try ServerEvaluators(key, for: task, of: session).proxy
-            if let server, current?.hasSettings(of: server.approval) != true { return nil }
+            let current = try ServerEvaluators(key, for: task, of: session)
+            if let server, current.proxy?.hasSettings(of: server.approval) != true { return nil }
+            let permit = server == nil ? nil : current.permit
             task.limit.progress(to: .tunnel)
-            let (head, isReusable) = try await bare.requestTunnel(request, limit: options.handshakeTimeout)
+            let (head, isReusable): (HTTPResponseHead, Bool)
+            do throws(TransportError) {
+                (head, isReusable) = try await bare.requestTunnel(request, limit: options.handshakeTimeout, permit)
+            } catch {
+                if case .closed = error, permit?.isCurrent == false { return nil }
+                throw error
+            }
             let isAnswered = try await logIntoProxy(head, login)
             if head.statusCode / 100 == 2 { return bare }
             guard isAnswered else {
                 throw ProxyRefusal(
                     proxy: proxy, statusCode: head.statusCode, hadLogin: logins.proxy?.hasFailed ?? false)
             }
-            let hasInput = await bare.hasInput()
-            if !isReusable || hasInput {
+            let isQuiet = await bare.isQuiet()
+            if !isReusable || !isQuiet {
                 bare = try await reach(proxy, evaluators, options, &server)
                 login = nil
             }
@@ -251,54 +270,6 @@ extension TransactionRecord {
         version = negotiated.version == "TLSv1.3" ? .TLSv13 : .TLSv12
         cipherSuite = negotiated.cipherSuite
         isResumed = negotiated.isResumed
-    }
-}
-
-/// The evaluations of the servers that a request connects to.
-private struct ServerEvaluators: Sendable {
-    /// The evaluation of the origin, or `nil` for `http`, where there is no certificate.
-    let origin: ServerEvaluator?
-    /// The evaluation of the proxy, or `nil` without a proxy and for a cleartext proxy.
-    let proxy: ServerEvaluator?
-
-    /// Creates the evaluations. Throws if the policy doesn't allow cleartext to the origin.
-    init(_ key: ConnectionPool.Key, for task: URLSessionTask, of session: URLSession) throws {
-        let trust = session.trust
-        let name = key.origin.name
-        switch key.origin.scheme {
-        case .https:
-            origin = try ServerEvaluator(name, port: key.origin.port, by: trust, for: task, of: session)
-        case .http, .ftp:
-            guard trust.pinning?.permitsCleartext(to: name) ?? true else {
-                throw RequestTargetError.pinnedCleartext(name)
-            }
-            origin = nil
-        }
-        proxy = try key.proxy.flatMap { proxy in
-            guard proxy.usesTLS else { return nil }
-            return try ServerEvaluator(
-                proxy.host, port: proxy.port, proxyType: NSURLProtectionSpaceHTTPSProxy, by: trust, for: task,
-                of: session)
-        }
-    }
-
-    /// Whether the approval of every server of a connection is also valid for this request.
-    @TransportActor
-    func matches(_ connection: PooledConnection) -> Bool {
-        guard (origin == nil) == (connection.origin == nil), (proxy == nil) == (connection.proxy == nil) else {
-            return false
-        }
-        if let server = connection.origin, origin?.matches(server) != true { return false }
-        if let server = connection.proxy, proxy?.matches(server) != true { return false }
-        return true
-    }
-
-    /// Returns the servers of a connection that were evaluated, in the order in which the request reaches them.
-    @TransportActor
-    func servers(of connection: PooledConnection) -> [(ServerEvaluator, EvaluatedServer)] {
-        [(proxy, connection.proxy), (origin, connection.origin)].compactMap { evaluator, server in
-            if let evaluator, let server { (evaluator, server) } else { nil }
-        }
     }
 }
 

@@ -44,7 +44,7 @@ extension Transfer {
         // Also if sending fails, which ends the connection.
         attempt = Attempt(request: request, body: nil, connection: connection, progress: .sent)
         try beginSending(request, bodyCount: nil)
-        if let rest = try connection.connection.sendNow(head.bytes) {
+        if let rest = try connection.connection.sendNow(head.bytes, connection.permit) {
             attempt?.progress = .started(rest: rest)
             return false
         }

@@ -165,8 +165,9 @@ final class Transfer: TaskTransfer {
                 do {
                     try await read()
                 } catch {
+                    let reason = shown(error)
                     fail()
-                    throw error
+                    throw reason
                 }
             }
         }
@@ -269,23 +270,41 @@ final class Transfer: TaskTransfer {
                 let head = try await complete(attempt)
                 if session.settings.cookieStorage != nil { await storeCookies(of: head, from: attempt.connection) }
                 return (head, attempt.request)
-            } catch  where state.requestBodyError != nil {
-                throw state.requestBodyError ?? error
-            } catch  where error is TransportError || (error as? HTTPResponseError) == .truncated {
-                // The server may have just closed the connection. No part of a response has arrived, and repeating the
-                // request has no further effect (RFC 9110, section 9.2.2).
-                let reason = error as? TransportError
-                guard attempt.connection.isReused, target.isIdempotent, state.isUnanswered, canRepeatBody,
-                    reason != .cancelled
+            } catch {
+                // No part of a response has arrived, and repeating the request has no further effect (RFC 9110, section
+                // 9.2.2).
+                guard mayRepeat(attempt, after: state.requestBodyError ?? error), target.isIdempotent,
+                    state.isUnanswered, canRepeatBody
                 else {
-                    let shown = attempt.connection.origin?.approval.identity ?? .none
+                    let identity = attempt.connection.origin?.approval.identity ?? .none
                     let hasAnswered = attempt.connection.isReused || !state.isUnanswered
-                    throw reason.flatMap { IdentityRefused($0, shown: shown, hasAnswered: hasAnswered) } ?? error
+                    let reason = shown(error)
+                    throw (reason as? TransportError).flatMap {
+                        IdentityRefused($0, shown: identity, hasAnswered: hasAnswered)
+                    } ?? reason
                 }
                 endUpload()
                 close(state.discardResponse())
             }
         }
+    }
+
+    /// Returns whether another attempt may succeed.
+    private func mayRepeat(_ attempt: Attempt, after error: any Error) -> Bool {
+        switch error {
+        // The new settings refuse the connection, but maybe not the server that the next one reaches.
+        case is SupersededApproval: true
+        // The server may have just closed the connection.
+        case let error as TransportError: attempt.connection.isReused && error != .cancelled
+        case let error as HTTPResponseError: attempt.connection.isReused && error == .truncated
+        default: false
+        }
+    }
+
+    /// Returns the error of the transfer after one of its connection.
+    private func shown(_ error: any Error) -> any Error {
+        let error = state.requestBodyError ?? error
+        return (error as? SupersededApproval)?.reason ?? error
     }
 
     /// Gives the current request a connection. Returns `nil` if it has to start again.
@@ -304,7 +323,13 @@ final class Transfer: TaskTransfer {
         }
         // The server may have closed the connection, or may have sent something, while a delegate or the observer was
         // called or a login message was computed. Otherwise nothing has been awaited since the pool looked.
-        if connection.isReused, hasWaited || request.hasWaited, connection.connection.hasInput() {
+        if !connection.isReused {
+            // Bytes that precede the request aren't its answer. An end explains itself when the request is sent.
+            switch connection.connection.idleState() {
+            case .quiet, .part, .ended: break
+            case .bytes, .busy: throw HTTPResponseError.bytesBeforeRequest
+            }
+        } else if hasWaited || request.hasWaited, connection.connection.idleState() != .quiet {
             restart(keeping: false)
             return nil
         }
@@ -336,11 +361,10 @@ final class Transfer: TaskTransfer {
 
     /// Sends what hasn't been sent, and reads the response up to the end of the final header.
     private func complete(_ attempt: Attempt) async throws -> HTTPResponseHead {
-        let connection = attempt.connection.connection
         switch attempt.progress {
-        case .notStarted: try await send(attempt.request, attempt.body, on: connection)
+        case .notStarted: try await send(attempt.request, attempt.body, on: attempt.connection)
         case .started(let rest):
-            try await connection.send(Array(rest))
+            try await attempt.connection.send(Array(rest), for: task, of: session)
             endSending()
         // The error in what was read, if any, occurs again.
         case .sent: try processEvents()
@@ -352,17 +376,17 @@ final class Transfer: TaskTransfer {
     }
 
     private func send(
-        _ request: SentRequest, _ body: RequestBodyReader?, on connection: RequestConnection
+        _ request: SentRequest, _ body: RequestBodyReader?, on connection: PooledConnection
     ) async throws {
         let head = request.head
         let body = request.body == .deferred ? nil : body
         try beginSending(request, bodyCount: body.map { Int64($0.length ?? -1) })
         let whole = body == nil ? Data() : current.request.httpBody ?? Data()
         if let body, body.length.map({ $0 > RequestBody.part }) ?? true || whole.isEmpty && body.length != 0 {
-            try await connection.send(head.bytes)
+            try await connection.send(head.bytes, for: task, of: session)
             startUpload(body, on: connection)
         } else {
-            try await connection.send(whole.isEmpty ? head.bytes : head.bytes + whole)
+            try await connection.send(whole.isEmpty ? head.bytes : head.bytes + whole, for: task, of: session)
             if !whole.isEmpty {
                 task.noteSent(whole.count, framed: whole.count)
                 reportSent(whole.count)

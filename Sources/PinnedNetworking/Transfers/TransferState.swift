@@ -52,7 +52,7 @@ struct TransferState<Lease: Sendable>: Sendable {
         var isReading = false
         /// Whether any byte of a response has arrived.
         var hasReceived = false
-        var bodyError: RequestBodyError?
+        var bodyError: (any Error)?
     }
 
     // The values of the phases are properties of their own, since those of an enum would be copied at each change.
@@ -146,11 +146,11 @@ struct TransferState<Lease: Sendable>: Sendable {
     /// Records that the request's whole body was sent.
     mutating func requestBodyWasSent() { exchange?.messages.requestBodyWasSent() }
 
-    /// Records that the request's body couldn't be read to its end.
-    mutating func requestBodyFailed(_ error: RequestBodyError) { exchange?.bodyError = error }
+    /// Records that the request's body couldn't be read to its end, or must not be sent to its end.
+    mutating func requestBodyFailed(_ error: any Error) { exchange?.bodyError = error }
 
-    /// The reason why the request's body couldn't be read to its end, if any.
-    var requestBodyError: RequestBodyError? { exchange?.bodyError }
+    /// The reason why the request's body wasn't sent to its end, if any.
+    var requestBodyError: (any Error)? { exchange?.bodyError }
 
     /// Whether the request is on a connection and no byte of a response has arrived.
     var isUnanswered: Bool { phase == .readingHead && exchange?.hasReceived == false }

@@ -1,3 +1,4 @@
+import HTTPMessages
 import PinctlBasics
 
 // Downloads, which save a body to a file and can be resumed.
@@ -216,7 +217,10 @@ extension URLSession {
                 let now = (answer as? HTTPURLResponse).flatMap {
                     isOfAnswer ? ResumeData(request.withoutRange, $0, file) : nil
                 }
-                resumeData = (now ?? (answer == nil ? task.download.withLock { $0.resumption } : nil))?.encoded
+                var isOtherPart = false
+                if case .otherPart? = error as? HTTPResponseError { isOtherPart = true }
+                let isUnanswered = answer == nil && !isOtherPart
+                resumeData = (now ?? (isUnanswered ? task.download.withLock { $0.resumption } : nil))?.encoded
                 if resumeData != nil { file.keep() }
             }
             task.end(with: resumeData)

@@ -126,6 +126,20 @@ final class ServerEvaluator: Sendable {
         task.limit.progress(to: .delegate)
         let answer = try await session.answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
         task.limit.progress(to: .handshake)
+        return try evaluate(trust, answer, on: connection)
+    }
+
+    /// Evaluates the server of an open connection after the trust settings were replaced. The delegates aren't asked. So a
+    /// chain that only a delegate accepted, under the earlier settings, is refused.
+    func confirm(_ server: EvaluatedServer) async throws {
+        _ = try evaluate(
+            trust(over: server.trust.presented, timestamps: server.trust.transparency.handshakeTimestamps),
+            .byDefault, on: .reused)
+    }
+
+    private func evaluate(
+        _ trust: ServerTrust, _ answer: ChallengeAnswer, on connection: ServerTrustDecision.Connection
+    ) throws -> EvaluatedServer {
         let now = Date()
         do throws(ServerTrustRefusal) {
             let start = ContinuousClock.now
@@ -275,13 +289,27 @@ final class ServerEvaluator: Sendable {
         }
     }
 
+    /// Chooses the client's identity for a server. Throws a ``SupersededApproval`` if the trust settings were replaced
+    /// meanwhile: they may refuse the server, which must not learn the identity then.
+    private func choose(
+        _ issuers: [[UInt8]], _ question: IdentityQuestion, for server: EvaluatedServer
+    ) async throws -> ClientIdentity? {
+        let identity = try await question.choose(issuers)
+        let current = try? ServerEvaluator(
+            name, port: port, protocol: scheme, proxyType: proxyType, by: session.trust, for: task, of: session)
+        guard current?.hasSettings(of: server.approval) == true else { throw SupersededApproval() }
+        return identity
+    }
+
     /// Evaluates the origin and completes its handshake.
     @TransportActor
     func accept(_ pending: consuming PendingConnection, as server: inout EvaluatedServer?) async throws
         -> VerifiedConnection
     {
         try await evaluate(pending, as: &server) { pending, evaluated, identity in
-            try await pending.accept(evaluated.path, identity: identity.choose) {
+            try await pending.accept(
+                evaluated.path, identity: { try await self.choose($0, identity, for: evaluated) }
+            ) {
                 var approval = evaluated.approval
                 approval.identity = identity.decision
                 return approval
@@ -295,7 +323,7 @@ final class ServerEvaluator: Sendable {
         _ pending: consuming PendingConnection, as server: inout EvaluatedServer?
     ) async throws -> BareConnection {
         try await evaluate(pending, as: &server) { pending, evaluated, identity in
-            try await pending.acceptProxy(evaluated.path, identity: identity.choose)
+            try await pending.acceptProxy(evaluated.path) { try await self.choose($0, identity, for: evaluated) }
         }
     }
 }

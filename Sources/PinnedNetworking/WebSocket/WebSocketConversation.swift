@@ -9,9 +9,12 @@ final class WebSocketConversation {
     let subprotocol: String?
 
     private let connection: PooledConnection
+    private let session: URLSession
     private let task: URLSessionWebSocketTask
     private let mailbox: WebSocketMailbox
     private var parser: WebSocketParser
+    /// The reason why a message wasn't sent, if any.
+    private var sendError: (any Error)?
     /// The time since which frames were handled without a pause, at the latest.
     private var turn = ContinuousClock.now
 
@@ -24,6 +27,7 @@ final class WebSocketConversation {
     init(_ transfer: Transfer, _ task: URLSessionWebSocketTask) throws {
         let rest: [UInt8]
         (connection, rest, subprotocol) = try transfer.takeWebSocket()
+        session = transfer.session
         self.task = task
         mailbox = task.mailbox
         parser = WebSocketParser(messageLimit: mailbox.messageLimit)
@@ -52,7 +56,7 @@ final class WebSocketConversation {
             throw error
         } catch {
             connection.connection.close()
-            throw error
+            throw sendError ?? error
         }
     }
 
@@ -95,10 +99,12 @@ final class WebSocketConversation {
         while let frame = await mailbox.nextOutgoing() {
             switch frame {
             case .message(let opcode, let bytes, let completion):
-                do throws(TransportError) {
+                do {
                     try await send(opcode, bytes)
                     completion(nil)
                 } catch {
+                    let error = (error as? SupersededApproval)?.reason ?? error
+                    sendError = error
                     // The reason why the task ends, if it is the task that has closed the connection.
                     completion(URLError(task.limit.reason ?? error, url: task.currentRequest?.url))
                     return connection.connection.close()
@@ -111,7 +117,7 @@ final class WebSocketConversation {
     }
 
     /// Sends one frame in parts, and lets other work on the event loop have its turn between them.
-    private func send(_ opcode: WebSocketOpcode, _ payload: [UInt8]) async throws(TransportError) {
+    private func send(_ opcode: WebSocketOpcode, _ payload: [UInt8]) async throws {
         let mask = WebSocketMask()
         var header = WebSocketFrame.header(opcode, length: payload.count, mask: mask)
         var start = 0
@@ -120,7 +126,7 @@ final class WebSocketConversation {
             // The request timeout applies to a server that doesn't read.
             task.limit.progress(to: .sending)
             let part = mask.applied(to: payload[start..<end], from: start)
-            try await connection.connection.send(header + part)
+            try await connection.send(header + part, for: task, of: session)
             if !opcode.isControl { task.noteSent(part.count, framed: header.count + part.count) }
             (header, start) = ([], end)
             if start < payload.count { await Task.yield() }

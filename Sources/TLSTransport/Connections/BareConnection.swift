@@ -86,23 +86,35 @@ package struct BareConnection: ~Copyable, Sendable {
 
     /// Asks an HTTP proxy for a tunnel (RFC 9110, section 9.3.6) and returns its answer. After a 2xx the tunnel is open
     /// and this is a connection to the host behind it. After any other answer, the proxy can be asked again on this
-    /// connection if `isReusable` is true.
+    /// connection if `isReusable` is true. Throws ``TransportError/closed(peer:)`` if the permission ends before the
+    /// kernel has the request.
     package borrowing func requestTunnel(
-        _ request: HTTPRequestHead, limit: Duration
+        _ request: HTTPRequestHead, limit: Duration, _ permit: SendPermit? = nil
     ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool) {
         let answer = try await requestTunnel(
-            request, until: Deadline(for: .tunnel, peer: connection.peer, limit: limit))
+            request, permit, until: Deadline(for: .tunnel, peer: connection.peer, limit: limit))
         return (answer.head, answer.isReusable)
     }
 
-    /// Returns whether bytes arrived after the proxy's answer. If so, don't ask it again on this connection.
-    package func hasInput() async -> Bool { await connection.hasInput() }
+    /// Returns whether nothing follows the proxy's answer. Otherwise, don't ask it again on this connection.
+    package func isQuiet() async -> Bool { await connection.idleState() == .quiet }
+
+    /// Returns whether bytes have arrived that nobody asked for.
+    func hasEarlyBytes() async -> Bool { [.bytes, .busy].contains(await connection.idleState()) }
 
     /// Asks for a tunnel, and also returns the first bytes of a host that speaks first.
     borrowing func requestTunnel(
-        _ request: HTTPRequestHead, hostSpeaksFirst: Bool = false, until deadline: Deadline
+        _ request: HTTPRequestHead, _ permit: SendPermit? = nil, hostSpeaksFirst: Bool = false,
+        until deadline: Deadline
     ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool, greeting: [UInt8]) {
-        try await connection.send(request.bytes, until: deadline)
+        guard await !hasEarlyBytes() else {
+            let reason = HTTPResponseError.bytesBeforeRequest
+            throw .tunnelRefused(peer: connection.peer, reason: .unreadable(reason.description))
+        }
+        guard try await connection.send(request.bytes, permit, until: deadline) == nil else {
+            await connection.drop()
+            throw .closed(peer: connection.peer)
+        }
         var exchange = HTTPExchange(request)
         var head: HTTPResponseHead?
         var bodyCount = 0

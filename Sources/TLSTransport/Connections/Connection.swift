@@ -52,18 +52,31 @@ final class Connection {
     private(set) var handshakeHead: [UInt8] = []
     /// The number of reads since a call last waited for the socket.
     private var readsInARow = 0
+    /// The time since which messages without plaintext have been processed, unless a call has waited since.
+    private var messageTurn: ContinuousClock.Instant?
+    /// The permission of the bytes that are being sent, or nil between two calls, and for bytes of no request.
+    private var permit: SendPermit?
+    /// Whether the last flush stopped because the permission has ended.
+    private var isHeldBack = false
+    /// Whether the rest of a record is awaited that began before the request, and therefore can't be its answer.
+    private var awaitsEarlyRecord = false
 
     /// The bytes read last, from any connection. Two full records.
     private static var buffer = [UInt8](repeating: 0, count: 32 * 1024)
 
     /// The plaintext encrypted between two waits for the kernel, in bytes.
     private static let writeChunk = 64 * 1024
-    /// The most output that reading may cause (answers to key updates) before it has to wait for the peer to read.
-    private static let outputLimit = 256 * 1024
     /// The most bytes without plaintext: a Certificate message of 100 KiB, tickets, key updates.
     private static let fruitlessLimit = 256 * 1024
     /// The number of bytes that show what a peer speaks instead of TLS.
     private static let headLimit = 256
+    /// The most messages of TLS after the handshakes, in the life of a connection: tickets, key updates, HelloRequests.
+    /// Servers send a few tickets, and new keys after gigabytes. A message costs up to 15 µs.
+    private static let messageLimit = 1_000
+    /// The most of these messages between two requests.
+    private static let idleMessageLimit = 32
+    /// The time after which timers, cancellations and other connections get their turn between two messages.
+    private static let messageTurnLimit = Duration.microseconds(300)
     /// The number of reads after which timers, cancellations and other connections get their turn.
     private static let turn = 16
 
@@ -204,24 +217,42 @@ final class Connection {
 
     // MARK: Data
 
+    /// Sends bytes that belong to no request.
     func send(_ bytes: [UInt8], until deadline: Deadline? = nil) async throws(TransportError) {
-        var start = 0
-        try await call(until: deadline) { () throws(TransportError) in try write(bytes, from: &start) }
+        _ = try await send(bytes, nil, until: deadline)
     }
 
-    /// Sends the bytes that the kernel takes now. Returns nil if it took all, and otherwise the rest to ``send(_:)``,
-    /// which can be empty.
-    func sendNow(_ bytes: [UInt8]) throws(TransportError) -> ArraySlice<UInt8>? {
+    /// Sends bytes of a request. Returns nil when the kernel has taken all. If the permission ends before, returns the
+    /// rest to send with a new one, which can be empty.
+    func send(
+        _ bytes: [UInt8], _ permit: SendPermit?, until deadline: Deadline? = nil
+    ) async throws(TransportError) -> ArraySlice<UInt8>? {
         var start = 0
-        let isDone: Void? = try attempt { () throws(TransportError) in try write(bytes, from: &start) }
-        return isDone == nil ? bytes[start...] : nil
+        self.permit = permit
+        let isDone = try await call(until: deadline) { () throws(TransportError) -> Bool? in
+            if try write(bytes, from: &start) { return true }
+            return isHeldBack ? false : nil
+        }
+        return isDone ? nil : bytes[start...]
     }
 
-    /// Writes bytes and moves `start` over those that were taken. Returns nil if the kernel hasn't taken all.
-    private func write(_ bytes: [UInt8], from start: inout Int) throws(TransportError) -> Void? {
+    /// Sends the bytes that the kernel takes now. Returns nil if it took all, and otherwise the rest to
+    /// ``send(_:_:until:)``, which can be empty.
+    func sendNow(_ bytes: [UInt8], _ permit: SendPermit) throws(TransportError) -> ArraySlice<UInt8>? {
+        var start = 0
+        self.permit = permit
+        let isDone = try attempt { () throws(TransportError) -> Bool? in try write(bytes, from: &start) }
+        return isDone == true ? nil : bytes[start...]
+    }
+
+    /// Writes bytes and moves `start` over those that were taken. Returns false if the kernel hasn't taken all.
+    private func write(_ bytes: [UInt8], from start: inout Int) throws(TransportError) -> Bool {
         while true {
-            guard try flush() else { return nil }
-            guard start < bytes.count else { return () }
+            guard try flush() else { return false }
+            guard start < bytes.count else {
+                permit = nil
+                return true
+            }
             guard let engine = layers.last else {
                 socket.setOutput(bytes)
                 start = bytes.count
@@ -231,6 +262,8 @@ final class Connection {
             do throws(OpenSSLError) {
                 try engine.write(bytes.span.extracting(start..<stop))
             } catch {
+                // An alert of the peer is the cause, if it was read before (``idleState()``).
+                if case .failed(let reason) = engine.read() { throw failure(reason) }
                 throw failure(error)
             }
             start = stop
@@ -252,7 +285,7 @@ final class Connection {
     /// Calls `body` when there may be something to receive after ``receiveNow()`` returned nil, or when the connection
     /// has ended.
     func whenReady(_ body: @escaping @TransportActor @Sendable () -> Void) {
-        readsInARow = 0
+        beginTurn()
         if case .readiness(let wanted) = wait, isWaiting(for: wanted) {
             waiting.append((wanted, .call(body)))
         } else {
@@ -266,15 +299,19 @@ final class Connection {
             return count == 0 ? .end : .bytes(Array(Self.buffer[..<count]))
         }
         while true {
-            // Reading can produce output, which is sent here. Wait only for a peer that never reads any of it.
-            if socket.hasOutput, try !flush(), engine.outputCount > Self.outputLimit { return nil }
             if engine.isDrained { guard try fill(layers.count - 1) else { return nil } }
             let input = engine.read()
+            try checkMessageCount()
+            // Reading can produce output, which is sent here if the peer reads.
             _ = try flush()
             switch input {
             case .bytes(let bytes):
+                guard !awaitsEarlyRecord else {
+                    throw failure(OpenSSLError(code: 0, reason: "the peer sent data before the request"))
+                }
                 fruitlessCount = 0
                 return .bytes(bytes)
+            case .message: guard takeTurn() else { return nil }
             case .closed: return .end
             case .failed(let reason): throw failure(reason)
             case .wantsInput: guard try fill(layers.count - 1) else { return nil }
@@ -282,28 +319,34 @@ final class Connection {
         }
     }
 
-    /// Returns whether unrequested bytes or an end have arrived. If so, an idle connection must not be reused.
-    ///
-    /// This reads the socket itself, since the loop may not have seen the latest bytes. Session tickets and key updates
-    /// don't count. Part of a record counts, because it could be the beginning of anything.
-    func hasInput() -> Bool {
-        guard end == nil, !layers.haveInput() else { return true }
+    /// Returns the state of a connection before a request. Reads the socket itself, since the loop may not have seen the
+    /// latest bytes. A few session tickets and key updates leave it quiet.
+    func idleState() -> IdleState {
+        guard end == nil else { return .ended }
+        let messageLimit = min(layers.messageCount + Self.idleMessageLimit, Self.messageLimit)
+        var state = layers.idleState(messageLimit: messageLimit)
         for _ in 0..<Self.turn {
+            guard state == .quiet || state == .part else { return state }
             socket.readiness.insert(.reading)
             switch socket.read(into: &Self.buffer) {
             case .wouldBlock:
-                return false
+                guard layers.messageCount <= messageLimit, (try? flush()) == true else { return .busy }
+                awaitsEarlyRecord = state == .part
+                return state
             case .bytes(let count):
                 let buffer = Self.buffer
-                guard let engine = layers.first, (try? engine.feed(buffer.span.extracting(first: count))) != nil,
-                    !layers.haveInput()
-                else { return true }
+                guard let engine = layers.first else { return .bytes }
+                guard (try? engine.feed(buffer.span.extracting(first: count))) != nil else { return .ended }
+                state = layers.idleState(messageLimit: messageLimit)
             case .end, .failed:
-                return true
+                return .ended
             }
         }
-        return true
+        return .busy
     }
+
+    /// Whether the kernel has taken everything that was to be sent.
+    var hasSentAll: Bool { !socket.hasOutput && layers.allSatisfy { $0.outputCount == 0 } }
 
     /// Sends close_notify and closes. Has no effect on a connection that has ended.
     func close() {
@@ -314,15 +357,26 @@ final class Connection {
 
     // MARK: Socket
 
-    /// Writes pending bytes to the kernel. Returns false if it can't take any more now.
+    /// Writes pending bytes to the kernel. Returns false if it can't take any more now, or must not get them.
     private func flush() throws(TransportError) -> Bool {
+        isHeldBack = false
         while true {
             if !socket.hasOutput {
                 guard !layers.isEmpty else { return true }
                 do throws(OpenSSLError) { socket.setOutput(try layers.takeOutput()) } catch { throw failure(error) }
                 if !socket.hasOutput { return true }
             }
-            switch socket.write() {
+            let output: Socket.Output?
+            if let permit {
+                guard let permitted = permit.whileCurrent({ socket.write() }) else {
+                    isHeldBack = true
+                    return false
+                }
+                output = permitted
+            } else {
+                output = socket.write()
+            }
+            switch output {
             case .bytes: continue
             case .wouldBlock:
                 wait = .readiness(.writing)
@@ -338,13 +392,15 @@ final class Connection {
     private func alertBefore(reset: String) -> TransportError {
         guard isEstablished, layers.count == 1, let engine = layers.first else { return lost(reset) }
         for _ in 0..<Self.turn {
+            var input = engine.read()
+            while input != .wantsInput, input != .closed, layers.messageCount <= Self.messageLimit {
+                if case .failed(let reason) = input { return failure(reason) }
+                input = engine.read()
+            }
             socket.readiness.insert(.reading)
             guard case .bytes(let count) = socket.read(into: &Self.buffer) else { break }
             let buffer = Self.buffer
             guard (try? engine.feed(buffer.span.extracting(first: count))) != nil else { break }
-            var input = engine.read()
-            while case .bytes = input { input = engine.read() }
-            if case .failed(let reason) = input { return failure(reason) }
         }
         return lost(reset)
     }
@@ -385,14 +441,40 @@ final class Connection {
     private func plaintext(of layer: Int) throws(TransportError) -> ReceivedInput? {
         while true {
             let input = layers[layer].read()
+            try checkMessageCount()
             _ = try flush()
             switch input {
             case .bytes(let bytes): return .bytes(bytes)
             case .closed: return .end
             case .failed(let reason): throw failure(reason)
+            case .message: guard takeTurn() else { return nil }
             case .wantsInput: guard try fill(layer) else { return nil }
             }
         }
+    }
+
+    private func checkMessageCount() throws(TransportError) {
+        guard layers.messageCount <= Self.messageLimit else {
+            throw failure(OpenSSLError(code: 0, reason: "the peer sends messages without data"))
+        }
+    }
+
+    /// Returns whether input without plaintext may be followed by more at once. False if others have their turn before.
+    private func takeTurn() -> Bool {
+        awaitsEarlyRecord = false
+        let now = ContinuousClock.now
+        guard let start = messageTurn else {
+            messageTurn = now
+            return true
+        }
+        guard now - start > Self.messageTurnLimit else { return true }
+        wait = .turn
+        return false
+    }
+
+    private func beginTurn() {
+        readsInARow = 0
+        messageTurn = nil
     }
 
     /// Reads the next bytes into ``buffer`` and returns their number, 0 at the end of the stream. Returns nil if there
@@ -487,11 +569,11 @@ final class Connection {
 
     private func pause(for required: Wait) async {
         guard case .readiness(let wanted) = required else {
-            readsInARow = 0
+            beginTurn()
             return await withCheckedContinuation { continuation in EventLoop.shared.execute { continuation.resume() } }
         }
         guard isWaiting(for: wanted) else { return }
-        readsInARow = 0
+        beginTurn()
         // A continuation resumes on the task's preferred executor before it moves to its actor's executor. Without this
         // preference that is the global pool, which costs two thread changes for every wait.
         await withTaskExecutorPreference(EventLoop.shared) {
@@ -549,6 +631,20 @@ final class Connection {
             ? .lost(peer: peer, reason: reason)
             : .lostDuringHandshake(peer: peer, reason: reason, isAnswered: !handshakeHead.isEmpty)
     }
+}
+
+/// The state of a connection before a request.
+package enum IdleState: Sendable, Hashable {
+    /// Nothing waits in either direction.
+    case quiet
+    /// Bytes have arrived that nobody asked for.
+    case bytes
+    /// Part of a record has arrived, which could be the beginning of anything.
+    case part
+    /// The stream has ended, or failed.
+    case ended
+    /// The peer sent many messages of TLS, or doesn't read the answers to them.
+    case busy
 }
 
 /// The input of a connection.

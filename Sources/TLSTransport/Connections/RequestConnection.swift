@@ -14,10 +14,11 @@ package class RequestConnection {
 
     deinit { connection.closeSoon() }
 
-    /// Sends all bytes, and returns when the kernel has taken them. Only one call at a time, since two would
-    /// interleave.
-    package final func send(_ bytes: [UInt8]) async throws(TransportError) {
-        try await connection.send(bytes)
+    /// Sends bytes, and returns nil when the kernel has taken all. If the permission ends before, because the settings
+    /// that approve the connection were replaced, returns the rest to send with a new one, which can be empty. Until then
+    /// nothing is sent. Only one call at a time, since two would interleave.
+    package final func send(_ bytes: [UInt8], _ permit: SendPermit) async throws(TransportError) -> ArraySlice<UInt8>? {
+        try await connection.send(bytes, permit)
     }
 
     /// Returns the next bytes, at least one, or nil at the clean end of the stream, which is the peer's close_notify with
@@ -28,10 +29,10 @@ package class RequestConnection {
         try await connection.receive()
     }
 
-    /// Sends the bytes that the kernel takes now. Returns nil if it took all, and otherwise the rest to ``send(_:)``,
-    /// which can be empty.
-    package final func sendNow(_ bytes: [UInt8]) throws(TransportError) -> ArraySlice<UInt8>? {
-        try connection.sendNow(bytes)
+    /// Sends the bytes that the kernel takes now. Returns nil if it took all, and otherwise the rest to
+    /// ``send(_:_:)``, which can be empty.
+    package final func sendNow(_ bytes: [UInt8], _ permit: SendPermit) throws(TransportError) -> ArraySlice<UInt8>? {
+        try connection.sendNow(bytes, permit)
     }
 
     /// Returns the next bytes or the clean end of the stream, or nil if nothing has arrived. See ``whenReady(_:)``.
@@ -45,9 +46,12 @@ package class RequestConnection {
         connection.whenReady(body)
     }
 
-    /// Returns whether anything arrived on the idle connection, including an end. If so, it can't be reused.
-    package final func hasInput() -> Bool {
-        connection.hasInput()
+    /// Whether the kernel has taken everything that was to be sent, including answers to messages of TLS.
+    package final var hasSentAll: Bool { connection.hasSentAll }
+
+    /// Returns the state of the idle connection. It can be reused only if it is quiet.
+    package final func idleState() -> IdleState {
+        connection.idleState()
     }
 
     /// Closes the connection, with TLS after a close_notify. A `send` or `receive` that waits throws

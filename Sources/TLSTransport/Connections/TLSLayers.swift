@@ -3,18 +3,31 @@ import OpenSSLBridge
 // The TLS layers of a connection, from the socket upwards.
 
 extension [TLSClientEngine] {
-    /// Passes the input of each layer upwards. Returns whether any of it is plaintext for the reader, an end, or part
-    /// of a record.
-    func haveInput() -> Bool {
+    /// Passes the input of each layer upwards, and returns what it is. `messageLimit` is the value of
+    /// ``messageCount`` beyond which no more is read.
+    func idleState(messageLimit: Int) -> IdleState {
+        var state = IdleState.quiet
         for (index, engine) in enumerated() {
             var input = engine.isEmpty ? .wantsInput : engine.read()
-            while case .bytes(let bytes) = input, indices.contains(index + 1),
-                (try? self[index + 1].feed(bytes.span)) != nil
-            { input = engine.read() }
-            guard input == .wantsInput, engine.isEmpty else { return true }
+            while input != .wantsInput {
+                switch input {
+                case .message:
+                    guard messageCount <= messageLimit else { return .busy }
+                case .bytes(let bytes):
+                    guard indices.contains(index + 1) else { return .bytes }
+                    guard (try? self[index + 1].feed(bytes.span)) != nil else { return .ended }
+                case .wantsInput: break
+                case .closed, .failed: return .ended
+                }
+                input = engine.isEmpty ? .wantsInput : engine.read()
+            }
+            if !engine.isEmpty { state = .part }
         }
-        return false
+        return state
     }
+
+    /// The number of messages that the peers sent after the handshakes.
+    var messageCount: Int { reduce(0) { $0 + $1.messageCount } }
 
     /// Returns the output of the lowest layer, after passing down the output of every layer above.
     func takeOutput() throws(OpenSSLError) -> [UInt8] {

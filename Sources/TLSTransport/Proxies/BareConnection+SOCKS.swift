@@ -18,6 +18,9 @@ extension BareConnection {
         var handshake = try heard { () throws(SOCKSError) in
             try SOCKSHandshake(version, to: .init(name), port: port, login: login, hostSpeaksFirst: hostSpeaksFirst)
         }
+        guard await !hasEarlyBytes() else {
+            throw .relayRefused(peer: peer, reason: .malformedReply("bytes before the request"))
+        }
         while true {
             switch try heard({ () throws(SOCKSError) in try handshake.next() }) {
             case .done: return handshake.greeting

@@ -1,4 +1,5 @@
 import CertificateTrust
+import PinctlBasics
 import PinnedNetworking
 import TestPKI
 import Testing
@@ -37,7 +38,8 @@ struct FTPTests {
         replies: [String: String] = [:], greeting: String = "220 hello\r\n", policy: PinningPolicy? = nil,
         delegate: (any URLSessionDelegate)? = nil, log: Collected<String> = Collected(),
         fileChain: [TestCertificate]? = nil, storage: URLCredentialStorage = URLCredentialStorage(),
-        clients: LoopbackServer.ClientAuthentication? = nil, fileHasCloseNotify: Bool = true
+        clients: LoopbackServer.ClientAuthentication? = nil, fileHasCloseNotify: Bool = true,
+        prepare: (URLSession) -> Void = { _ in }
     ) async throws -> (body: String, response: URLResponse) {
         let site = try TestSite.shared.get()
         let files =
@@ -61,6 +63,7 @@ struct FTPTests {
                 let session = try site.session(control, policy: policy, delegate: delegate) {
                     $0.urlCredentialStorage = storage
                 }
+                prepare(session)
                 let (data, response) = try await session.data(from: try #require(URL(string: url)))
                 return (String(decoding: data, as: UTF8.self), response)
             }
@@ -267,6 +270,40 @@ struct FTPTests {
         }
         #expect(error.code == .serverCertificateUntrusted)
         #expect(log.values.isEmpty)
+    }
+
+    @Test(
+        "PE21: After the pins are replaced while the login is asked for, no command is sent to a server that they refuse",
+        arguments: ["ftps", "ftp"], [true, false])
+    func replacedDuringLogin(scheme: String, isAccepted: Bool) async throws {
+        let site = try TestSite.shared.get()
+        let log = Collected<String>()
+        let isSecure = scheme == "ftps"
+        // Without TLS, only a policy without a rule for the host accepts the server.
+        let next = try PinningPolicy.pinning(
+            isAccepted ? site.intermediate.key.pin : strangePin,
+            host: isAccepted && !isSecure ? "a.test" : "pinned.test")
+        let current = Locked<URLSession?>(nil)
+        let delegate = SessionAsyncDelegate { challenge in
+            guard challenge.protectionSpace.serverTrust == nil else { return (.performDefaultHandling, nil) }
+            current.withLock { $0?.pinning = next }
+            return (.useCredential, URLCredential(user: "open", password: "sesame", persistence: .none))
+        }
+        func fetched() async throws -> (body: String, response: URLResponse) {
+            try await fetch(
+                "\(scheme)://open@pinned.test/a", isSecure: isSecure,
+                policy: isSecure ? .pinning(site.leaf.key.pin) : nil, delegate: delegate, log: log
+            ) { session in current.withLock { $0 = session } }
+        }
+        if isAccepted {
+            #expect(try await fetched().body == "hello")
+            #expect(log.values.first == "USER open")
+        } else {
+            let error = try await failure(fetched)
+            #expect(
+                error.code == (isSecure ? .serverCertificateUntrusted : .appTransportSecurityRequiresSecureConnection))
+            #expect(log.values.isEmpty)
+        }
     }
 
     @Test(

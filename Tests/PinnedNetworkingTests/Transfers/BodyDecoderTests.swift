@@ -230,6 +230,29 @@ struct BodyDecoderTests {
 
     // MARK: Bombs
 
+    @Test(
+        "A gzip body has at most 1,000 members, and one more for each KiB of its content",
+        arguments: [
+            (0, 1_000, true), (0, 1_001 + 1, false), (0, 20_000, false), (1, 1_500, false), (512, 1_900, true),
+            (512, 2_100, false), (1_024, 5_000, true), (65_536, 1_200, true),
+        ])
+    func members(size: Int, count: Int, isWhole: Bool) throws {
+        // Content that is hardly compressed, so that the ratio isn't the limit.
+        var generator = SeededGenerator(seed: 37)
+        let member = try TestCompression.gzip((0..<size).map { _ in UInt8.random(in: 0...255, using: &generator) })
+        let decoder = try #require(try decoder("gzip"))
+        let (bytes, error) = decode(decoder, [member.repeated(count)])
+        if isWhole {
+            #expect(error == nil && bytes.count == size * count)
+        } else {
+            #expect(error.map { "\($0)".contains("too many members") } == true)
+        }
+        // The same in an inner layer, which has other limits, ends too.
+        guard size == 0, !isWhole else { return }
+        let twice = try #require(try self.decoder("gzip, gzip"))
+        #expect(decode(twice, [try TestCompression.gzip(member.repeated(count))]).1 != nil)
+    }
+
     @Test("A bomb ends after 32 MiB, in one coding or in several")
     func bombs() throws {
         let zeros = try TestCompression.gzip([UInt8](repeating: 0, count: 64 << 20))

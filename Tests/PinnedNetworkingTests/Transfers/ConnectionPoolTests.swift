@@ -22,7 +22,8 @@ struct ConnectionPoolTests {
         guard case .open = try await pool.lease(key, matching: { { _ in true } }) else { throw URLError(.unknown) }
         let bare = try await Transport.shared.connect(to: ServerName(server.address), port: server.port)
         return PooledConnection(
-            bare.cleartext(), origin: nil, proxy: nil, proxyCredential: nil, isProxied: false, taskIdentifier: 1,
+            bare.cleartext(), key, SendPermit(ApprovalNumber(), number: 0), origin: nil, proxy: nil,
+            proxyCredential: nil, isProxied: false, taskIdentifier: 1,
             generation: pool.currentGeneration)
     }
 
@@ -50,6 +51,23 @@ struct ConnectionPoolTests {
             }
             #expect(await server.ended(2).allSatisfy { $0.failure == nil })
             #expect(!pool.hasIdle)
+        }
+    }
+
+    @Test("A connection whose server doesn't read what is sent isn't kept")
+    func unread() async throws {
+        var settings = LoopbackServer.Settings()
+        (settings.isPlain, settings.isNarrow) = (true, true)
+        settings.script = .handle { $0.pause(.seconds(600)) }
+        try await LoopbackServer(settings).run { @TransportActor server in
+            let pool = ConnectionPool(limit: 2)
+            let key = try key("a.test")
+            let connection = try await open(key, of: pool, to: server)
+            #expect(
+                try connection.connection.sendNow([UInt8](repeating: 7, count: 1_000_000), connection.permit) != nil)
+            pool.keep(connection, for: key)
+            #expect(!pool.hasIdle)
+            #expect(pool.takeIdle(key) { _ in true } == nil)
         }
     }
 

@@ -229,6 +229,32 @@ struct ConnectionReuseTests {
     }
 
     @Test(
+        "Bytes that a server sends before the request on a new connection aren't its answer (DS1)",
+        arguments: ["GET", "POST"])
+    func surplusBeforeFirst(method: String) async throws {
+        let site = try TestSite.shared.get()
+        let script = LoopbackServer.Script.handle { connection in
+            // In one segment with the server's Finished.
+            try connection.write(LoopbackServer.Response(body: "evil").bytes)
+            connection.uncork()
+            while try connection.readRequest() != nil {}
+        }
+        let server = try LoopbackServer(chain: site.chain, script) {
+            $0.protocolVersions = .tls12 ... .tls12
+            $0.isCorked = true
+        }
+        try await server.run { server in
+            let session = try site.session(server)
+            var request = URLRequest(url: try #require(URL(string: "https://pinned.test/")))
+            request.httpMethod = method
+            let sent = request
+            let error = await #expect(throws: URLError.self) { try await session.data(for: sent) }
+            #expect(error?.code == .cannotParseResponse)
+            #expect(await server.ended()[0].requests.isEmpty)
+        }
+    }
+
+    @Test(
         "Bytes that arrive while a delegate or the observer runs never answer a request (DS1)",
         arguments: [false, true])
     func surplusBeforeUse(isObserved: Bool) async throws {

@@ -41,7 +41,7 @@ extension TransferState<String> {
         case .end: return try receive(nil)
         case .garbage: return try receive("not HTTP\r\n\r\n")
         case .bodySent: requestBodyWasSent()
-        case .bodyFailed: requestBodyFailed(.stream)
+        case .bodyFailed: requestBodyFailed(RequestBodyError.stream)
         case .stopWaiting: stopWaiting()
         case .part:
             switch nextPart() {

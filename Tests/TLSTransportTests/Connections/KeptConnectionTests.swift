@@ -22,11 +22,11 @@ import Testing
         }
     }
 
-    /// Returns the result of ``RequestConnection/hasInput()`` when the server has acted and the event loop hasn't
-    /// looked since.
-    private func hasInput(
+    /// Returns the result of ``RequestConnection/idleState()`` when the server has acted and the event loop
+    /// hasn't looked since.
+    private func idleState(
         _ row: Row, then body: (RequestConnection, LoopbackServer) async throws -> Void = { _, _ in }
-    ) async throws -> Bool {
+    ) async throws -> IdleState {
         let site = try TestSite()
         let (isAsked, isDone) = (Locked(false), Locked(false))
         let script = LoopbackServer.Script.handle { connection in
@@ -58,7 +58,7 @@ import Testing
                 isAsked.withLock { $0 = true }
                 // This blocks the loop's thread, which can't look at the socket meanwhile.
                 while !isDone.withLock({ $0 }) { usleep(1000) }
-                return connection.hasInput()
+                return connection.idleState()
             }.value
             try await body(connection, server)
             await connection.close()
@@ -79,11 +79,97 @@ import Testing
                 try $0.sendTicket()
                 try $0.writeBelow([23, 3, 3])
             },
+            Row("33 key updates") { connection in for _ in 0..<33 { try connection.updateKeys() } },
+            Row("33 tickets") { connection in for _ in 0..<33 { try connection.sendTicket() } },
+            Row("1,000 key updates") { connection in for _ in 0..<1_000 { try connection.updateKeys() } },
             Row("a byte in the clear", isPlain: true) { try $0.write([7]) },
             Row("the end of TCP in the clear", isPlain: true) { $0.endWriting() },
         ])
     func surplus(row: Row) async throws {
-        #expect(try await hasInput(row))
+        #expect(try await idleState(row) != .quiet)
+    }
+
+    /// What a server sends before the first request.
+    enum Early: CaseIterable, Sendable { case nothing, data, part, ticket, partOfTicket, end }
+
+    @Test("DS1: bytes that a server sends before the first request aren't its answer", arguments: Early.allCases)
+    func early(_ early: Early) async throws {
+        let site = try TestSite()
+        let (isDone, isAsked) = (Locked(false), Locked(false))
+        let script = LoopbackServer.Script.handle { connection in
+            var forge = try connection.forge()
+            let ticket = RawTLS.message(4, [0, 0, 1, 0, 1, 2, 3, 4, 1, 7, 0, 1, 7, 0, 0])
+            let bytes: [UInt8] =
+                switch early {
+                case .nothing, .end: []
+                case .data, .part: try forge.record([65])
+                case .ticket, .partOfTicket: try forge.record(ticket, type: 22)
+                }
+            let isWhole = early != .part && early != .partOfTicket
+            try connection.writeBelow(isWhole ? bytes : Array(bytes.prefix(8)))
+            if early == .end { connection.endWriting() }
+            isDone.withLock { $0 = true }
+            while !isAsked.withLock({ $0 }) { connection.pause(.milliseconds(1)) }
+            if !isWhole { try connection.writeBelow(Array(bytes.dropFirst(8))) }
+            try connection.writeBelow(try forge.record([66]))
+            while try connection.read() != nil {}
+        }
+        let server = try LoopbackServer(chain: site.chain, script) {
+            $0.protocolVersions = .tls13 ... .tls13
+            $0.resumption = .none
+        }
+        try await server.run { server in
+            let connection = try await site.connect(to: server)
+            let state = await Task { @TransportActor in
+                while !isDone.withLock({ $0 }) { usleep(1000) }
+                return connection.idleState()
+            }.value
+            isAsked.withLock { $0 = true }
+            switch early {
+            case .nothing, .ticket:
+                #expect(state == .quiet)
+                #expect(try await connection.receive() == [66])
+            case .partOfTicket:
+                #expect(state == .part)
+                #expect(try await connection.receive() == [66])
+            case .part:
+                #expect(state == .part)
+                await expectFailure(\.isProtocolFailure) { _ = try await connection.receive() }
+            case .data: #expect(state == .bytes)
+            case .end: #expect(state == .ended)
+            }
+            await connection.close()
+        }
+    }
+
+    @Test("A connection whose peer doesn't read isn't quiet", arguments: [true, false])
+    func unread(isPlain: Bool) async throws {
+        let site = try TestSite()
+        let script = LoopbackServer.Script.handle { connection in
+            try connection.write([1])
+            connection.waitForInput()
+            connection.pause(.seconds(600))
+        }
+        var settings = LoopbackServer.Settings()
+        (settings.isPlain, settings.isNarrow, settings.script) = (isPlain, true, script)
+        (settings.chain, settings.key) = (site.chain.map(\.derBytes), site.leaf.key)
+        try await LoopbackServer(settings).run { server in
+            let connection: RequestConnection
+            if isPlain {
+                let bare = try await Transport.shared.connect(
+                    to: try ServerName(server.address), port: server.port, options: .patient)
+                connection = bare.cleartext()
+            } else {
+                connection = try await site.connect(to: server)
+            }
+            #expect(try await connection.receive() == [1])
+            #expect(await connection.hasSentAll)
+            let permit = SendPermit(ApprovalNumber(), number: 0)
+            #expect(try await connection.sendNow([UInt8](repeating: 7, count: 1_000_000), permit) != nil)
+            #expect(await !connection.hasSentAll)
+            #expect(await connection.idleState() == .busy)
+            await connection.close()
+        }
     }
 
     @Test(
@@ -92,6 +178,7 @@ import Testing
             Row("nothing") { _ in },
             Row("nothing in the clear", isPlain: true) { _ in },
             Row("a ticket") { try $0.sendTicket() },
+            Row("30 key updates") { connection in for _ in 0..<30 { try connection.updateKeys() } },
             Row("a ticket, a key update and a ticket") {
                 try $0.sendTicket()
                 try $0.updateKeys()
@@ -99,11 +186,11 @@ import Testing
             },
         ])
     func usable(row: Row) async throws {
-        let found = try await hasInput(row) { connection, server in
+        let found = try await idleState(row) { connection, server in
             try await connection.send([2])
             await connection.close()
             #expect(await server.ended()[0].applicationBytes == [1, 2])
         }
-        #expect(!found)
+        #expect(found == .quiet)
     }
 }

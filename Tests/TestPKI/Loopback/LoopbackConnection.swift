@@ -129,6 +129,9 @@ extension LoopbackServer {
             if let session = unsafe session { unsafe SSL_shutdown(session) }
         }
 
+        /// Sends what was held back.
+        package func uncork() { cork(socket, false) }
+
         /// Ends the sending direction of TCP. Reading is still possible.
         package func endWriting() { shutdown(socket, Int32(SHUT_WR)) }
 

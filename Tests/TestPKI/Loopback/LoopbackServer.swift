@@ -71,6 +71,8 @@ package final class LoopbackServer: Sendable {
         /// Whether to announce short segments and a small window, so that the first part of a body waits for the server
         /// to read.
         package var isNarrow = false
+        /// Whether nothing is sent before ``Connection/uncork()``, or for a fifth of a second.
+        package var isCorked = false
 
         package init() {}
     }
@@ -224,12 +226,19 @@ private func acceptConnections(
             close(socket)
             return
         }
+        if settings.isCorked { cork(socket, true) }
         do {
             log.add(try PosixThread { serve(identifier, socket, log, context, settings) })
         } catch {
             log.close(identifier)
         }
     }
+}
+
+/// Holds back what is sent, or ends that (`TCP_CORK`).
+func cork(_ socket: Int32, _ isCorked: Bool) {
+    var value: Int32 = isCorked ? 1 : 0
+    unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
 }
 
 private func serve(
