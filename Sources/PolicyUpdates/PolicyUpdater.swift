@@ -72,13 +72,18 @@ public actor PolicyUpdater {
         self.now = now
         self.observer = observer
         firstTrust = PolicyBundleTrust(keySet: keySet, sequence: sequence)
-        let limited = configuration.copy() as? URLSessionConfiguration ?? configuration
-        limited.timeoutIntervalForResource = min(limited.timeoutIntervalForResource, Self.longestFetch)
-        session = URLSession(configuration: limited)
+        session = URLSession(configuration: Self.limited(configuration))
         session.pinning = builtIn
     }
 
     deinit { session.invalidateAndCancel() }
+
+    /// Returns the configuration with the limit on the time for a fetch.
+    static func limited(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
+        let limited = configuration.copy() as? URLSessionConfiguration ?? configuration
+        limited.timeoutIntervalForResource = min(limited.timeoutIntervalForResource, longestFetch)
+        return limited
+    }
 
     /// The highest sequence number that was accepted, or that of the built-in policy.
     public var sequence: Int { trust.sequence }

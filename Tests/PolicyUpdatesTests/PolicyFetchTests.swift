@@ -32,6 +32,15 @@ struct PolicyFetchTests {
         try UpdatedProgram(publisher, at: server.port, of: site, builtIn: try policy(pinning ?? site.root))
     }
 
+    @Test("A fetch ends after ten minutes at the latest", arguments: [(nil, 600), (601, 600), (30, 30)])
+    func longestFetch(given: Double?, limit: Double) {
+        let configuration = URLSessionConfiguration.default
+        if let given { configuration.timeoutIntervalForResource = given }
+        let own = configuration.timeoutIntervalForResource
+        #expect(PolicyUpdater.limited(configuration).timeoutIntervalForResource == limit)
+        #expect(configuration.timeoutIntervalForResource == own)
+    }
+
     @Test("A bundle is fetched once, and later only if its entity tag has changed")
     func entityTag() async throws {
         let current = Locked(1)

@@ -108,8 +108,11 @@ package struct BareConnection: ~Copyable, Sendable {
         until deadline: Deadline
     ) async throws(TransportError) -> (head: HTTPResponseHead, isReusable: Bool, greeting: [UInt8]) {
         guard await !hasEarlyBytes() else {
-            let reason = HTTPResponseError.bytesBeforeRequest
-            throw .tunnelRefused(peer: connection.peer, reason: .unreadable(reason.description))
+            // Rather than that it came too early, the reason is that it isn't HTTP.
+            var exchange = HTTPExchange(request)
+            exchange.receive(await connection.unaskedBytes)
+            do throws(HTTPResponseError) { _ = try exchange.next() } catch { throw unreadable(error) }
+            throw unreadable(.bytesBeforeRequest)
         }
         guard try await connection.send(request.bytes, permit, until: deadline) == nil else {
             await connection.drop()
@@ -131,10 +134,7 @@ package struct BareConnection: ~Copyable, Sendable {
                     }
                 }
             } catch {
-                throw .tunnelRefused(
-                    peer: connection.peer,
-                    reason: .unreadable(
-                        "the proxy's answer was rejected (\(error.reason)): check the proxy's address, port and kind"))
+                throw unreadable(error)
             }
             // The body of a refusal isn't shown to the user, so a long one isn't worth reading.
             if let head, bodyCount > Self.refusalLimit { return (head, false, []) }
@@ -150,6 +150,13 @@ package struct BareConnection: ~Copyable, Sendable {
             exchange.receive(Array(hostSpeaksFirst ? unread.prefix(1) : unread))
             unread = hostSpeaksFirst ? unread.dropFirst() : []
         }
+    }
+
+    private func unreadable(_ error: HTTPResponseError) -> TransportError {
+        .tunnelRefused(
+            peer: connection.peer,
+            reason: .unreadable(
+                "the proxy's answer was rejected (\(error.reason)): check the proxy's address, port and kind"))
     }
 
     /// The most bytes of a refusal's body that are read so that the connection can be reused.

@@ -50,6 +50,8 @@ final class Connection {
     private var fruitlessCount = 0
     /// The first bytes that the peer sent in the handshake of the uppermost layer.
     private(set) var handshakeHead: [UInt8] = []
+    /// The bytes in the clear for which ``idleState()`` has returned ``IdleState/bytes``.
+    private(set) var unaskedBytes: [UInt8] = []
     /// The number of reads since a call last waited for the socket.
     private var readsInARow = 0
     /// The time since which messages without plaintext have been processed, unless a call has waited since.
@@ -335,7 +337,10 @@ final class Connection {
                 return state
             case .bytes(let count):
                 let buffer = Self.buffer
-                guard let engine = layers.first else { return .bytes }
+                guard let engine = layers.first else {
+                    unaskedBytes = Array(buffer[..<count])
+                    return .bytes
+                }
                 guard (try? engine.feed(buffer.span.extracting(first: count))) != nil else { return .ended }
                 state = layers.idleState(messageLimit: messageLimit)
             case .end, .failed:

@@ -367,4 +367,48 @@ struct ConnectionReuseTests {
             #expect(records.flatMap(\.requests).count { $0.target == "/again" } == (isRepeated ? 2 : 1))
         }
     }
+
+    @Test(
+        "TC20: A request isn't repeated after any part of an answer",
+        arguments: [
+            "H", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n",
+        ])
+    func partOfAnswer(part: String) async throws {
+        let site = try TestSite.shared.get()
+        let script = LoopbackServer.Script.handle { connection in
+            guard try connection.readRequest() != nil else { return }
+            try connection.write(LoopbackServer.Response(body: "hello"))
+            guard try connection.readRequest() != nil else { return }
+            try connection.write(Array(part.utf8))
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            _ = try await session.get()
+            let error = await #expect(throws: URLError.self) { try await session.get() }
+            #expect(error?.code == .networkConnectionLost)
+            await session.flush()
+            #expect(await server.ended(server.records.count).map(\.requests.count) == [2])
+        }
+    }
+
+    @Test("A task that is already cancelled sends nothing on a kept connection", arguments: [false, true])
+    func cancelled(isObserved: Bool) async throws {
+        let site = try TestSite.shared.get()
+        try await LoopbackServer(chain: site.chain).run { server in
+            let session = try site.session(server) { if isObserved { $0.serverTrustObserver = { _ in } } }
+            for _ in 0..<20 {
+                _ = try await session.get()
+                let work = Task {
+                    while !Task.isCancelled { await Task.yield() }
+                    return try await session.get("https://pinned.test/cancelled")
+                }
+                work.cancel()
+                let error = await #expect(throws: URLError.self) { try await work.value }
+                #expect(error?.code == .cancelled)
+            }
+            await session.flush()
+            let requests = await server.ended(server.records.count).flatMap(\.requests)
+            #expect(requests.count == 20 && requests.allSatisfy { $0.target != "/cancelled" })
+        }
+    }
 }

@@ -168,6 +168,30 @@ struct DownloadTests {
         #expect(throws: DownloadError.otherPart) { try data.continues(with: response) }
     }
 
+    @Test(
+        "A part of another version is rejected, also from a server that ignores If-Range",
+        arguments: [
+            (#"\"v\""#, "\"v\"", true), (#"\"v\""#, "\"w\"", false), (#"\"v\""#, "W/\"v\"", false),
+            (#"\"v\""#, nil, true),
+            ("Tue, 01 Jan 2030 00:00:00 GMT", "\"w\"", true),
+        ] as [(String, String?, Bool)])
+    func otherVersion(validator: String, tag: String?, isAccepted: Bool) throws {
+        let text = """
+            {"version":1,"url":"https://a.test/x","validator":"\(validator)","count":5,\
+            "file":"1B4E28BA-2FA1-11D2-883F-0016D3CCA427"}
+            """
+        let data = try ResumeData(Data(text.utf8))
+        var fields = ["Content-Range": "bytes 5-8/9"]
+        fields["ETag"] = tag
+        let response = try #require(
+            HTTPURLResponse(url: data.url, statusCode: 206, httpVersion: nil, headerFields: fields))
+        if isAccepted {
+            #expect(try data.continues(with: response))
+        } else {
+            #expect(throws: DownloadError.otherPart) { try data.continues(with: response) }
+        }
+    }
+
     @Test("A length that overflows together with the bytes sent is rejected")
     func endless() async throws {
         let script = LoopbackServer.Script.answer { _ in
