@@ -78,7 +78,7 @@ extension Verdict {
     fileprivate var operands: [String] {
         switch self {
         case .untrusted(let finding): [finding.rule.rawValue, finding.groupOperand]
-        case .unreachable(let failure): [failure.error.groupTitle]
+        case .unreachable(let failure): [failure.error.groupTitle, failure.sharedRemedy]
         case .denied(let match, _, _): ["\(match.pin.fingerprint)"]
         case .keyDenied(let pin): ["\(pin.fingerprint)"]
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):

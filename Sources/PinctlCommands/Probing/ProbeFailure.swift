@@ -25,6 +25,9 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
             + "\(Flag.proxy.dashed) env"
     }
 
+    /// The step for several targets that fail alike, which names none of them.
+    var sharedRemedy: String { remedy.replacing(plain.operand, with: "HOST:\(target.endpoint.port)") }
+
     /// Whether a proxy would have made a difference: nothing at the other end has answered.
     private var isBeforeTLS: Bool {
         switch error {
@@ -61,7 +64,7 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
         case .tunnelRefused(_, .status(407, hadLogin: true)), .relayRefused(_, .refusedLogin):
             return "correct the login in \(proxyVariable ?? "the file of \(Flag.proxyLogin.dashed)")"
         case .unreachable(_, let attempts) where isBlocked(attempts):
-            return error.remedy + "; \(target.endpoint.name) resolves to this machine, so check DNS and /etc/hosts too"
+            return error.remedy + "; the name resolves to this machine, so check DNS and /etc/hosts too"
         case _ where error.isUnknownName:
             return error.remedy + "; \(Flag.sni.dashed) sends another name"
         default: return raising(error.remedy)

@@ -134,7 +134,7 @@ struct ReportGroup: Sendable {
     let outcome: Severity
     /// The cause in one line, such as `the authority changed: WE1 → WE2`.
     let title: String
-    let remedy: String
+    var remedy: String
     var count: Int
     /// The first subjects of the group.
     var examples: [String]

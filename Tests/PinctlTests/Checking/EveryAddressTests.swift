@@ -139,9 +139,8 @@ struct EveryAddressTests {
     func blocked(addresses: [String]) async throws {
         let run = try await network(addresses, serving: [], "$check api.test; $check localhost; $check 127.0.0.1")
         #expect(run.lines.count { $0.hasPrefix("??") } == 3, "\(run)")
-        #expect(run.lines.count { $0.contains("resolves to this machine, so check DNS and /etc/hosts too") } == 1)
-        #expect(
-            run.lines.first?.hasSuffix("api.test resolves to this machine, so check DNS and /etc/hosts too") == true)
+        let hint = "; the name resolves to this machine, so check DNS and /etc/hosts too"
+        #expect(run.lines.count { $0.contains(hint) } == 1 && run.lines.first?.hasSuffix(hint) == true, "\(run)")
     }
 
     @Test(

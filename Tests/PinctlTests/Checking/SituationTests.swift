@@ -315,6 +315,27 @@ struct SituationTests {
         }
     }
 
+    @Test("The summary gives hosts that fail alike one remedy, which names none of them, and others their own")
+    func sharedRemedy() async throws {
+        let site = try PinctlSite()
+        try await LoopbackServer(chain: site.chain, .closeAfterAccept).run { server in
+            let place = "127.0.0.1:\(server.port)"
+            let mail = ["a.test:25@\(place)", "b.test:25@\(place)"]
+            let words = ["check", "--ca-file", site.rootFile, "--pin", strangePin, "--in-order"]
+            let run = await pinctl(words + mail + ["c.test:587@\(place)", "d.test:8443@\(place)"])
+            let title = "unreachable: connected, but no TLS answer ("
+            #expect(run.status == 3 && run.lines.last == "4 checked: 4 unreachable")
+            #expect(run.lines.count { $0.hasPrefix("2 hosts (") && $0.contains("): \(title)") } == 1, "\(run)")
+            let remedies = run.lines.filter { $0.hasPrefix("  do: ") }
+            #expect(remedies.count == 3)
+            #expect(remedies.contains("  do: try smtp://HOST:25") && !remedies.contains { $0.contains("a.test") })
+            #expect(remedies.contains("  do: try smtp://c.test:587@\(place)"))
+            #expect(remedies.contains { $0.contains("check that the port speaks TLS from the first byte") })
+            // Each host's own line has its own remedy.
+            for target in mail { #expect(run.lines.contains { $0.hasSuffix(": try smtp://\(target)") }) }
+        }
+    }
+
     @Test(
         "The summary and the reports say the same as the screen about hosts that fail alike", arguments: [true, false])
     func shared(isOld: Bool) async throws {
