@@ -344,6 +344,21 @@ struct ConversionTests {
         #expect(rules.map(\.pins) == [parent.pins, [Self.pin(3), Self.pin(1), Self.pin(2)]])
     }
 
+    @Test("A host of TLSA has the pins of each rule that covered it, which TLSA can't extend to it")
+    func unionForHosts() {
+        let parents: [HostPattern.Scope: Bool] = [
+            .exactAndBelow: true, .oneLabelBelow: true, .exactAndOneLabelBelow: true, .exact: false,
+        ]
+        for (scope, isCovered) in parents {
+            let parent = Self.rule("example.com", scope, [Self.pin(1), Self.pin(2)])
+            let child = Self.rule("a.example.com", .exact, [Self.pin(3)])
+            let union = CanonicalPolicy(rules: [parent, child], combination: .union)
+            let rules = union.converted(to: .tlsa, at: Self.now).policy.rules
+            let own = rules.filter { $0.patterns.contains { $0.host == "a.example.com" } }.flatMap(\.pins)
+            #expect(Set(own.map(\.value)) == Set((isCovered ? [1, 2, 3] : [3]).map { Self.pin($0).value }), "\(scope)")
+        }
+    }
+
     @Test("The rule for a host is chosen as this project chooses rules")
     func chosen() {
         let rules = [Self.rule("example.com", .exactAndBelow, [Self.pin(1, .leaf)]), Self.rule("b.example")]
