@@ -19,7 +19,7 @@ package struct OpenSSLError: Error, Hashable, Sendable {
     package var isOutOfMemory: Bool { COpenSSL_is_out_of_memory(code) == 1 }
 
     /// Whether an algorithm is unknown or not provided (`ERR_R_UNSUPPORTED` and similar reasons).
-    var isUnsupported: Bool { COpenSSL_is_unsupported(code) == 1 }
+    package var isUnsupported: Bool { COpenSSL_is_unsupported(code) == 1 }
 
     /// The number of the TLS alert that the peer sent (RFC 8446, section 6), or nil if the error has another reason.
     /// OpenSSL numbers alerts from `SSL_AD_REASON_OFFSET` upwards.

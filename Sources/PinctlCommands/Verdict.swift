@@ -30,6 +30,8 @@ enum Verdict: Sendable {
     case keyExpired(PinningRule, PinningExpiry)
     /// No certificate in the files is valid for the rule's host. `names` are the names in the certificates.
     case noCertificate(PinningRule, names: [String])
+    /// The chain is good, but the file begins with another certificate, which servers would present as their own.
+    case wrongOrder(WrongOrder, VerifiedPath?, PinningRule?)
     /// The chain is trusted, but contains a denied key or certificate.
     case denied(PinMatch, VerifiedPath, port: Int)
     /// The chain is trusted, but its rule has expired, so clients reject the server or no longer pin.
@@ -57,6 +59,7 @@ enum Verdict: Sendable {
         case .keyMismatch: .keyMismatch
         case .exportRefused: .exportMismatch
         case .otherGroup: .groupMismatch
+        case .wrongOrder: .wrongOrder
         case .bypassed: .bypassed
         case .denied, .keyDenied: .denied
         case .expired, .keyExpired: .expired
@@ -75,6 +78,7 @@ enum Verdict: Sendable {
         case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, let path, _),
             .exportRefused(_, let path, _), .otherGroup(_, let path, _):
             path
+        case .wrongOrder(_, let path, _): path
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.path
         case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .untrusted, .unreachable: nil
         }
@@ -87,7 +91,7 @@ enum Verdict: Sendable {
             .noCertificate(let rule, _):
             rule
         case .trusted(_, let rule), .keyStrange(_, let rule), .exportRefused(_, _, let rule),
-            .otherGroup(_, _, let rule):
+            .otherGroup(_, _, let rule), .wrongOrder(_, _, let rule):
             rule
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.rule
         case .denied, .keyDenied, .unlisted, .untrusted, .unreachable: nil

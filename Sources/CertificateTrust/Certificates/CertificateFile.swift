@@ -133,6 +133,11 @@ public enum CertificateFile {
                         reason: "has trust settings that are not supported: remove them with openssl x509")
                 }
                 count += 1
+                guard !KeyContainer.isMessage(der) else {
+                    throw .malformed(
+                        path: name, line: line,
+                        reason: "is PKCS #7, which can hold several: convert it with openssl pkcs7 -print_certs")
+                }
                 do throws(DERError) {
                     try body(der.extracting(range))
                 } catch {

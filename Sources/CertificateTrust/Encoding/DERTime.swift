@@ -15,7 +15,17 @@ enum DERTime {
         }
         let invalid = DERError.invalidValue(what: "time", offset: range.lowerBound)
         let start = element.contents.lowerBound
-        guard element.contents.count == digits + 1, bytes[start + digits] == UInt8(ascii: "Z") else { throw invalid }
+        guard element.contents.count == digits + 1, bytes[start + digits] == UInt8(ascii: "Z") else {
+            let isFraction = element.contents.contains { ".,".utf8.contains(bytes[$0]) }
+            let isShort = element.contents.count == digits - 1 && bytes[start + digits - 2] == UInt8(ascii: "Z")
+            let reason =
+                isFraction
+                ? "time (with a fraction of a second, which RFC 5280 forbids)"
+                : isShort
+                    ? "time (without seconds, which RFC 5280 requires)"
+                    : "time (not as RFC 5280 requires: \(digits) digits and Z)"
+            throw .invalidValue(what: reason, offset: range.lowerBound)
+        }
         /// Returns the two-digit field with this number, counted from the seconds at the end. Returns a number that is
         /// never valid if they aren't digits.
         func field(_ number: Int) -> Int {

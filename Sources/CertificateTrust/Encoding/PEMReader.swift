@@ -24,6 +24,8 @@ package enum PEMError: Error, Hashable, Sendable {
     case labelMismatch(begin: String, end: String)
     /// A character isn't Base64, in `line`.
     case invalidBase64(line: Int)
+    /// A BEGIN or END line has something else before or after it, in `line`.
+    case missingLineBreak(line: Int)
     /// The block is encrypted in OpenSSL's old format (RFC 1421 fields).
     case encrypted
     /// The object is larger than the limit.
@@ -39,6 +41,9 @@ extension PEMError: CustomStringConvertible {
         case .noBegin: "has an END line without a readable BEGIN line: fix the block"
         case .labelMismatch(let begin, let end): "begins as \(begin) but ends as \(end): fix the block"
         case .invalidBase64(let line): "has invalid base64 in line \(line): fix the block or download it again"
+        case .missingLineBreak(let line):
+            "has a BEGIN or END line that is not on a line of its own, in line \(line), which many programs skip: "
+                + "insert a line break there"
         case .encrypted: "is encrypted: decrypt it first (openssl pkey -in FILE -pubout prints the public key)"
         case .tooLarge(let limit): "is larger than the limit of \(limit) bytes for one object: check the file"
         }
@@ -115,7 +120,11 @@ struct PEMReader {
                 if byte == UInt8(ascii: "-"), decoder.holdsOnlyProc {
                     breakBlock(.encrypted)
                 } else {
-                    breakBlock(decoder.isFull ? .tooLarge(limit: limit) : .invalidBase64(line: line))
+                    let isEndMissed = byte == UInt8(ascii: "-") && !decoder.isFull
+                    breakBlock(
+                        isEndMissed
+                            ? .missingLineBreak(line: line)
+                            : decoder.isFull ? .tooLarge(limit: limit) : .invalidBase64(line: line))
                 }
                 continue
             }
@@ -170,6 +179,12 @@ struct PEMReader {
 
     /// Handles a complete line that began with `-`.
     private mutating func endBoundary(_ text: Span<UInt8>, _ output: Output) {
+        if let joint = text.joint {
+            // The block before it is whole. OpenSSL would read it too, and skip the one that begins here.
+            endBoundary(text.extracting(first: joint), output)
+            block = PEMBlock(label: "", line: line, index: count)
+            return breakBlock(.missingLineBreak(line: line))
+        }
         switch text.boundary {
         case .begin(let label):
             if state != .text { emitUnterminated(output) }
@@ -197,7 +212,7 @@ struct PEMReader {
             breakBlock(.invalidBase64(line: line))
         } else if state == .text, text.count > 11, text.extracting(first: 11).equals("-----BEGIN ") {
             block = PEMBlock(label: "", line: line, index: count)
-            breakBlock(.noBegin)
+            breakBlock(text.hasBase64AfterLabel ? .missingLineBreak(line: line) : .noBegin)
         }
     }
 
@@ -243,6 +258,18 @@ extension Span<UInt8> {
             guard (0x20...0x7E).contains(self[index]), !isSecondHyphen else { return nil }
         }
         return isEnd ? .end(start..<end) : .begin(start..<end)
+    }
+
+    /// The position of a BEGIN line that follows an END line without a line break, if there is one.
+    fileprivate var joint: Int? {
+        guard count > 24, extracting(first: 9).equals("-----END ") else { return nil }
+        return (14..<count - 10).first { extracting($0..<$0 + 11).equals("-----BEGIN ") }
+    }
+
+    /// Whether a line that starts like a BEGIN line has the five hyphens after its label, and then something else.
+    fileprivate var hasBase64AfterLabel: Bool {
+        guard count > 17 else { return false }
+        return (12..<count - 5).contains { extracting($0..<$0 + 5).equals("-----") }
     }
 
     /// Whether these are the bytes of `text`.

@@ -153,17 +153,22 @@ extension ClientIdentity {
     ) throws(ClientIdentityError) {
         var contents = try Self.contents(of: path, isSecret: privateKeyFile == nil)
         defer { wipe(&contents) }
-        if let privateKeyFile {
-            var key = try Self.contents(of: privateKeyFile, isSecret: true)
-            defer { wipe(&key) }
-            try self.init(certificates: contents, privateKey: key, password: password)
-        } else if contents.starts(with: [DERTag.sequence]), contents.count > 1, contents[1] >= 0x80 {
-            try self.init(pkcs12: contents, password: password ?? [])
-        } else {
-            try self.init(pem: contents, password: password)
+        do throws(ClientIdentityError) {
+            if let privateKeyFile {
+                var key = try Self.contents(of: privateKeyFile, isSecret: true)
+                defer { wipe(&key) }
+                try self.init(certificates: contents, privateKey: key, password: password)
+            } else if contents.starts(with: [DERTag.sequence]), contents.count > 1, contents[1] >= 0x80 {
+                try self.init(pkcs12: contents, password: password ?? [])
+            } else {
+                try self.init(pem: contents, password: password)
+            }
+        } catch {
+            throw error.about(privateKeyFile ?? path, hasPassword: password != nil)
         }
     }
 
+    /// Returns the contents of a file, and throws if it is secret and others can read it.
     static func contents(of path: String, isSecret: Bool) throws(ClientIdentityError) -> [UInt8] {
         let permissions: UInt32?
         let contents: [UInt8]

@@ -65,7 +65,9 @@ struct IdentityPEM {
             case let label where label.hasSuffix("PRIVATE KEY"):
                 try setKey(block) { () throws(ProtectedKeyError) in
                     do throws(OpenSSLError) {
-                        return try OpenSSLPrivateKey(der: der)
+                        return try PrivateKeyInfo.withFirstVersion(of: der) { (der, _) throws(OpenSSLError) in
+                            try OpenSSLPrivateKey(der: der)
+                        }
                     } catch {
                         throw .openSSL(error)
                     }
@@ -76,7 +78,7 @@ struct IdentityPEM {
     }
 
     private func requiredPassword() throws(ClientIdentityError) -> [UInt8] {
-        guard let password else { throw .passwordRequired }
+        guard let password else { throw .passwordRequired(file: nil) }
         return password
     }
 
@@ -97,8 +99,12 @@ extension ClientIdentityError {
             case .malformed where line == nil:
                 .malformed(line: nil, reason: "is neither PEM nor PKCS #12: use one of them")
             case .malformed: .malformed(line: line, reason: "contains no encrypted private key: create it again")
-            case .wrongPassword: .wrongPassword
+            case .wrongPassword, .unauthenticated: .wrongPassword(file: nil)
             case .tooManyIterations(let count): .tooManyIterations(count, limit: iterationLimit)
+            case .openSSL(let error) where error.isUnsupported:
+                .unusable(
+                    reason:
+                        "its encryption, such as RC2 or DES, isn't offered by default; openssl pkcs12 -legacy reads it")
             case .openSSL(let error): .unusable(reason: error.reason)
             }
     }

@@ -12,6 +12,13 @@ enum KeyContainer {
             && der[version + 2] == 3
     }
 
+    /// Whether the bytes begin like a message of PKCS #7: a SEQUENCE that starts with an object identifier.
+    static func isMessage(_ der: Span<UInt8>) -> Bool {
+        guard der.count > 2, der[0] == DERTag.sequence else { return false }
+        let type = der[1] < 0x80 ? 2 : 2 + Int(der[1] & 0x7F)
+        return der.count > type && der[type] == DERTag.objectIdentifier
+    }
+
     /// Returns the certificates and private keys of a PKCS #12 file, certificates first.
     static func pkcs12(
         _ file: Span<UInt8>, _ password: KeyPassword
@@ -27,6 +34,15 @@ enum KeyContainer {
             case .malformed: throw .unsupported("DER of another type")
             case .wrongPassword: throw password.bytes == nil ? .encryptedContainer : .wrongPassword
             case .tooManyIterations(let count): throw .tooManyIterations(count)
+            case .unauthenticated:
+                throw .foreign(
+                    "PKCS #12 that is not encrypted, but protected by a MAC with a password that was not given",
+                    advice: "give its password, or print its certificates without checking the MAC (openssl pkcs12 "
+                        + "-in FILE -nokeys -nomacver -passin pass:)")
+            case .openSSL(let error) where error.isUnsupported:
+                throw .foreign(
+                    "PKCS #12 encrypted with an algorithm that OpenSSL 3 does not offer by default, such as RC2 or DES",
+                    advice: "print its certificates with openssl pkcs12 -legacy -in FILE -nokeys, and use these")
             case .openSSL(let error): throw .unreadableContainer(error.reason)
             }
         }
@@ -36,6 +52,7 @@ enum KeyContainer {
     /// Returns the certificates of a signed message, which is the form of PKCS #7 certificate files.
     static func pkcs7(_ der: Span<UInt8>) throws(KeyMaterialError) -> [Result<KeyMaterial, KeyMaterialError>] {
         var certificates: [Result<KeyMaterial, KeyMaterialError>] = []
+        var isProfile = false
         do throws(DERError) {
             var outer = DERCursor(0..<der.count)
             var message = DERCursor(try outer.next(DERTag.sequence, der).contents)
@@ -48,7 +65,8 @@ enum KeyContainer {
             var signed = DERCursor(try explicit.next(DERTag.sequence, der).contents)
             _ = try signed.next(DERTag.integer, der)
             _ = try signed.next(DERTag.set, der)
-            _ = try signed.next(DERTag.sequence, der)
+            let content = try signed.next(DERTag.sequence, der)
+            isProfile = hasPropertyList(der.extracting(content.contents))
             if let set = try signed.nextIfPresent(DERTag.constructedContext(0), der) {
                 var members = DERCursor(set.contents)
                 while !members.isAtEnd {
@@ -61,8 +79,20 @@ enum KeyContainer {
         } catch {
             throw .der(error)
         }
+        guard !isProfile else {
+            throw .foreign(
+                "a signed configuration profile (.mobileconfig), whose outer certificates are those of its signer",
+                advice: "extract the profile with openssl cms -verify -noverify -inform DER -in FILE -out PROFILE, and "
+                    + "use that")
+        }
         guard !certificates.isEmpty else { throw .unsupported("PKCS #7 without certificates") }
         return certificates
+    }
+
+    /// Whether the content of a message is a property list, XML or binary, near its start.
+    private static func hasPropertyList(_ content: Span<UInt8>) -> Bool {
+        let head = String(decoding: Array(copying: content.extracting(first: min(content.count, 128))), as: UTF8.self)
+        return ["<?xml", "<plist", "<!DOCTYPE plist", "bplist"].contains { head.contains($0) }
     }
 
     /// The identifier of signed data, 1.2.840.113549.1.7.2.

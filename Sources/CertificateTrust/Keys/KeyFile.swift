@@ -8,6 +8,11 @@ package enum KeyFile {
         package let index: Int
         package let line: Int?
         package let content: Result<KeyMaterial, KeyMaterialError>
+        /// Whether it is a private key, readable or not.
+        package let isPrivateKey: Bool
+        /// Whether the order of the file counts. It does in PEM, of which servers present the first certificate as their
+        /// own, but not in PKCS #7, whose certificates are a set.
+        package let isOrdered: Bool
     }
 
     /// The reason why reading a file stopped. Objects before that point have been passed to the caller.
@@ -41,13 +46,8 @@ package enum KeyFile {
             return try read(contents, password: password, text: text, each: each)
         }
         var items = ItemNumbers()
-        var head: [UInt8]? = []
-        do throws(Failure) {
-            try readObjects(file, head: &head) { label, block, result, der in
-                items.add(label, block, result, der, password, each)
-            }
-        } catch {
-            guard error == .format(.noBlock), let head, text(head) else { throw error }
+        try readObjects(file, text: text) { label, block, result, der in
+            items.add(label, block, result, der, password, each)
         }
     }
 
@@ -56,19 +56,20 @@ package enum KeyFile {
         _ bytes: [UInt8], password: KeyPassword = KeyPassword(), text: ([UInt8]) -> Bool = { _ in false },
         each: (Item) -> Void
     ) throws(Failure) {
+        if var converted = UTF16Text.utf8(bytes) {
+            defer { wipe(&converted) }
+            return try read(converted, password: password, text: text, each: each)
+        }
         var items = ItemNumbers()
-        do throws(Failure) {
-            try readObjects(bytes) { label, block, result, der in
-                items.add(label, block, result, der, password, in: bytes, each)
-            }
-        } catch {
-            guard error == .format(.noBlock), bytes.count <= PEMReader.textLimit, text(bytes) else { throw error }
+        try readObjects(bytes, text: text) { label, block, result, der in
+            items.add(label, block, result, der, password, in: bytes, each)
         }
     }
 
-    /// Finds the objects of bytes as ``readObjects(_:limit:_:)`` finds those of a file.
+    /// Finds the objects of bytes as ``readObjects(_:limit:text:_:)`` finds those of a file.
     static func readObjects(
-        _ bytes: [UInt8], _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
+        _ bytes: [UInt8], text: ([UInt8]) -> Bool = { _ in false },
+        _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
     ) throws(Failure) {
         guard !bytes.isEmpty else { throw .empty }
         guard !bytes.starts(with: [0xFE, 0xED, 0xFE, 0xED]) else { throw .javaKeyStore }
@@ -77,15 +78,37 @@ package enum KeyFile {
             guard bytes.count <= limit else { throw .format(.tooLarge(limit: limit)) }
             return output(nil, PEMBlock(label: "", line: 0, index: 0), .success(()), bytes.span)
         }
+        if var converted = UTF16Text.utf8(bytes) {
+            defer { wipe(&converted) }
+            return try readObjects(converted, text: text, output)
+        }
         var reader = PEMReader(limit: limit)
         defer { reader.wipe() }
         let emit: PEMReader.Output = { block, result, der in output(block.label, block, result, der) }
         do throws(PEMError) {
             try reader.feed(bytes.span, emit)
-            try reader.finish(emit)
         } catch {
             throw .format(error)
         }
+        do throws(PEMError) {
+            try reader.finish(emit)
+        } catch {
+            guard error == .noBlock, take(bytes, text, output) else { throw .format(error) }
+        }
+    }
+
+    /// Passes the objects of a whole text without PEM to `output` if it is bare Base64, or else the text to `text`.
+    /// Returns false if it couldn't be used.
+    private static func take(
+        _ whole: [UInt8], _ text: ([UInt8]) -> Bool,
+        _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
+    ) -> Bool {
+        guard let objects = BareBase64.objects(in: whole) else { return text(whole) }
+        for (index, var der) in objects.enumerated() {
+            output(nil, PEMBlock(label: "", line: 0, index: index), .success(()), der.span)
+            wipe(&der)
+        }
+        return true
     }
 
     /// A counter for the objects of a file, where one block may contain several.
@@ -99,8 +122,17 @@ package enum KeyFile {
         ) {
             let line = label == nil ? nil : block.line
             var count = 0
+            let isOrdered = label?.hasSuffix("CERTIFICATE") == true && !KeyContainer.isMessage(der)
             func emit(_ content: Result<KeyMaterial, KeyMaterialError>) {
-                each(Item(index: block.index + offset + count, line: line, content: content))
+                let isPrivateKey =
+                    switch content {
+                    case .success(let material): material.kind == .privateKey
+                    case .failure(let error): error == .encrypted || label?.hasSuffix("PRIVATE KEY") == true
+                    }
+                each(
+                    Item(
+                        index: block.index + offset + count, line: line, content: content, isPrivateKey: isPrivateKey,
+                        isOrdered: isOrdered))
                 count += 1
             }
             do throws(KeyMaterialError) {
@@ -119,41 +151,10 @@ package enum KeyFile {
         }
     }
 
-    /// Reads only the pins of a file's certificates and keys, which is faster for many files. A malformed object gives
-    /// `nil`.
-    package static func readFingerprints(
-        _ file: consuming InputFile, each: (SPKIFingerprint?) -> Void
-    ) throws(Failure) {
-        try readObjects(file) { label, _, result, der in
-            guard case .success = result else { return each(nil) }
-            if label == "CERTIFICATE" {
-                each(try? SPKIFingerprint(ofCertificate: der))
-            } else if let label {
-                do throws(KeyMaterialError) {
-                    if let material = try KeyMaterial(label: label, der: der) { each(material.fingerprint) }
-                } catch {
-                    each(nil)
-                }
-            } else {
-                each((try? KeyMaterial(der: der))?.fingerprint)
-            }
-        }
-    }
-
-    /// Finds the objects of a file, of up to `limit` bytes each: PEM blocks with their label, or one DER object without
-    /// a label.
+    /// Finds the objects of a file, of up to `limit` bytes each: PEM blocks with their label, or DER objects without a
+    /// label. Text in UTF-16 is converted. `text` receives the whole of a text without PEM, unless it is too long.
     static func readObjects(
-        _ file: consuming InputFile, limit: Int = PEMReader.objectLimit,
-        _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
-    ) throws(Failure) {
-        var head: [UInt8]?
-        try readObjects(file, limit: limit, head: &head, output)
-    }
-
-    /// Finds the objects of a file as above. If `head` isn't `nil`, collects the text before the first block in it, and
-    /// sets it to `nil` at that block.
-    private static func readObjects(
-        _ file: consuming InputFile, limit: Int = PEMReader.objectLimit, head: inout [UInt8]?,
+        _ file: consuming InputFile, limit: Int = PEMReader.objectLimit, text: ([UInt8]) -> Bool = { _ in false },
         _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
     ) throws(Failure) {
         // Larger buffers read no faster, and each page of one is a cost to a program that reads a single certificate.
@@ -161,7 +162,7 @@ package enum KeyFile {
         var start = try Self.read(&file, into: &buffer)
         guard start > 0 else { throw .empty }
         // The first bytes distinguish DER from text. A pipe may deliver them one at a time.
-        while start < 3 {
+        while start < UTF16Text.headCount {
             var more = [UInt8](repeating: 0, count: 64)
             let count = try Self.read(&file, into: &more)
             if count == 0 { break }
@@ -174,24 +175,34 @@ package enum KeyFile {
             output(nil, PEMBlock(label: "", line: 0, index: 0), .success(()), der.span)
             return
         }
+        var converter = UTF16Text(recognizing: buffer[..<start])
         var reader = PEMReader(limit: limit)
-        var hasBlock = false
+        // The text before the first block. The reader limits its length.
+        var head: [UInt8]? = []
         let emit: PEMReader.Output = { block, result, der in
-            hasBlock = true
+            head = nil
             output(block.label, block, result, der)
         }
         var count = start
         while count > 0 {
+            let converted = converter?.utf8(buffer[..<count])
             do throws(PEMError) {
-                try reader.feed(buffer.span.extracting(first: count), emit)
+                if let converted {
+                    try reader.feed(converted.span, emit)
+                } else {
+                    try reader.feed(buffer.span.extracting(first: count), emit)
+                }
             } catch {
                 throw .format(error)
             }
-            // The reader limits how much consecutive text there can be.
-            if hasBlock { head = nil } else { head? += buffer[..<count] }
+            head? += converted?[...] ?? buffer[..<count]
             count = try Self.read(&file, into: &buffer)
         }
-        do throws(PEMError) { try reader.finish(emit) } catch { throw .format(error) }
+        do throws(PEMError) {
+            try reader.finish(emit)
+        } catch {
+            guard error == .noBlock, let head, take(head, text, output) else { throw .format(error) }
+        }
     }
 
     private static func read(_ file: inout InputFile, into buffer: inout [UInt8]) throws(Failure) -> Int {

@@ -94,7 +94,9 @@ package enum KeyMaterialError: Error, Hashable, Sendable {
     case unreadablePrivateKey(String)
     /// The key is in an unsupported format. The values are its description and an alternative.
     case foreign(String, advice: String)
-    /// The PEM label or DER structure has no single key.
+    /// The object is of a kind that has no key, such as a CRL.
+    case keyless(String)
+    /// The PEM label or DER structure isn't known.
     case unsupported(String)
 }
 
@@ -107,13 +109,19 @@ extension KeyMaterialError: CustomStringConvertible {
             "is an encrypted private key: provide its public key (openssl pkey -in FILE -pubout) or its certificate"
         case .encryptedContainer:
             "is PKCS #12 with a password: provide its certificates (openssl pkcs12 -in FILE -nokeys)"
-        case .wrongPassword: "is encrypted with another password: check the password"
+        case .wrongPassword:
+            "is encrypted with another password: give the one that it was encrypted with, without a line break or blank "
+                + "that isn't part of it"
         case .tooManyIterations(let count):
             "is encrypted with \(count) iterations, more than the limit of \(iterationLimit) or than remain for this run: "
                 + "encrypt it again with fewer, or provide fewer files"
-        case .unreadableContainer(let reason): "is PKCS #12 that OpenSSL cannot read: \(reason)"
-        case .unreadablePrivateKey(let reason): "is a private key that OpenSSL cannot read: \(reason)"
+        case .unreadableContainer(let reason):
+            "is PKCS #12 that OpenSSL cannot read (\(reason)): export it again, or provide its certificates as PEM"
+        case .unreadablePrivateKey(let reason):
+            "is a private key that OpenSSL cannot read (\(reason)): provide its public key or its certificate"
         case .foreign(let what, let advice): "is \(what): \(advice)"
+        case .keyless(let what):
+            "is \(what), which has no key to pin: provide a certificate, a certificate request or a key"
         case .unsupported(let what):
             "contains \(what), which has no key to pin: provide a certificate, a certificate request or a key"
         }
@@ -129,6 +137,8 @@ extension KeyMaterial {
     ) throws(KeyMaterialError) {
         switch label {
         case "PKCS7", "PKCS #7 SIGNED DATA", "CMS": return try KeyContainer.pkcs7(der).forEach(body)
+        // Some programs write PKCS #7 under the label of a certificate.
+        case "CERTIFICATE" where KeyContainer.isMessage(der): return try KeyContainer.pkcs7(der).forEach(body)
         case "ENCRYPTED PRIVATE KEY": return body(.success(try KeyMaterial(encryptedPrivateKey: der, password)))
         case let label?:
             if let material = try KeyMaterial(label: label, der: der) { body(.success(material)) }
@@ -166,7 +176,13 @@ extension KeyMaterial {
         case "SSH2 PUBLIC KEY":
             throw .foreign(
                 "an SSH key in the format of RFC 4716", advice: "convert it to OpenSSH's with ssh-keygen -i -f FILE")
-        case "EC PARAMETERS", "DH PARAMETERS", "DSA PARAMETERS", "X9.42 DH PARAMETERS": return nil
+        case "EC PARAMETERS", "DH PARAMETERS", "DSA PARAMETERS", "X9.42 DH PARAMETERS", "X942 DH PARAMETERS": return nil
+        case "X509 CRL", "CRL": throw .keyless("a certificate revocation list (CRL)")
+        case "OCSP RESPONSE": throw .keyless("an OCSP response")
+        case "OCSP REQUEST": throw .keyless("an OCSP request")
+        case "ATTRIBUTE CERTIFICATE": throw .keyless("an attribute certificate")
+        case "ECHCONFIG": throw .keyless("a configuration of Encrypted Client Hello")
+        case _ where label.hasPrefix("PGP "): throw .keyless("OpenPGP data")
         default: throw .unsupported("a PEM block \"\(visibleText(label))\"")
         }
     }
@@ -183,6 +199,9 @@ extension KeyMaterial {
         case .privateKey: try self.init(privateKey: der)
         case .encryptedPrivateKey: throw .encrypted
         case .message: throw .unsupported("PKCS #7")
+        case .revocationList: throw .keyless("a certificate revocation list (CRL)")
+        case .response: throw .keyless("an OCSP response")
+        case .parameters: throw .keyless("Diffie-Hellman or DSA parameters")
         case .other: throw .unsupported("DER of another type")
         }
     }
@@ -193,7 +212,14 @@ extension KeyMaterial {
         } catch {
             let flaw = error
             let layout: CertificateLayout
-            do throws(DERError) { layout = try CertificateLayout(der) } catch { throw .der(error) }
+            do throws(DERError) { layout = try CertificateLayout(der) } catch {
+                // The object may be of another kind, under the label of a certificate.
+                if let name = (try? Shape(der))?.nameOfOther {
+                    throw .foreign(
+                        name, advice: "put it between BEGIN and END lines of its own kind, or convert it to DER")
+                }
+                throw .der(error)
+            }
             self.init(
                 kind: .certificate, key: der.extracting(layout.subjectPublicKeyInfo),
                 subject: X509Name(derBytes: Array(copying: der.extracting(layout.subject))), flaw: flaw)
@@ -282,9 +308,14 @@ extension KeyMaterial {
             key = try open()
         } catch {
             switch error {
-            case .malformed: throw .unreadablePrivateKey("it is malformed")
+            case .malformed, .unauthenticated: throw .unreadablePrivateKey("it is malformed")
             case .wrongPassword: throw .wrongPassword
             case .tooManyIterations(let count): throw .tooManyIterations(count)
+            case .openSSL(let error) where error.isUnsupported:
+                throw .foreign(
+                    "a private key encrypted with an algorithm that OpenSSL 3 does not offer by default, such as DES or RC2",
+                    advice: "print its public key with openssl pkey -provider legacy -provider default -in FILE -pubout"
+                )
             case .openSSL(let error): throw .unreadablePrivateKey(error.reason)
             }
         }
@@ -293,15 +324,26 @@ extension KeyMaterial {
 
     private init(privateKey der: Span<UInt8>) throws(KeyMaterialError) {
         let key: [UInt8]
+        var own: [UInt8]?
         do throws(OpenSSLError) {
-            key = try OpenSSLBridge.subjectPublicKeyInfo(ofPrivateKey: der)
+            key = try PrivateKeyInfo.withFirstVersion(of: der) { (der, publicKey) throws(OpenSSLError) in
+                own = publicKey
+                return try OpenSSLBridge.subjectPublicKeyInfo(ofPrivateKey: der)
+            }
         } catch {
+            if let own, (try? PublicKeyKind(subjectPublicKeyInfo: own.span)) != nil {
+                self.init(kind: .privateKey, key: own.span)
+                return
+            }
             if let algorithm = PostQuantumAlgorithm(privateKey: der), !algorithm.isVerifiable {
                 throw .foreign(
                     "a private key of \(algorithm.name), which this OpenSSL cannot read",
                     advice: "provide its public key or certificate, or use OpenSSL 3.5 or later")
             }
             throw .unreadablePrivateKey(error.reason)
+        }
+        guard own == nil || own == key else {
+            throw .foreign("a private key with the public key of another one", advice: "create the file again")
         }
         self.init(kind: .privateKey, key: key.span)
     }
@@ -324,7 +366,8 @@ extension KeyMaterial {
 
     /// The kind of a DER object, identified by its first members.
     private enum Shape {
-        case certificate, certificateRequest, publicKey, rsaPublicKey, privateKey, encryptedPrivateKey, message, other
+        case certificate, certificateRequest, publicKey, rsaPublicKey, privateKey, encryptedPrivateKey, message
+        case revocationList, response, parameters, other
 
         init(_ der: Span<UInt8>) throws(DERError) {
             var outer = DERCursor(0..<der.count)
@@ -339,16 +382,36 @@ extension KeyMaterial {
                 let isRequest =
                     inner.starts(with: [DERTag.integer, DERTag.sequence, DERTag.sequence])
                     && (inner.count == 3 || inner[3] == DERTag.constructedContext(0))
-                self = isRequest ? .certificateRequest : .certificate
+                // A CRL has times where a certificate has its validity (RFC 5280, section 5.1).
+                let times = [DERTag.utcTime, DERTag.generalizedTime]
+                let isList = inner.prefix(4).contains { times.contains($0) }
+                self = isRequest ? .certificateRequest : isList ? .revocationList : .certificate
             case [DERTag.sequence, DERTag.bitString]: self = .publicKey
             case [DERTag.sequence, DERTag.octetString]: self = .encryptedPrivateKey
             case [DERTag.objectIdentifier, DERTag.constructedContext(0)]: self = .message
-            case [DERTag.integer, DERTag.integer]: self = .rsaPublicKey
+            // An OCSP response is a status with a response, unless it is an error (RFC 6960, section 4.2.1).
+            case [DERTag.enumerated, DERTag.constructedContext(0)], [DERTag.enumerated]: self = .response
+            // Diffie-Hellman parameters are a prime, and a generator that is never the exponent of an RSA key.
+            case [DERTag.integer, DERTag.integer]:
+                self = der[object.contents.upperBound - 1] == 2 ? .parameters : .rsaPublicKey
+            case [DERTag.integer, DERTag.integer, DERTag.integer]: self = .parameters
             case _ where tags.starts(with: [DERTag.integer, DERTag.sequence, DERTag.octetString]),
                 _ where tags.starts(with: [DERTag.integer, DERTag.octetString]),
                 _ where tags.count >= 6 && tags.prefix(6).allSatisfy({ $0 == DERTag.integer }):
                 self = .privateKey
             default: self = .other
+            }
+        }
+
+        /// The name of an object that isn't a certificate, with its article, or `nil` if it isn't known.
+        var nameOfOther: String? {
+            switch self {
+            case .certificateRequest: "a certificate request"
+            case .publicKey, .rsaPublicKey: "a public key"
+            case .privateKey, .encryptedPrivateKey: "a private key"
+            case .revocationList: "a certificate revocation list (CRL)"
+            case .response: "an OCSP response"
+            case .certificate, .message, .parameters, .other: nil
             }
         }
 

@@ -79,7 +79,11 @@ package final class MessageSigningKey: Sendable {
     package convenience init(contentsOfFile path: String, password: [UInt8]?) throws(ClientIdentityError) {
         var contents = try ClientIdentity.contents(of: path, isSecret: true)
         defer { wipe(&contents) }
-        try self.init(pem: contents, password: password)
+        do throws(ClientIdentityError) {
+            try self.init(pem: contents, password: password)
+        } catch {
+            throw error.about(path, hasPassword: password != nil)
+        }
     }
 
     /// Returns a signature over a message that ``publicKey`` verifies.

@@ -9,6 +9,8 @@ package enum ProtectedKeyError: Error, Hashable, Sendable {
     case tooManyIterations(UInt64)
     /// The data doesn't have the expected structure. Nothing was derived.
     case malformed
+    /// No password was given. The contents aren't encrypted, but their MAC was made with a password.
+    case unauthenticated
     /// The data is damaged, of another kind, or protected with an algorithm that OpenSSL doesn't support.
     case openSSL(OpenSSLError)
 }

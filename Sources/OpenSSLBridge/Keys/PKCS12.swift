@@ -48,7 +48,9 @@ package struct PKCS12Contents {
         var password = unsafe Password(bytes)
         if unsafe PKCS12_mac_present(file) == 1 {
             try unsafe spend(COpenSSL_PKCS12_mac_count(file))
-            guard unsafe try password.opens(file) else { throw .wrongPassword }
+            guard unsafe try password.opens(file) else {
+                throw unsafe bytes.isEmpty && !Self.isEncrypted(file) ? .unauthenticated : .wrongPassword
+            }
         }
         OpenSSLError.clear()
         guard let safes = unsafe PKCS12_unpack_authsafes(file) else { throw .openSSL(.take()) }
@@ -59,6 +61,25 @@ package struct PKCS12Contents {
             defer { unsafe COpenSSL_sk_PKCS12_SAFEBAG_pop_free(bags) }
             unsafe try read(bags, password, depth: 0)
         }
+    }
+
+    /// Whether a part of the file is encrypted, or can't be read.
+    private static func isEncrypted(_ file: OpaquePointer) -> Bool {
+        OpenSSLError.clear()
+        defer { OpenSSLError.clear() }
+        guard let safes = unsafe PKCS12_unpack_authsafes(file) else { return true }
+        defer { unsafe COpenSSL_sk_PKCS7_pop_free(safes) }
+        for index in unsafe 0..<max(0, COpenSSL_sk_PKCS7_num(safes)) {
+            guard let safe = unsafe COpenSSL_sk_PKCS7_value(safes, index),
+                unsafe OBJ_obj2nid(safe.pointee.type) == NID_pkcs7_data, let bags = unsafe PKCS12_unpack_p7data(safe)
+            else { return true }
+            defer { unsafe COpenSSL_sk_PKCS12_SAFEBAG_pop_free(bags) }
+            for place in unsafe 0..<max(0, COpenSSL_sk_PKCS12_SAFEBAG_num(bags)) {
+                let bag = unsafe COpenSSL_sk_PKCS12_SAFEBAG_value(bags, place)
+                if unsafe PKCS12_SAFEBAG_get_nid(bag) == NID_pkcs8ShroudedKeyBag { return true }
+            }
+        }
+        return false
     }
 
     /// Returns the bags of a safe, or nil if the safe is encrypted to a public key.

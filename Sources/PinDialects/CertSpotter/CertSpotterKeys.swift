@@ -23,7 +23,9 @@ enum CertSpotterKeys {
             if let problem = document.problems.first {
                 problems.add(problem.message, at: SourcePosition(line: position.line, column: problem.position.column))
             } else if rules.count >= TextLimits.rules {
-                problems.add("the file has more than \(TextLimits.rules) keys: split it", at: position)
+                problems.add(
+                    "the file has more than \(TextLimits.rules) keys: remove those of certificates that have expired",
+                    at: position)
                 break
             } else if let rule = rule(document.root, PolicyLocation(path: path, position)) {
                 rules.append(rule)

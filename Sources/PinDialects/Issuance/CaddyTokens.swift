@@ -118,7 +118,7 @@ struct CaddyTokens {
         let position = cursor.position
         wordCount += 1
         guard wordCount <= Self.maximumWords else {
-            throw problem("the text has more than \(Self.maximumWords) words: split it")
+            throw problem("the text has more than \(Self.maximumWords) words: give a file with the sites of one policy")
         }
         guard let quote = cursor.byte, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "`") else {
             let word = cursor.take { !$0.isBlank && !$0.isLineEnd }

@@ -140,7 +140,7 @@ struct LegoCommandReader {
             }
             guard pending.utf8.count + line.text.utf8.count <= maximumLine else {
                 throw IssuanceText.problem(
-                    "the line is longer than \(maximumLine) bytes: split it",
+                    "the line is longer than \(maximumLine) bytes: put the command into a script file of its own",
                     at: PolicyLocation(path: path, line: start, column: 1))
             }
             let whole = pending + line.text

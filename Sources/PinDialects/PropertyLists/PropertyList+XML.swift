@@ -60,8 +60,8 @@ extension PropertyList {
             }
         case "data":
             let digits = text?.utf8.filter { !isXMLSpace($0) }
-            if let digits, digits.isEmpty || Base64.decodeCanonical(digits) != nil {
-                self = found(.other("data"))
+            if let digits, let bytes = digits.isEmpty ? [] : Base64.decodeCanonical(digits) {
+                self = found(.data(bytes))
                 return
             }
         default:
@@ -156,7 +156,7 @@ extension PropertyList {
         case .integer(let number): return "<integer>\(number)</integer>"
         case .bool(let bool): return "<\(bool)/>"
         // Other values are read but never written.
-        case .other: return ""
+        case .data, .other: return ""
         }
     }
 }

@@ -12,7 +12,8 @@ package struct PropertyList: Sendable {
         case string(String)
         case integer(Int64)
         case bool(Bool)
-        /// A real number, a date, data or a reference, which no dialect uses, with its name in messages.
+        case data([UInt8])
+        /// A real number, a date or a reference, which nothing uses, with its name in messages.
         case other(String)
     }
 
@@ -98,6 +99,7 @@ extension PropertyList {
         case .string: "a string"
         case .integer: "a number"
         case .bool: "a Boolean"
+        case .data: "data"
         case .other(let name): name
         }
     }

@@ -24,7 +24,8 @@ struct TextCursor {
     init(checking bytes: [UInt8], path: String, line: Int32 = 1) throws(PolicyFileError) {
         let message: String
         if bytes.count > Self.maximumSize {
-            message = "the text has \(bytes.count) bytes, but the limit is \(Self.maximumSize): split it"
+            message =
+                "the text has \(bytes.count) bytes, but the limit is \(Self.maximumSize): check that it is the right file"
         } else if String(validating: bytes, as: UTF8.self) == nil {
             message = "the text isn't UTF-8: save it as UTF-8"
         } else {

@@ -66,7 +66,9 @@ package struct XMLReader {
         guard bytes.count <= 2 * maximumSize else {
             throw MarkupProblem(
                 position: start,
-                message: "the document has \(bytes.count) bytes, but the limit is \(2 * maximumSize): split it")
+                message:
+                    "the document has \(bytes.count) bytes, but the limit is \(2 * maximumSize): check that it is the right file"
+            )
         }
         let isLittle = encoding == "utf-16le"
         let units = stride(from: 2, to: bytes.count - 1, by: 2).map { index in
@@ -143,7 +145,9 @@ extension XMLReader {
     /// Checks that the bytes are UTF-8 and contain only characters that XML allows (production 2).
     private mutating func checkEncoding() throws(MarkupProblem) {
         guard bytes.count <= Self.maximumSize else {
-            throw problem("the document has \(bytes.count) bytes, but the limit is \(Self.maximumSize): split it")
+            throw problem(
+                "the document has \(bytes.count) bytes, but the limit is \(Self.maximumSize): check that it is the right file"
+            )
         }
         let signatures: [([UInt8], String)] = [
             ([0, 0, 0xFE, 0xFF], "UTF-32"), ([0xFF, 0xFE, 0, 0], "UTF-32"), ([0, 0, 0, 0x3C], "UTF-32"),
@@ -281,7 +285,8 @@ extension XMLReader {
         }
         elementCount += 1
         guard elementCount <= Self.maximumElements else {
-            throw problem("the document has more than \(Self.maximumElements) elements: split it")
+            throw problem(
+                "the document has more than \(Self.maximumElements) elements: check that it is the right file")
         }
         index += 1
         let name = try name()

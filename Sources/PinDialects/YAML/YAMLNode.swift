@@ -1,29 +1,29 @@
-import PinctlBasics
+package import PinctlBasics
 
 /// A value of a YAML text, with its place in the text.
-struct YAMLNode: Sendable {
-    enum Kind: Sendable {
+package struct YAMLNode: Sendable {
+    package enum Kind: Sendable {
         /// Nothing, where a value could be.
         case null
         /// A text on one line. Without quotes, it may be a number, a Boolean or null to other readers.
         case scalar(String, isQuoted: Bool)
-        /// A text over several lines (`|` or `>`), which isn't interpreted.
-        case block
+        /// A text over several lines as it is written, with its header (`|` or `>`) and indentation.
+        case block(String)
         case sequence([YAMLNode])
         /// The members in the order of the text. Each key appears once.
         case mapping([Member])
     }
 
-    struct Member: Sendable {
-        let key: String
+    package struct Member: Sendable {
+        package let key: String
         let position: SourcePosition
-        let value: YAMLNode
+        package let value: YAMLNode
     }
 
-    let kind: Kind
-    let position: SourcePosition
+    package let kind: Kind
+    package let position: SourcePosition
     /// The bytes of the value, without a comment after it.
-    let range: Range<Int>
+    package let range: Range<Int>
     /// Whether a sequence or mapping is written in brackets or braces.
     var isFlow = false
 }

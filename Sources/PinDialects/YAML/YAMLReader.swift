@@ -1,4 +1,4 @@
-import CertificatePinning
+package import CertificatePinning
 import PinctlBasics
 
 /// A reader of the part of YAML 1.2 that configuration files use, with JSON as a part of it: block and flow
@@ -7,7 +7,7 @@ import PinctlBasics
 /// Anchors, aliases, tags, merge keys, directives, complex keys and texts that continue on another line are refused with
 /// their position, and so are several documents where one is expected, so a text has one meaning and is never larger than its bytes. The time is
 /// linear in the length of the text. No input traps.
-struct YAMLReader {
+package struct YAMLReader {
     /// The maximum nesting depth of collections.
     static let maximumDepth = 64
     /// The maximum number of values in a text. It bounds memory, and is far above what a proxy's configuration has.
@@ -55,13 +55,15 @@ struct YAMLReader {
     static let maximumDocuments = 1000
 
     /// Reads the documents of a text that are separated by `---`. Empty ones are left out.
-    static func readAll(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> [YAMLNode] {
+    package static func readAll(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> [YAMLNode] {
         var documents: [YAMLNode] = []
         // No value may contain such a line, not even a text over several lines (YAML 1.2, section 9.1.2).
         for part in bytes.parts(startedBy: "---", limit: maximumDocuments) {
             var reader = try YAMLReader(Array(part.bytes), path: path, line: part.line)
             guard documents.count < maximumDocuments else {
-                throw reader.problem("the file has more than \(maximumDocuments) documents: split it")
+                throw reader.problem(
+                    "the file has more than \(maximumDocuments) documents: give those with pins or keys in a file of their own"
+                )
             }
             if let root = try reader.document() { documents.append(root) }
         }
@@ -190,7 +192,9 @@ extension YAMLReader {
     ) throws(PolicyFileError) -> YAMLNode {
         nodeCount += 1
         guard nodeCount <= Self.maximumNodes else {
-            throw problem("the text has more than \(Self.maximumNodes) values: split it", at: position)
+            throw problem(
+                "the text has more than \(Self.maximumNodes) values: give the part with pins or keys in a file of its own",
+                at: position)
         }
         return YAMLNode(kind: kind, position: position, range: start..<max(start, lastEnd), isFlow: isFlow)
     }
@@ -325,7 +329,7 @@ extension YAMLReader {
             end()
         }
         try skipToContent()
-        return try made(.block, position, from: start)
+        return try made(.block(cursor.text(in: start..<lastEnd)), position, from: start)
     }
 }
 

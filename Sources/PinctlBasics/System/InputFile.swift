@@ -164,7 +164,8 @@ extension InputFileError: CustomStringConvertible {
         case .directory: "is a directory: specify the files in it"
         case .notUTF8: "its name is not UTF-8: rename it, or use standard input"
         case .noWriter: "no process writes to this pipe: start the writer first"
-        case .tooLarge(let limit): "larger than the limit of \(limit) bytes: split it"
+        case .tooLarge(let limit):
+            "is larger than \(limit) bytes, the limit for such a file: check that it is the file you mean"
         case .unavailable(let reason): "is unavailable: \(reason)"
         case .failed(_, ENOENT): "no such file: check the path"
         case .failed(_, EACCES): "permission denied: check its permissions"

@@ -41,6 +41,21 @@ extension Arguments {
 }
 
 extension Arguments {
+    /// Returns the host and port of `--host`, which is for files.
+    func checkedHost() throws(UsageError) -> Endpoint? {
+        guard let host = self[.host] else { return nil }
+        guard has(.files) else {
+            throw .unusable(["--host applies to --files: give a server as the operand, such as host:443@ADDRESS"])
+        }
+        do throws(TargetError) {
+            return try Target(host).endpoint
+        } catch {
+            throw .invalidValue(.host, reason: error.description)
+        }
+    }
+}
+
+extension Arguments {
     /// Returns the group of `--require-group`. Throws if no connection offers it.
     func requiredGroup() throws(UsageError) -> String? {
         guard let group = self[.requireGroup] else { return nil }

@@ -12,6 +12,7 @@ struct Check: Sendable {
     let probe: ServerProbe
     let judge: ChainJudge
     private let files: FileCheck
+    private let checksFiles: Bool
     /// The key exchange group of the command line, which overrides those of rules.
     let requiredGroup: String?
     /// The gate before the first result.
@@ -22,7 +23,6 @@ struct Check: Sendable {
     private let lists: [String]
     /// Whether results are printed in the order of the targets instead of as they finish.
     private let isOrdered: Bool
-    private let isOfFiles: Bool
     private let isInterrupted: @Sendable () -> Bool
     /// Whether a target list may be empty, because it may be one part of a list that another tool splits.
     private let acceptsNothing: Bool
@@ -33,6 +33,7 @@ struct Check: Sendable {
     init(_ arguments: Arguments, in environment: CommandEnvironment) throws(UsageError) {
         // Errors in the arguments themselves are reported before any file is opened.
         let targets = arguments.has(.files) ? [] : try arguments.targets()
+        let endpoint = try arguments.checkedHost()
         let lists = arguments.all(.targets)
         let password = try arguments.password()
         probe = try ServerProbe(arguments, in: environment, password: password)
@@ -54,7 +55,10 @@ struct Check: Sendable {
         if !arguments.has(.files), requiredGroup == nil { try Self.checkGroups(of: source) }
         self.source = source
         self.judge = judge
-        files = FileCheck(source: source, judge: judge, reader: InputReader(password: password))
+        files = FileCheck(
+            source: source, judge: judge, reader: InputReader(password: password), endpoint: endpoint,
+            acceptsUnread: arguments.has(.allowUnread))
+        checksFiles = arguments.has(.files)
         queue = CheckQueue(named: named, lists: lists, by: source)
         self.lists = lists
         acceptsNothing = arguments.has(.ndjson) && !lists.isEmpty
@@ -62,7 +66,6 @@ struct Check: Sendable {
         hidesGood = arguments.has(.failures)
         // Files take no time. A document is compared with others, and is complete only at its end.
         isOrdered = arguments.has(.inOrder) || arguments.has(.json) || arguments.has(.files)
-        isOfFiles = arguments.has(.files)
         isInterrupted = environment.isInterrupted
     }
 
@@ -105,16 +108,16 @@ struct Check: Sendable {
         guard !arguments.operands.isEmpty else {
             throw .unusable(["--files requires FILE…: give chains, certificate requests or keys, or omit it"])
         }
-        var items: [CheckItem] = []
+        var problems: [CheckItem] = []
+        var paths: [InputPath] = []
         for operand in arguments.operands {
             do throws(InputProblem) {
-                let files = try InputReader.files(of: operand)
-                items += files.map { .file($0, isNamed: $0 == operand) }
+                paths += try InputPath.all(of: operand)
             } catch {
-                items.append(.problem("\(operand): \(error.reason)", [("file", .string(operand))]))
+                problems.append(.problem("\(operand): \(error.reason)", [("file", .string(operand))]))
             }
         }
-        return items
+        return [.files(paths)] + problems
     }
 
     /// Returns the targets of the arguments, or those of the policy if there are none, each once.
@@ -138,6 +141,10 @@ struct Check: Sendable {
         /// The notes about files that were skipped, and addresses without a route.
         var notes: [String] = []
         var coverage = FileCheck.Coverage()
+        /// The number of files that aren't checked because of what they are, by their kind.
+        var irrelevant: [String: Int] = [:]
+        /// The number of files that weren't understood, wholly or in part.
+        var unread = 0
     }
 
     /// Checks all items and prints the results as they finish, or in their order.
@@ -152,6 +159,8 @@ struct Check: Sendable {
         var told = ToldRemedies()
         var pattern = RunPattern()
         var coverage = FileCheck.Coverage()
+        var irrelevant: [String: Int] = [:]
+        var unread = 0
         var entries: [(item: Int, entry: ReportEntry)] = []
         func add(_ result: CheckResult, of item: Int) {
             let result = gate.add(result)
@@ -170,6 +179,8 @@ struct Check: Sendable {
                 items += 1
                 console.progress(nil)
                 coverage.formUnion(outcome.coverage)
+                irrelevant.merge(outcome.irrelevant) { $0 + $1 }
+                unread += outcome.unread
                 for note in outcome.notes { console.note(note) }
                 for result in outcome.results { add(result, of: item) }
                 for (message, members) in outcome.problems {
@@ -191,9 +202,7 @@ struct Check: Sendable {
         if gate.checked == 0, console.status == .good, !acceptsNothing {
             let names = lists.map(DialectInput.title).joined(separator: ", ")
             console.problem(
-                lists.isEmpty
-                    ? "the directories contain nothing to check: give chains, certificate requests or keys"
-                    : "\(Flag.targets.dashed): nothing to check in \(names): give at least one target", .badInput)
+                "\(Flag.targets.dashed): nothing to check in \(names): give at least one target", .badInput)
         }
         if gate.excusesUnreachable {
             console.note("warning: some targets were unreachable, which \(Flag.maxUnreachable.dashed) allows")
@@ -207,27 +216,40 @@ struct Check: Sendable {
             report.groups.insert(group, at: 0)
         }
         report.rules = Report.checkRules
-        report.closing = gate.closing
+        report.closing = gate.closing + Self.closing(irrelevant, unread: unread)
         if report.hasSharedCause || console.rowCount > Self.screenRows {
             console.text(report.groupLines(columns: console.columns))
         }
-        console.summarize(gate.closing, source.digest + gate.members.map { ($0.0, .integer($0.1)) })
+        var members = source.digest + gate.members.map { ($0.0, .integer($0.1)) }
+        if checksFiles {
+            members += [("irrelevant", .integer(irrelevant.values.reduce(0, +))), ("unread", .integer(unread))]
+        }
+        console.summarize(report.closing, members)
         return report
     }
 
     /// A function that returns when the user has interrupted the command, or `nil` if the system ends the command.
     private var interruption: (@Sendable () async -> Void)? {
-        guard !isOfFiles, (try? Transport.shared.start()) != nil else { return nil }
+        guard !checksFiles, (try? Transport.shared.start()) != nil else { return nil }
         return {
             while !isInterrupted(), !Task.isCancelled { await Transport.shared.pause(for: .milliseconds(50)) }
         }
+    }
+
+    /// Returns the end of the closing line about files that weren't checked.
+    private static func closing(_ irrelevant: [String: Int], unread: Int) -> String {
+        func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
+        let kinds = irrelevant.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
+        let count = irrelevant.values.reduce(0, +)
+        return (count == 0 ? "" : "; \(counted(count, "irrelevant file")) (\(kinds.joined(separator: ", ")))")
+            + (unread == 0 ? "" : "; \(counted(unread, "file")) not understood")
     }
 
     private func outcome(of item: CheckItem) async -> Outcome {
         switch item {
         case .server(let target, let expectation, let settings, let rule, let input):
             await outcome(of: target, expecting: expectation, settings, rule: rule, input: input)
-        case .file(let path, let isNamed): files.outcome(of: path, isNamed: isNamed)
+        case .files(let paths): files.outcome(of: paths)
         case .problem(let message, let members): Outcome(problems: [(message, members)])
         }
     }

@@ -7,8 +7,8 @@ import TLSTransport
 enum CheckItem: Sendable {
     /// A server. `rule` is the rule that names it, which may be another host's, and `input` the line that listed it.
     case server(Target, Expectation, CheckSettings, rule: PinningRule?, input: String?)
-    /// A file of certificates, requests and keys. A file found in a directory may contain something else.
-    case file(String, isNamed: Bool)
+    /// Files of certificates, requests and keys, which are read as a whole.
+    case files([InputPath])
     /// A problem that prevents an item from being checked, with members that give its position.
     case problem(String, [(String, JSON)])
 }

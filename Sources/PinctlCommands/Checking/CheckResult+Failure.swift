@@ -87,7 +87,7 @@ extension Verdict {
         case .otherGroup(let group, _, _): [group.name, group.used ?? group.version]
         case .expired(let rule, _, _), .keyExpired(let rule, _), .noCertificate(let rule, _): [rule.host.description]
         case .keyStrange(_, let rule): rule.map { [$0.host.description] } ?? []
-        case .matched, .trusted, .keyMatched, .unlisted: []
+        case .matched, .trusted, .keyMatched, .unlisted, .wrongOrder: []
         }
     }
 }

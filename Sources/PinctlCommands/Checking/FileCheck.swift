@@ -1,33 +1,23 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 import TLSTransport
 
 /// A check of files, without connections: whether the keys intended for servers match their pins.
+///
+/// The files of a run are read as a whole, so that certificates find their issuers in other files (``Neighbors``). There
+/// is one result for each leaf, however many files contain it.
 struct FileCheck: Sendable {
     let source: PinSource
     let judge: ChainJudge
     let reader: InputReader
-
-    /// The contents of a file.
-    private struct Content {
-        var certificates: [(index: Int, certificate: X509Certificate)] = []
-        var keys: [Key] = []
-        var problems: [String] = []
-        var notes: [String] = []
-    }
-
-    /// A key without a chain.
-    private struct Key {
-        let index: Int
-        let fingerprint: SPKIFingerprint
-        /// The hosts that the key is for, as far as they are known.
-        var hosts: [ServerName] = []
-        var subject: X509Name?
-        var role = PinRole.leaf
-    }
+    /// The host and port of `--host`, or `nil` for all hosts of the policy.
+    let endpoint: Endpoint?
+    /// Whether files that aren't understood don't fail the run.
+    let acceptsUnread: Bool
 
     /// The maximum number of hosts for which a certificate is checked, since it may contain any number.
-    private static let nameLimit = 200
+    static let nameLimit = 200
 
     /// The hosts of the policy for which the files contain something.
     struct Coverage: Sendable {
@@ -37,13 +27,13 @@ struct FileCheck: Sendable {
         private(set) var names: [String] = []
         private(set) var hasCertificate = false
         /// Whether a certificate has too many names to check.
-        fileprivate(set) var isCut = false
+        var isCut = false
 
-        fileprivate mutating func add(_ rule: PinningRule) {
+        mutating func add(_ rule: PinningRule) {
             if let location = rule.location { rules.insert(location) }
         }
 
-        fileprivate mutating func add(namesOf leaf: X509Certificate) {
+        mutating func add(namesOf leaf: X509Certificate) {
             hasCertificate = true
             for entry in leaf.subjectAlternativeNames.prefix(FileCheck.nameLimit) { names.append(entry.description) }
         }
@@ -56,52 +46,84 @@ struct FileCheck: Sendable {
         }
     }
 
-    /// Returns the results for one file.
-    func outcome(of path: String, isNamed: Bool) -> Check.Outcome {
-        var coverage = Coverage()
-        var content = self.content(of: path, isNamed: isNamed)
-        let leaves = content.certificates.filter { !$0.certificate.isCertificateAuthority }
-        let others = content.certificates.map(\.certificate)
-        var results: [CheckResult] = []
-        for (index, leaf) in leaves {
-            let title = leaves.count > 1 ? "\(path)[\(index)]" : path
-            let chain = PresentedChain(leaf: leaf, intermediates: others.filter { $0 != leaf })
-            coverage.add(namesOf: leaf)
-            let (claims, isCut) = claims(of: leaf, &coverage)
-            results += self.results(of: chain, by: claims, title)
-            if isCut {
-                coverage.isCut = true
-                content.problems.append(
-                    "\(title): is valid for more than \(Self.nameLimit) hosts of the policy, and the others were not "
-                        + "checked: check the servers, or use a policy with fewer of the hosts")
+    /// Returns the results for all files.
+    func outcome(of inputs: [InputPath]) -> Check.Outcome {
+        let files = inputs.map { CheckedFile($0, reader) }
+        let pool = CertificatePool(files.lazy.flatMap(\.certificates))
+        let neighbors = Neighbors(files, pool)
+        var outcome = Check.Outcome()
+        var leaves: [X509Certificate: [LeafPlace]] = [:]
+        var order: [X509Certificate] = []
+        for (number, file) in files.enumerated() {
+            for place in Self.leaves(of: file, number, pool) {
+                if leaves[place.leaf] == nil { order.append(place.leaf) }
+                leaves[place.leaf, default: []].append(place)
             }
         }
-        // A CA certificate without a leaf is checked as a key. In a directory it belongs to the chains in other files,
-        // so it counts only if the policy has a pin for it.
-        var keys = content.keys
-        if leaves.isEmpty {
-            keys += content.certificates.map {
-                Key(index: $0.index, fingerprint: $0.certificate.spkiFingerprint, role: .ca)
+        /// The files of which something was checked, and the certificates that belong to the chains of leaves.
+        var checked: Set<Int> = []
+        var others: Set<Int> = []
+        var used: Set<X509Certificate> = []
+        let isCovered = endpoint.map { endpoint in
+            order.contains { $0.subjectAlternativeNames.contains { endpoint.name.matches($0) } }
+        }
+        for leaf in order {
+            guard let places = leaves[leaf] else { continue }
+            let issuers = neighbors.issuers(of: leaf, in: places.map { files[$0.file] })
+            used.formUnion([leaf] + issuers)
+            // Of several leaves, those for other hosts aren't asked for.
+            if isCovered == true, let endpoint, !leaf.subjectAlternativeNames.contains(where: endpoint.name.matches) {
+                others.formUnion(places.map(\.file))
+                continue
+            }
+            checked.formUnion(places.map(\.file))
+            let place = places.first(where: \.isMisplaced) ?? places.max { $0.count < $1.count } ?? places[0]
+            add(place, of: files[place.file], issuers, &outcome)
+        }
+        let keys = Set(order.map(\.spkiFingerprint))
+        for (number, file) in files.enumerated() {
+            let hasLeaf = checked.contains(number) || others.contains(number)
+            if !hasLeaf, file.certificates.contains(where: used.contains) { checked.insert(number) }
+            if addKeys(of: file, hasLeaf: hasLeaf, besides: keys, used, &outcome) { checked.insert(number) }
+            let other = others.contains(number) ? "certificate for other hosts" : nil
+            add(file, isChecked: checked.contains(number), other, &outcome)
+        }
+        if !files.isEmpty, outcome.results.isEmpty, outcome.problems.isEmpty {
+            // A file that is named alone says best what is wrong.
+            let reason =
+                files.count == 1 && inputs[0].isNamed ? files[0].reason.map { "\(files[0].title): \($0)" } : nil
+            outcome.problems.append((reason ?? Self.nothing, []))
+        }
+        return outcome
+    }
+
+    private static let nothing =
+        "the files contain nothing to check: give chains, certificate requests or keys"
+
+    /// Adds what wasn't understood, and what a file is if nothing of it was checked.
+    private func add(_ file: CheckedFile, isChecked: Bool, _ other: String?, _ outcome: inout Check.Outcome) {
+        for problem in file.problems {
+            if acceptsUnread, problem.kind == .unknown {
+                outcome.notes.append("\(problem.reason) (accepted by \(Flag.allowUnread.dashed))")
+            } else {
+                outcome.problems.append((problem.reason, [("file", .string(file.input.path))]))
             }
         }
-        for key in keys {
-            let found = self.results(of: key, keys.count > 1 ? "\(path)[\(key.index)]" : path)
-            let kept = isNamed || key.role != .ca ? found : found.filter(\.isAboutPin)
-            // A key that fails for a rule by chance, without naming its host, isn't that host's certificate.
-            for result in kept where result.verdict.isGood || !key.hosts.isEmpty {
-                result.verdict.rule.map { coverage.add($0) }
-            }
-            results += kept
+        if !file.problems.isEmpty {
+            outcome.unread += 1
+        } else if !isChecked {
+            let what =
+                other ?? file.irrelevant.first ?? file.keys.first?.kind.word ?? CheckedFile.Key.Kind.authority.word
+            outcome.irrelevant[what, default: 0] += 1
         }
-        return Check.Outcome(
-            results: results.map { $0.found(in: path) }, problems: content.problems.map { ($0, []) },
-            notes: content.notes, coverage: coverage)
     }
 
     /// Returns a failure for each host of the policy that no certificate in the files is valid for, if there are
     /// certificates at all.
     func lacking(_ coverage: Coverage) -> [CheckResult] {
-        guard case .policy(let file) = source, coverage.hasCertificate, !coverage.isCut else { return [] }
+        guard endpoint == nil, case .policy(let file) = source, coverage.hasCertificate, !coverage.isCut else {
+            return []
+        }
         return file.policy.rules.filter { rule in
             rule.mode != .off && rule.location.map { !coverage.rules.contains($0) } ?? false
         }.map { rule in
@@ -110,169 +132,95 @@ struct FileCheck: Sendable {
                 presented: [], now: judge.time)
         }
     }
+}
 
-    private func content(of path: String, isNamed: Bool) -> Content {
-        var content = Content()
-        let title = DialectInput.title(path)
-        do throws(InputProblem) {
-            try reader.read(path, isInFolder: !isNamed) { object in
-                switch object.content {
-                case .success(.key(let material)):
-                    switch material.certificate {
-                    case .success(let certificate): content.certificates.append((object.index, certificate))
-                    case .failure(let error): content.problems.append("\(title)[\(object.index)]: \(error)")
-                    case nil: content.keys.append(Self.key(material, object.index))
-                    }
-                case .success(.pin(let fingerprint, let owner, let isAuthority)):
-                    let host = try? ServerName(owner)
-                    content.keys.append(
-                        Key(
-                            index: object.index, fingerprint: fingerprint, hosts: host.map { [$0] } ?? [],
-                            role: isAuthority ? .ca : .leaf))
-                case .failure(let problem): content.problems.append("\(title)[\(object.index)]: \(problem.reason)")
-                }
-            }
-        } catch {
-            // In a directory, other files are skipped.
-            guard isNamed || !error.isStranger else {
-                content.notes.append("\(title): skipped, it \(error.reason)")
-                return content
-            }
-            content.problems.append("\(title): \(error.reason)")
-        }
-        if isNamed, content.certificates.isEmpty, content.keys.isEmpty, content.problems.isEmpty {
-            content.problems.append("\(title): contains no certificate or key: give one of a server")
-        }
-        return content
+// MARK: - Issuers
+
+/// The certificates in which a file's certificates find their issuers: those of its own directory, and those of
+/// directories without a leaf. The chain of another site in another directory doesn't help the server of this one.
+private struct Neighbors {
+    private var pools: [Substring: CertificatePool] = [:]
+
+    init(_ files: [CheckedFile], _ pool: CertificatePool) {
+        let folders = Dictionary(grouping: files) { $0.input.folder }.mapValues { $0.flatMap(\.certificates) }
+        let shared = folders.values.filter { !$0.contains(where: pool.isLeaf) }.joined()
+        pools = folders.mapValues { CertificatePool($0 + shared) }
     }
 
-    /// Returns the key of a request. It is for the names in the request, or for the common name if there are none.
-    private static func key(_ material: KeyMaterial, _ index: Int) -> Key {
-        var hosts = material.requestedNames.prefix(nameLimit).compactMap(host)
-        if hosts.isEmpty, let name = material.subject?.commonName.flatMap({ try? ServerName($0) }) { hosts = [name] }
-        return Key(index: index, fingerprint: material.fingerprint, hosts: hosts, subject: material.subject)
+    /// Returns the certificates that may be on a path from a leaf in these files, nearest first.
+    func issuers(of leaf: X509Certificate, in files: [CheckedFile]) -> [X509Certificate] {
+        var issuers: [X509Certificate] = []
+        for folder in Set(files.map(\.input.folder)).sorted() {
+            issuers += (pools[folder]?.issuers(of: leaf) ?? []).filter { !issuers.contains($0) }
+        }
+        return issuers
     }
 }
 
-// MARK: - Chains
+// MARK: - Leaves
+
+/// A leaf in a file.
+private struct LeafPlace {
+    let leaf: X509Certificate
+    let file: Int
+    /// The name for results.
+    let title: String
+    /// The number of certificates beside it, which is larger in a file with its chain.
+    let count: Int
+    /// The certificate that a server would present in its place, if the file is in the wrong order.
+    let first: X509Certificate?
+    /// Its position among the certificates, from 1.
+    let position: Int
+
+    var isMisplaced: Bool { first != nil }
+}
 
 extension FileCheck {
-    private func results(of chain: PresentedChain, by claims: [Claim], _ title: String) -> [CheckResult] {
-        guard !claims.isEmpty else { return [uncovered(title, chain.leaf.subject)] }
-        return claims.map { claim in
-            judge.result(
-                of: chain, name: claim.name, port: claim.port, subject: "\(title) for \(claim.name)", source: "file",
-                expecting: claim.expectation)
-        }
-    }
-
-    /// A host that a certificate is for, with a port that its rule covers.
-    private typealias Claim = (name: ServerName, port: UInt16, expectation: Expectation)
-
-    /// Returns the hosts of the policy that a certificate is for, up to a limit, and whether there are more.
-    ///
-    /// If the pins were given without a policy, the first host of the certificate is used.
-    private func claims(of leaf: X509Certificate, _ coverage: inout Coverage) -> ([Claim], isCut: Bool) {
-        let entries = leaf.subjectAlternativeNames
-        let named = entries.prefix(Self.nameLimit).compactMap(Self.host)
-        guard case .policy(let file) = source else {
-            guard let name = named.first,
-                let expectation = try? source.expectation(for: Endpoint(name: name, port: 443))
-            else { return ([], false) }
-            return ([(name, 443, expectation)], false)
-        }
-        let rest = entries.dropFirst(Self.nameLimit).compactMap(Self.host)
-        var claims: [Claim] = []
-        for rule in file.policy.rules {
-            var hosts = entries.contains { rule.host.matches($0) } ? [rule.host] : []
-            if rule.includesSubdomains {
-                hosts += named.filter { $0.isSubdomain(of: rule.host) }
-                if rest.contains(where: { $0.isSubdomain(of: rule.host) }) { return (claims, true) }
-            }
-            if !hosts.isEmpty { coverage.add(rule) }
-            guard let port = UInt16(exactly: rule.ports?.min() ?? 443) else { continue }
-            for name in hosts where !claims.contains(where: { $0.name == name && $0.port == port }) {
-                // The rule for a closer hostname decides.
-                guard file.policy.rule(for: name, port: Int(port))?.location == rule.location else { continue }
-                guard claims.count < Self.nameLimit else { return (claims, true) }
-                claims.append((name, port, .pins(file.policy)))
+    /// Returns the leaves of a file.
+    private static func leaves(of file: CheckedFile, _ number: Int, _ pool: CertificatePool) -> [LeafPlace] {
+        let total = file.certificates.count { pool.isLeaf($0) }
+        return file.parts.flatMap { part -> [LeafPlace] in
+            let isInOrder = part.certificates.first.map { !$0.isOrdered || pool.isLeaf($0.certificate) } ?? true
+            return part.certificates.enumerated().compactMap { position, entry in
+                guard pool.isLeaf(entry.certificate) else { return nil }
+                return LeafPlace(
+                    leaf: entry.certificate, file: number,
+                    title: total > 1 ? "\(file.input.path)[\(entry.index)]" : file.input.path,
+                    count: part.certificates.count, first: isInOrder ? nil : part.certificates[0].certificate,
+                    position: position + 1)
             }
         }
-        return (claims, false)
     }
 
-    /// Returns a hostname that the entry covers, for a wildcard any one of them.
-    private static func host(of entry: SubjectAlternativeName) -> ServerName? {
-        let text = entry.description
-        do throws(ServerNameError) {
-            return try ServerName(text.hasPrefix("*.") ? "any" + text.dropFirst() : text)
-        } catch {
-            return nil
+    /// Adds the results for a leaf.
+    private func add(
+        _ place: LeafPlace, of file: CheckedFile, _ issuers: [X509Certificate], _ outcome: inout Check.Outcome
+    ) {
+        let leaf = place.leaf
+        let others = file.certificates.filter { $0 != leaf }
+        let chain = PresentedChain(leaf: leaf, intermediates: others + issuers.filter { !others.contains($0) })
+        outcome.coverage.add(namesOf: leaf)
+        let (claims, isCut) = claims(of: leaf, &outcome.coverage)
+        outcome.results += results(of: chain, by: claims, place.title).map { result in
+            let result = result.found(in: file.input.path)
+            guard let first = place.first, result.verdict.isGood else { return result }
+            let wrong = WrongOrder(first: first, position: place.position)
+            return result.judged(.wrongOrder(wrong, result.verdict.path, result.verdict.rule))
         }
-    }
-
-    private func uncovered(_ title: String, _ subject: X509Name?) -> CheckResult {
-        var policy = "the run"
-        if case .policy(let file) = source { policy = file.path }
-        let name = subject.map { $0.description.isEmpty ? title : "\(title) (\($0))" } ?? title
-        return CheckResult(
-            verdict: .unlisted(policy: policy), subject: name, source: "file", presented: [], now: judge.time)
+        guard isCut else { return }
+        outcome.coverage.isCut = true
+        outcome.problems.append(
+            (
+                "\(place.title): is valid for more than \(Self.nameLimit) hosts of the policy, and the others were not "
+                    + "checked: check the servers, or use a policy with fewer of the hosts",
+                [("file", .string(file.input.path))]
+            ))
     }
 }
 
-// MARK: - Keys
-
-extension FileCheck {
-    /// Checks a key against the rules for its hosts, or against all rules if none of them is for its hosts.
-    private func results(of key: Key, _ title: String) -> [CheckResult] {
-        func result(_ verdict: Verdict, _ subject: String) -> CheckResult {
-            CheckResult(
-                verdict: verdict, subject: subject, source: "file", presented: [], now: judge.time,
-                warnings: judge.ending(verdict))
-        }
-        let object = PinFingerprint.publicKey(key.fingerprint)
-        let (rules, denied) = rules()
-        if let pin = denied.first(where: { $0.fingerprint == object }) { return [result(.keyDenied(pin), title)] }
-        guard !rules.isEmpty else { return [uncovered(title, key.subject)] }
-        let meant = rules.filter { rule in
-            key.hosts.contains { rule.host == $0 || rule.includesSubdomains && $0.isSubdomain(of: rule.host) }
-        }
-        let matches = (meant.isEmpty ? rules : meant).map { rule in
-            (rule, rule.pins.filter { $0.fingerprint == object && $0.role.overlaps(key.role) })
-        }
-        // Without a rule for the key's hosts, only the rules that have a pin for the key apply.
-        let told = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches
-        guard !told.isEmpty else {
-            // A key that is pinned in another role fails for that reason.
-            let pinned = rules.first { $0.pins.contains { $0.fingerprint == object } }
-            return [result(.keyStrange(key.fingerprint, pinned ?? (rules.count == 1 ? rules.first : nil)), title)]
-        }
-        return told.map { rule, pins in
-            let subject = rule.location == nil ? title : "\(title) for \(rule.host)"
-            if let expiry = rule.expiry, expiry.isPast(at: judge.time) {
-                return result(.keyExpired(rule, expiry), subject)
-            }
-            return result(pins.isEmpty ? .keyStrange(key.fingerprint, rule) : .keyMatched(pins, rule), subject)
-        }
-    }
-
-    private func rules() -> (rules: [PinningRule], denied: [Pin]) {
-        switch source {
-        case .none: ([], [])
-        case .pins(let pins):
-            // Any hostname will do if the pins were given without a policy.
-            ((try? ServerName("pins.invalid")).map { [PinningRule(host: $0, pins: pins)] } ?? [], [])
-        case .policy(let file): (file.policy.rules, file.policy.deny)
-        }
-    }
-}
-
-extension CheckResult {
-    /// Whether the policy has a pin for the key.
-    fileprivate var isAboutPin: Bool {
-        switch verdict {
-        case .keyStrange, .unlisted: false
-        default: true
-        }
-    }
+/// The order of a file in which servers would present another certificate than the leaf as their own.
+struct WrongOrder: Sendable {
+    let first: X509Certificate
+    /// The position of the leaf, from 1.
+    let position: Int
 }

@@ -11,6 +11,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case keyMismatch = "key_mismatch"
     case exportMismatch = "export_mismatch"
     case groupMismatch = "group_mismatch"
+    case wrongOrder = "wrong_order"
     case bypassed
     case denied
     case expired
@@ -24,8 +25,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
     var severity: Severity {
         switch self {
         case .ok, .okBackupOnly, .okSomePaths, .okPinsOff, .keyMatched: .ok
-        case .pinMismatch, .keyMismatch, .exportMismatch, .groupMismatch, .bypassed, .denied, .expired, .notCovered,
-            .noCertificate:
+        case .pinMismatch, .keyMismatch, .exportMismatch, .groupMismatch, .wrongOrder, .bypassed, .denied, .expired,
+            .notCovered, .noCertificate:
             .failed
         case .untrusted, .nameMismatch, .chainExpired: .notTrusted
         case .unreachable: .couldNotCheck
@@ -45,6 +46,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .exportMismatch:
             "the policy accepts the chain, but the system that reads an exported file rejects it"
         case .groupMismatch: "the server doesn't use the required key exchange group"
+        case .wrongOrder: "the leaf isn't the first certificate in the file"
         case .bypassed:
             "no pin matches, but clients connect: the root isn't one of the system roots"
         case .denied: "the chain contains a key that the policy denies"
@@ -74,6 +76,9 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .groupMismatch:
             "enable TLS 1.3 and the group in the server, or in what terminates TLS in front of it, and put it first if the "
                 + "server chooses by its own order"
+        case .wrongOrder:
+            "put the leaf first in the file, then its issuer, because servers present the first certificate as their own and "
+                + "fail to start if their key doesn't match it"
         case .bypassed:
             "find out who added the root to this trust store, and remove \"localAnchorsBypassPins\" from a policy that ships"
         case .denied: "have the certificate issued for another key, or by another CA"

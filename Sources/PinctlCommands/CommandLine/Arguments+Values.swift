@@ -241,10 +241,20 @@ extension Arguments {
     }
 
     private static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {
+        guard path != "-" else { return try policyFile(DialectInput.title(path), DialectInput.contents(path)) }
+        let bytes: [UInt8]
         do throws(PolicyFileError) {
-            return try PolicyFile.reading(PolicyFile.contents(ofFile: path), path: path)
+            bytes = try PolicyFile.contents(ofFile: path)
         } catch {
-            let bytes = (try? DialectInput.contents(path)) ?? []
+            throw .unusable(error.problems.map(\.description))
+        }
+        return try policyFile(path, bytes)
+    }
+
+    private static func policyFile(_ path: String, _ bytes: [UInt8]) throws(UsageError) -> PolicyFile {
+        do throws(PolicyFileError) {
+            return try PolicyFile.reading(bytes, path: path)
+        } catch {
             let dialects = PinDialect.allRecognized(in: bytes)
             if let dialect = dialects.first, dialect != .policy {
                 let names = dialects.map(\.title).joined(separator: " and ")

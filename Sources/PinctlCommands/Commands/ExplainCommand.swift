@@ -152,12 +152,14 @@ private struct KeyRing {
 
     private mutating func add(_ operand: String, _ reader: InputReader) {
         do throws(InputProblem) {
-            for file in try InputReader.files(of: operand) {
+            for file in try InputPath.all(of: operand) {
                 do throws(InputProblem) {
-                    try reader.read(file, isInFolder: file != operand) { add($0, of: file) }
+                    try reader.read(file) { add($0, of: file.path) }
                 } catch {
-                    // In a directory, other files are skipped.
-                    if file == operand || !error.isStranger { unseen.append(("\(file): \(error.reason)", .badInput)) }
+                    // In a directory, files without certificates and keys are skipped.
+                    if file.isNamed || error.irrelevance == nil {
+                        unseen.append(("\(file.path): \(error.reason)", .badInput))
+                    }
                 }
             }
         } catch {
@@ -174,7 +176,8 @@ private struct KeyRing {
             holders.append((holder, place + (material.subject.map { "  \($0)" } ?? ""), false))
         case .success(.pin(let fingerprint, let owner, _)):
             named.append((CanonicalPin(Pin(.publicKey(fingerprint))), "the TLSA record of \(owner)  \(place)", nil))
-        case .failure(let problem): unseen.append(("\(place): \(problem.reason)", .badInput))
+        case .failure(let problem):
+            if problem.irrelevance == nil { unseen.append(("\(place): \(problem.reason)", .badInput)) }
         }
     }
 

@@ -14,9 +14,10 @@ extension CommandDefinition {
         ],
         notes: [
             "FILE contains certificates, certificate requests or keys: PEM, with any number of objects,",
-            "DER, PKCS #7, PKCS #12, TLSA records, a JSON Web Key or SSH public keys. - is standard",
-            "input. For a directory, pinctl reads the files in it, but no hidden files and no",
-            "subdirectories.",
+            "DER, PKCS #7, PKCS #12, TLSA records, a JSON Web Key, SSH public keys, a configuration profile",
+            "(.mobileconfig), or YAML or JSON with any of these as values, such as a Kubernetes Secret. Text",
+            "may be in UTF-16. - is standard input. For a directory, pinctl reads the files in it and in the",
+            "directories below it. It skips what has no certificate or key by its contents.",
             "",
             "The pin of a single key is printed alone, several pins as a list with their sources. Input",
             "that cannot be read is reported on standard error, and the rest is printed. The same applies",
@@ -80,17 +81,17 @@ private struct PinListing {
             let reason = "no such file: check the path, or print the pins of a server with pinctl show \(operand)"
             return Self.complain(operand, "", InputProblem(reason: reason), &console)
         }
-        let files: [String]
-        do throws(InputProblem) { files = try InputReader.files(of: operand) } catch {
+        let files: [InputPath]
+        do throws(InputProblem) { files = try InputPath.all(of: operand) } catch {
             return Self.complain(operand, "", error, &console)
         }
-        guard files != [operand] else {
-            hash(file: operand, isInFolder: false, &console)
+        if let file = files.first, file.isNamed {
+            hash(file, &console)
             return
         }
         let before = count
         var hasProblem = false
-        for file in files where !hash(file: file, isInFolder: true, &console) { hasProblem = true }
+        for file in files where !hash(file, &console) { hasProblem = true }
         if count == before, !hasProblem {
             Self.complain(
                 operand, "", InputProblem(reason: "no file in this directory contains a key: name another directory"),
@@ -100,13 +101,14 @@ private struct PinListing {
 
     /// Prints the pins of a file. Returns false if there was a problem.
     @discardableResult
-    private mutating func hash(file: String, isInFolder: Bool, _ console: inout Console) -> Bool {
+    private mutating func hash(_ input: InputPath, _ console: inout Console) -> Bool {
+        let (file, isInFolder) = (input.path, !input.isNamed)
         // The first object is held back until it is known whether another one follows in the file.
         var held: InputObject?
         var hasObject = false
         var isGood = true
         do throws(InputProblem) {
-            try reader.read(file, isInFolder: isInFolder) { object in
+            try reader.read(input) { object in
                 guard selection.includes(object) else { return }
                 guard hasObject || isInFolder else {
                     (held, hasObject) = (object, true)
@@ -117,12 +119,12 @@ private struct PinListing {
                 hasObject = true
             }
             guard hasObject else {
-                throw InputProblem(reason: selection.missing, isStranger: selection != .all)
+                throw InputProblem(reason: selection.missing, kind: .irrelevant("file"))
             }
             if let held { isGood = show(held, of: file, isAlone: true, &console) }
         } catch {
             if let held { isGood = show(held, of: file, isAlone: false, &console) }
-            guard !isInFolder || !error.isStranger else {
+            guard !isInFolder || error.irrelevance == nil else {
                 console.note("\(file): skipped, it \(error.reason)")
                 return isGood
             }
@@ -146,6 +148,13 @@ private struct PinListing {
         _ object: InputObject, of file: String, isAlone: Bool, _ console: inout Console
     ) -> Bool {
         switch object.content {
+        case .success(.key(let material)) where selection.isUnsure(of: material):
+            let flaw = if case .failure(let error)? = material.certificate { "\(error)" } else { "" }
+            Self.complain(
+                file, isAlone ? "" : "[\(object.index)]",
+                InputProblem(reason: "is a malformed certificate that could be of any kind: \(flaw)"), &console,
+                [("index", .integer(object.index))])
+            return false
         case .success(let content):
             show(ShownKey(content), of: file, object.index, isAlone: isAlone, &console)
             return true

@@ -13,7 +13,7 @@ extension CommandDefinition {
             .policy, .keySets, .verbose,
         ],
         notes: [
-            "CHAIN is a file of certificates, PEM or DER, or - for standard input. The first certificate",
+            "CHAIN is a file of certificates (see pinctl hash --help), or - for standard input. The first certificate",
             "is the leaf, and the others help to build its path. --host may include a :port, for policies",
             "with rules for a port (default: 443).",
             "",
@@ -84,10 +84,10 @@ extension CommandDefinition {
 
     private static func presentedChain(_ operand: String) throws(UsageError) -> PresentedChain {
         let certificates: [X509Certificate]
-        do throws(CertificateFileError) {
-            certificates = try operand == "-" ? CertificateFile.read(.standardInput()) : CertificateFile.read(operand)
+        do throws(InputProblem) {
+            certificates = try InputReader(password: KeyPassword()).certificates(of: operand)
         } catch {
-            throw .unusable([error.description])
+            throw .unusable(["\(DialectInput.title(operand)): \(error.reason)"])
         }
         return PresentedChain(leaf: certificates[0], intermediates: Array(certificates.dropFirst()))
     }

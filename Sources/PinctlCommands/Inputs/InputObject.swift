@@ -8,23 +8,42 @@ struct InputObject {
         case pin(SPKIFingerprint, owner: String, isAuthority: Bool)
     }
 
-    let index: Int
-    let line: Int?
+    var index: Int
+    var line: Int?
     let content: Result<Content, InputProblem>
+    /// The value of a document that contains the object, such as `data.tls.crt`. `nil` if it is the file itself.
+    var part: String?
+    /// Whether the object is for the clients of a server, such as the user of a kubeconfig.
+    var isOfClient = false
+    /// Whether it is a private key, readable or not.
+    var isPrivateKey = false
+    /// Whether its position among the others counts, because servers present the first certificate as their own.
+    var isOrdered = false
 }
 
 /// The reason why an input or one of its objects couldn't be used.
 struct InputProblem: Error {
+    enum Kind: Hashable {
+        /// The input should have been readable.
+        case broken
+        /// The input isn't understood, so it may be a certificate.
+        case unknown
+        /// The contents show that the input has no certificate, and what it is, in the singular.
+        case irrelevant(String)
+    }
+
     let reason: String
-    /// Whether the input is of another kind, so that it is skipped in a directory.
-    var isStranger = false
+    var kind = Kind.broken
 }
 
 extension InputProblem {
+    /// The kind of the input, if its contents show that it has no certificate.
+    var irrelevance: String? { if case .irrelevant(let what) = kind { what } else { nil } }
+
     init(_ failure: KeyFile.Failure) {
         reason = failure.description
         switch failure {
-        case .empty, .format(.noBlock), .format(.binary): isStranger = true
+        case .empty, .format(.noBlock), .format(.binary), .javaKeyStore: kind = .unknown
         default: break
         }
     }
@@ -36,7 +55,19 @@ extension InputProblem {
         switch error {
         case .encrypted:
             reason = "is an encrypted private key: \(advice), or its public key (openssl pkey -in FILE -pubout)"
-        case .encryptedContainer: reason = "is encrypted PKCS #12: \(advice)"
+        case .encryptedContainer:
+            reason = "is encrypted PKCS #12: \(advice)"
+            kind = .unknown
+        case .wrongPassword:
+            reason =
+                "is encrypted with another password: give the one that it was encrypted with, which is the whole first "
+                + "line of \(flag.dashed)"
+        case .keyless(let what):
+            reason = error.description
+            kind = .irrelevant(what.hasPrefix("an ") ? String(what.dropFirst(3)) : String(what.dropFirst(2)))
+        case .unsupported, .foreign:
+            reason = error.description
+            kind = .unknown
         default: reason = error.description
         }
     }

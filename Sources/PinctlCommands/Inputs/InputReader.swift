@@ -7,47 +7,98 @@ struct InputReader: Sendable {
     /// The password for encrypted keys.
     let password: KeyPassword
 
-    /// Returns the files that an operand refers to.
-    ///
-    /// For a directory, these are the files in it, sorted by name, without hidden files. Subdirectories aren't
-    /// searched.
-    static func files(of operand: String) throws(InputProblem) -> [String] {
-        guard operand != "-", FileKind(operand) == .folder else { return [operand] }
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: operand) else {
-            throw InputProblem(reason: "this directory cannot be listed: check its permissions")
+    /// Passes each object of a file to `each` as it is read, with `-` for standard input.
+    func read(_ input: InputPath, each: (InputObject) -> Void) throws(InputProblem) {
+        do throws(InputProblem) {
+            guard !input.isNamed else { return try read(input.path, each: each) }
+            switch FileKind(input.path) {
+            case .folder:
+                throw InputProblem(
+                    reason: "this directory cannot be listed, or is nested too deeply: check its permissions",
+                    kind: .unknown)
+            case .special:
+                throw InputProblem(reason: "isn't a regular file: move it to another directory", kind: .unknown)
+            case .file, .missing: try read(Self.copiedLink(input) ?? input.path, each: each)
+            }
+        } catch {
+            // Programs keep their own state in hidden files.
+            if input.isHidden, error.kind == .unknown {
+                throw InputProblem(reason: error.reason, kind: .irrelevant("hidden file"))
+            }
+            // A text under the name of a certificate, such as the error page of a download.
+            if input.isNamedAsKeys, case .irrelevant(let what) = error.kind,
+                what.hasPrefix("text") || what.hasPrefix("JSON")
+            {
+                throw InputProblem(reason: error.reason, kind: .unknown)
+            }
+            throw error
         }
-        let base = operand.hasSuffix("/") ? operand : operand + "/"
-        let paths = names.filter { !$0.hasPrefix(".") }.sorted().map { base + $0 }
-        guard !paths.isEmpty else { throw InputProblem(reason: "is an empty directory: name one with files") }
-        return paths
     }
 
-    /// Passes each object of a file to `each` as it is read, with `-` for standard input. In a directory, anything that
-    /// isn't a file counts as another kind of input.
-    func read(_ path: String, isInFolder: Bool = false, each: (InputObject) -> Void) throws(InputProblem) {
-        if isInFolder {
-            switch FileKind(path) {
-            case .folder, .special: throw InputProblem(reason: "isn't a regular file", isStranger: true)
-            case .file, .missing: break
-            }
-        }
+    /// Returns the file that a symbolic link leads to, if it was copied as a text with the link's path, as Git does on
+    /// file systems without links.
+    private static func copiedLink(_ input: InputPath) -> String? {
+        guard var file = try? InputFile(path: input.path), var text = try? file.contents(limit: 1024, isSecret: true)
+        else { return nil }
+        defer { wipe(&text) }
+        guard
+            text.firstIndex(of: UInt8(ascii: "/")) ?? 0 > 0, !text.contains(0x0A), !text.contains(0),
+            let path = String(validating: text, as: UTF8.self)
+        else { return nil }
+        let target = "\(input.folder)/\(path)"
+        return FileKind(target) == .file ? target : nil
+    }
+
+    private func read(_ path: String, each: (InputObject) -> Void) throws(InputProblem) {
         var problem: InputProblem?
+        var hasObject = false
         do throws(KeyFile.Failure) {
             try KeyFile.read(try Self.open(path), password: password) { text in
+                hasObject = true
                 do throws(InputProblem) {
-                    guard let objects = try TextKeys.objects(in: text) else { return false }
-                    for object in objects { each(object) }
+                    for object in try TextKeys.objects(in: text, password) { each(object) }
                 } catch {
                     problem = error
                 }
                 return true
             } each: { item in
+                hasObject = true
                 each(InputObject(item))
             }
         } catch {
             throw InputProblem(error)
         }
         if let problem { throw problem }
+        guard hasObject else {
+            throw InputProblem(reason: KeySelection.all.missing, kind: .irrelevant("file of parameters"))
+        }
+    }
+
+    /// Reads the certificates of a file, in order. Throws if any object can't be read. Keys are skipped.
+    func certificates(of path: String) throws(InputProblem) -> [X509Certificate] {
+        var certificates: [X509Certificate] = []
+        var problem: InputProblem?
+        try read(path) { object in
+            func fail(_ reason: String) {
+                problem = problem ?? InputProblem(reason: (object.line.map { "line \($0): " } ?? "") + reason)
+            }
+            switch object.content {
+            case .success(.key(let material)):
+                switch material.certificate {
+                case .success(let certificate): certificates.append(certificate)
+                case .failure(let error): fail("certificate is malformed: \(error)")
+                case nil: break
+                }
+            case .success(.pin): break
+            case .failure(let error):
+                if !object.isPrivateKey, error.irrelevance == nil { fail(error.reason) }
+            }
+        }
+        if let problem { throw problem }
+        guard !certificates.isEmpty else {
+            throw InputProblem(reason: "contains no certificate: give the chain that the server sends, as PEM or DER")
+        }
+        return certificates
     }
 
     /// Returns whether the bytes contain certificates or keys, so that commands that expect another text can report it.
@@ -64,9 +115,10 @@ struct InputReader: Sendable {
 }
 
 extension InputObject {
-    fileprivate init(_ item: KeyFile.Item) {
+    init(_ item: KeyFile.Item) {
         index = item.index
         line = item.line
+        (isPrivateKey, isOrdered) = (item.isPrivateKey, item.isOrdered)
         content =
             switch item.content {
             case .success(let key): .success(.key(key))

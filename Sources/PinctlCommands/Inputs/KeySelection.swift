@@ -42,9 +42,19 @@ enum KeySelection: Equatable {
         case .failure: return true
         case .success(.pin): return false
         case .success(.key(let key)):
+            // A malformed certificate can't be classified, so it is reported.
+            if isUnsure(of: key) { return true }
             guard let certificate = key.parsedCertificate else { return false }
             let isAuthority = certificate.isCertificateAuthority
             return self == .leaf ? !isAuthority : isAuthority && (self == .authority || certificate.isSelfIssued)
+        }
+    }
+
+    /// Returns whether a key is that of a malformed certificate, and the selection depends on the rest of it.
+    func isUnsure(of key: KeyMaterial) -> Bool {
+        switch self {
+        case .all, .index: false
+        case .leaf, .authority, .root: if case .failure? = key.certificate { true } else { false }
         }
     }
 

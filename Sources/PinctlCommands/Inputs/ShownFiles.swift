@@ -15,20 +15,20 @@ struct ShownFiles {
     /// Shows a file, or each file of a directory.
     func show(_ operand: String, _ export: CertificateExport, _ console: inout Console) {
         do throws(InputProblem) {
-            let files = try InputReader.files(of: operand)
-            guard files != [operand] else { return try show(file: operand, isInFolder: false, export, &console) }
+            let files = try InputPath.all(of: operand)
+            if let file = files.first, file.isNamed { return try show(file, export, &console) }
             var isEmpty = true
             for file in files {
                 do throws(InputProblem) {
-                    try show(file: file, isInFolder: true, export, &console)
+                    try show(file, export, &console)
                     isEmpty = false
                 } catch {
-                    guard error.isStranger else {
-                        complain(file, error, &console)
-                        isEmpty = false
+                    guard error.irrelevance == nil else {
+                        console.note("\(file.path): skipped, it \(error.reason)")
                         continue
                     }
-                    console.note("\(file): skipped, it \(error.reason)")
+                    complain(file.path, error, &console)
+                    isEmpty = false
                 }
             }
             if isEmpty {
@@ -45,11 +45,12 @@ struct ShownFiles {
     }
 
     private func show(
-        file: String, isInFolder: Bool, _ export: CertificateExport, _ console: inout Console
+        _ input: InputPath, _ export: CertificateExport, _ console: inout Console
     ) throws(InputProblem) {
+        let file = input.path
         var contents = FileContents()
         var count = 0
-        try reader.read(file, isInFolder: isInFolder) { object in
+        try reader.read(input) { object in
             count += 1
             if count <= Self.objectLimit { contents.add(object) }
         }
@@ -59,7 +60,6 @@ struct ShownFiles {
                     "contains \(count) objects, more than the limit of \(Self.objectLimit): list them with pinctl hash"
             )
         }
-        guard !contents.isEmpty else { throw InputProblem(reason: KeySelection.all.missing, isStranger: true) }
         tell(contents, of: file, export, &console)
         for (index, line, problem) in contents.problems {
             let place = "[\(index)]" + (line.map { ", line \($0)" } ?? "")
@@ -74,7 +74,8 @@ struct ShownFiles {
     ) {
         let presented = PresentedChain(ordering: contents.certificates)
         // A CA certificate doesn't identify a host, so it is checked for a hostname only if one is given.
-        let isAuthority = name == nil && presented?.leaf.isCertificateAuthority == true
+        let pool = CertificatePool(contents.certificates)
+        let isAuthority = name == nil && presented.map { !pool.isLeaf($0.leaf) } == true
         let chain = isAuthority ? nil : presented.map { ShownChain($0, source: "file", for: name, by: judge) }
         let certificates = presented?.certificates ?? contents.certificates
         let title = DialectInput.title(file)
@@ -95,7 +96,7 @@ struct ShownFiles {
             let rows = certificates.map { certificate in
                 let role = certificate.isSelfIssued ? "root" : "ca"
                 return CertificateRow(
-                    role: certificate.isCertificateAuthority ? role : "leaf", certificate, source: "file",
+                    role: pool.isLeaf(certificate) ? "leaf" : role, certificate, source: "file",
                     isInStore: judge.store.contains(certificate))
             }
             let verdict: JSON = chain.map { $0.isTrusted ? "ok" : "untrusted" } ?? "not_judged"

@@ -3,24 +3,48 @@ import CertificateTrust
 import PinDialects
 import PinctlBasics
 
-/// Keys in text formats other than PEM: TLSA records (RFC 6698), JSON Web Keys (RFC 7517) and SSH public keys (RFC
-/// 4253).
+/// Keys in text formats other than PEM: TLSA records (RFC 6698), JSON Web Keys (RFC 7517), SSH public keys (RFC 4253),
+/// configuration profiles, and the values of YAML and JSON documents.
 enum TextKeys {
-    /// Returns the objects of a text, or `nil` if it is in none of these formats.
-    static func objects(in text: [UInt8]) throws(InputProblem) -> [InputObject]? {
+    /// Returns the objects of a text. Throws for a text in none of these formats, which is irrelevant if nothing in it
+    /// looks like a certificate or a key.
+    static func objects(in text: [UInt8], _ password: KeyPassword) throws(InputProblem) -> [InputObject] {
+        let mayHaveKeys = EncodedText.mayHaveKeys(text)
         let start = text.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
-        if start.first == UInt8(ascii: "{") || start.first == UInt8(ascii: "[") {
-            return try WebKeys.objects(in: text)
+        // A bracket begins a section of an INI file too.
+        if start.first == UInt8(ascii: "{") || start.first == UInt8(ascii: "[") && isJSON(text) {
+            do throws(InputProblem) { return try WebKeys.objects(in: text) } catch {
+                guard mayHaveKeys else { throw error }
+            }
         }
         let lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
         if lines.contains(where: { SSHKey.isOne($0) }) { return SSHKey.objects(in: text) }
-        switch PinDialect.recognized(in: text) {
-        case .tlsa?: return try records(in: text)
-        case let dialect?:
-            throw InputProblem(
-                reason: "is \(dialect.title), which contains pins but no keys: read it with pinctl import FILE")
-        case nil: return nil
+        if start.first == UInt8(ascii: "<"), let objects = try ProfileKeys.objects(in: text, password) {
+            return objects
         }
+        let dialect = PinDialect.recognized(in: text)
+        if dialect == .tlsa { return try records(in: text) }
+        guard !mayHaveKeys else { return try DocumentKeys(password).objects(in: text) }
+        if let dialect, dialect != .policy || start.first == UInt8(ascii: "{") {
+            throw InputProblem(
+                reason: "is \(dialect.title), which contains pins but no keys: read it with pinctl import FILE",
+                kind: .irrelevant("file of pins"))
+        }
+        throw InputProblem(
+            reason: PEMError.noBlock.description, kind: isReadable(text) ? .irrelevant("text") : .unknown)
+    }
+
+    /// Whether bytes are text: UTF-8, or few bytes beyond ASCII, and no control characters but white space.
+    private static func isReadable(_ text: [UInt8]) -> Bool {
+        let isPlain = !text.contains { $0 < 0x09 || (0x0E..<0x20).contains($0) || $0 == 0x7F }
+        return isPlain
+            && (String(validating: text, as: UTF8.self) != nil
+                || text.count { $0 >= 0x80 } * 4 < text.count)
+    }
+
+    private static func isJSON(_ text: [UInt8]) -> Bool {
+        let document = JSONCReader.read(text, dialect: .json)
+        return document.root != nil && document.problems.isEmpty
     }
 
     private static func records(in text: [UInt8]) throws(InputProblem) -> [InputObject] {

@@ -9,17 +9,19 @@ enum WebKeys {
         guard let root = document.root, document.problems.isEmpty else {
             let problem = document.problems.first
             let place = problem.map { "line \($0.position.line): \($0.message)" } ?? "it is empty"
-            throw InputProblem(reason: "isn't valid JSON: \(place)")
+            throw InputProblem(reason: "isn't valid JSON: \(place)", kind: .irrelevant("text"))
         }
         let keys = root["keys"]?.elements ?? root.elements ?? [root]
         guard !keys.isEmpty, keys.allSatisfy({ $0["kty"]?.string != nil }) else {
             throw InputProblem(
                 reason: root["domains"] != nil
                     ? "is a policy, which contains pins but no keys: use pinctl lint or pinctl export"
-                    : "is JSON, but not a JSON Web Key: give an object with \"kty\", or a set with \"keys\"")
+                    : "is JSON, but not a JSON Web Key: give an object with \"kty\", or a set with \"keys\"",
+                kind: .irrelevant(root["domains"] != nil ? "file of pins" : "JSON file"))
         }
         return keys.enumerated().map { index, key in
-            InputObject(index: index, line: Int(key.position.line), content: content(of: key))
+            InputObject(
+                index: index, line: Int(key.position.line), content: content(of: key), isPrivateKey: key["d"] != nil)
         }
     }
 

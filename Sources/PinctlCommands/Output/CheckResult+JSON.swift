@@ -34,8 +34,8 @@ extension CheckResult {
             members += Self.members(of: mismatch.rule, mismatch.matches)
         case .otherGroup(let group, _, let rule):
             members += [("required_group", .string(group.name))] + (rule.map { Self.members(of: $0, []) } ?? [])
-        case .exportRefused(_, _, let rule?), .keyMatched(_, let rule), .keyStrange(_, let rule?),
-            .keyExpired(let rule, _), .expired(let rule, _, _):
+        case .exportRefused(_, _, let rule?), .wrongOrder(_, _, let rule?), .keyMatched(_, let rule),
+            .keyStrange(_, let rule?), .keyExpired(let rule, _), .expired(let rule, _, _):
             members += Self.members(of: rule, [])
         case .noCertificate(let rule, let names):
             members += Self.members(of: rule, []) + [("names", .array(names.map { .string($0) }))]
@@ -46,7 +46,7 @@ extension CheckResult {
         case .unreachable(let failure): members += place + [("unreachable", .string(failure.error.reasonWord))]
         case .unlisted(let policy): members.append(("policy", .string(policy)))
         case .trusted(_, let rule): members += rule.map(Self.place(of:)) ?? []
-        case .keyStrange(_, nil), .exportRefused(_, _, nil): break
+        case .keyStrange(_, nil), .exportRefused(_, _, nil), .wrongOrder(_, _, nil): break
         }
         if let reason = verdict.reason { members.append(("reason", .string(reason))) }
         if !refusals.isEmpty {
@@ -77,7 +77,8 @@ extension CheckResult {
     /// Whether the chain is trusted, or null if no chain was evaluated.
     private var isTrusted: JSON {
         switch verdict {
-        case .matched, .trusted, .mismatch, .keyMismatch, .exportRefused, .otherGroup, .bypassed, .denied, .expired:
+        case .matched, .trusted, .mismatch, .keyMismatch, .exportRefused, .otherGroup, .wrongOrder, .bypassed, .denied,
+            .expired:
             true
         case .untrusted: false
         case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .unreachable: .null

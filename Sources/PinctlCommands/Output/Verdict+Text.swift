@@ -25,6 +25,10 @@ extension Verdict {
             return "rejected by \(files), but accepted by the policy\(position)"
         case .otherGroup(let group, _, let rule):
             return group.finding + (rule.map { " (\($0.origin))" } ?? "")
+        case .wrongOrder(let order, _, let rule):
+            let position = rule.map { " (\($0.origin))" } ?? ""
+            return "wrong order: the file begins with \(order.first.subject), and the leaf is certificate "
+                + "\(order.position)\(position)"
         case .bypassed(let mismatch):
             return
                 "pins bypassed: \(mismatch.finding), but clients connect because the root isn't one of the system roots "
@@ -75,6 +79,7 @@ extension Verdict {
         case .noCertificate: "no certificate in the files is valid for the host"
         case .exportRefused(let refusals, _, _): "rejected by \(refusals.map(\.finding).joined(separator: "; "))"
         case .otherGroup(let group, _, _): group.finding
+        case .wrongOrder: "wrong order: the leaf isn't the first certificate in the file"
         default: word.rawValue
         }
     }

@@ -54,7 +54,7 @@ extension NewChain {
         var keys: [NewChain] = []
         var problems: [String] = []
         do throws(InputProblem) {
-            try reader.read(path) { object in
+            try reader.read(InputPath(path: path, isNamed: true)) { object in
                 let place = object.line.map { "\(title):\($0)" } ?? title
                 switch object.content {
                 case .failure(let problem): problems.append("\(place): \(problem.reason)")
@@ -76,11 +76,7 @@ extension NewChain {
         }
         guard problems.isEmpty else { throw .unusable(problems) }
         if let leaf = certificates.first {
-            // A server may use a CA certificate of its own, if nothing else in the file could be the leaf.
-            let isMisplaced =
-                leaf.subjectAlternativeNames.isEmpty || certificates.count == 1
-                || certificates.contains { !$0.isCertificateAuthority }
-            guard !leaf.isCertificateAuthority || !isMisplaced else {
+            guard CertificatePool(certificates).isLeaf(leaf) else {
                 throw .unusable([
                     "\(title): its first certificate is a CA certificate: give the chain that servers will send, leaf first"
                 ])

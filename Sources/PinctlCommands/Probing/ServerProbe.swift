@@ -207,7 +207,7 @@ extension Arguments {
             return try ClientIdentity(
                 contentsOfFile: path, privateKeyFile: self[.certificateKey], password: password.bytes)
         } catch {
-            throw .invalidValue(.certificate, reason: "\(path): \(error)")
+            throw .invalidValue(.certificate, reason: "\(error.file ?? path): \(error.reason)")
         }
     }
 }

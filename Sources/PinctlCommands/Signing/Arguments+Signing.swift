@@ -239,7 +239,7 @@ extension Arguments {
                     reason: "\(path): the private key is encrypted: give \(Flag.passwordFile.dashed) or "
                         + Flag.passwordDescriptor.dashed)
             } catch {
-                throw .invalidValue(.signingKey, reason: "\(path): \(error)")
+                throw .invalidValue(.signingKey, reason: "\(path): \(error.reason)")
             }
             guard keySets.contains(where: { $0.keys.contains(key.publicKey) }),
                 !bundle.unsigned(by: key.publicKey).isEmpty
@@ -251,7 +251,7 @@ extension Arguments {
             do throws(ClientIdentityError) {
                 try bundle.sign(with: key)
             } catch {
-                throw .invalidValue(.signingKey, reason: "\(path): \(error)")
+                throw .invalidValue(.signingKey, reason: "\(path): \(error.reason)")
             }
         }
         for command in all(.signer) { try bundle.sign(with: command, keys: keySets.flatMap(\.keys), in: environment) }

@@ -24,9 +24,20 @@ enum FileKind {
     }
 }
 
+/// The identity of an existing file, whatever path leads to it (`stat`).
+struct FileIdentity: Hashable {
+    private let device: UInt64
+    private let number: UInt64
+
+    init?(_ path: String) {
+        var status = stat()
+        guard !path.utf8.contains(0), unsafe stat(path, &status) == 0 else { return nil }
+        (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
+    }
+}
+
 /// Returns whether two paths lead to the same existing file (`stat`).
 func isSameFile(_ first: String, _ second: String) -> Bool {
-    var (one, other) = (stat(), stat())
-    guard unsafe stat(first, &one) == 0, unsafe stat(second, &other) == 0 else { return false }
-    return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+    guard let one = FileIdentity(first), let other = FileIdentity(second) else { return false }
+    return one == other
 }

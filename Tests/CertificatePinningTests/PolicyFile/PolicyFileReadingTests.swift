@@ -44,7 +44,9 @@ struct PolicyFileReadingTests {
         #expect(problems(missing) == ["\(missing): error: no such file: check the path"])
         #expect(problems(folder.path) == ["\(folder.path): error: is a directory: specify the files in it"])
         #expect(
-            problems("/dev/zero") == ["/dev/zero: error: larger than the limit of 8388608 bytes: split it"])
+            problems("/dev/zero") == [
+                "/dev/zero: error: is larger than 8388608 bytes, the limit for such a file: check that it is the file you mean"
+            ])
         let loop = folder.path + "/loop.jsonc"
         #expect(try TestCommand.run(["ln", "-s", loop, loop]).status == 0)
         #expect(problems(loop).count == 1)

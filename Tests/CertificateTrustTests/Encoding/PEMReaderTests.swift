@@ -69,14 +69,18 @@ struct PEMReaderTests {
             expected: ["0 A:1 12", "1 \(PEMError.noBegin)", "2 C:9 12"]),
         Row(
             name: "no line end between blocks", text: block("A").dropLast() + block("B") + block("C"),
-            expected: ["0 \(PEMError.invalidBase64(line: 4))", "1 C:8 12"]),
+            expected: ["0 A:1 12", "1 \(PEMError.missingLineBreak(line: 4))", "2 C:8 12"]),
         Row(
             name: "a block on one line", text: block("A") + block("B").replacing("\n", with: "") + "\n" + block("C"),
-            expected: ["0 A:1 12", "1 \(PEMError.noBegin)", "2 C:6 12"]),
+            expected: ["0 A:1 12", "1 \(PEMError.missingLineBreak(line: 5))", "2 C:6 12"]),
         Row(
             name: "a BEGIN line with something behind it",
             text: block("A").replacing("N A-----", with: "N A----- \(String(repeating: "x", count: 200))"),
-            expected: ["0 \(PEMError.noBegin)"]),
+            expected: ["0 \(PEMError.missingLineBreak(line: 1))"]),
+        Row(
+            name: "END lines of every length",
+            text: (1...20).map { block(String(repeating: "A", count: $0)) }.joined(),
+            expected: (0..<20).map { "\($0) \(String(repeating: "A", count: $0 + 1)):\($0 * 4 + 1) 12" }),
         Row(
             name: "padding inside", text: block("A", body: "AA==AAEC\n"),
             expected: ["0 \(PEMError.invalidBase64(line: 2))"]),

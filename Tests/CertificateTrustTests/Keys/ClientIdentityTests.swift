@@ -120,18 +120,19 @@ private func failure(
             try key.encryptedPrivateKeyPEM(passphrase: "secret"), try key.encryptedTraditionalPEM(passphrase: "secret"),
         ] {
             let pem = client.certificates + encrypted
-            #expect(try failure { try identity(pem) } == .passwordRequired)
+            #expect(try failure { try identity(pem) } == .passwordRequired(file: nil))
             // About one wrong password in 256 decrypts to valid padding. It is detected by the contents without the
             // padding.
             for password in [""] + (0..<600).map({ "wrong \($0)" }) {
-                #expect(try failure { try identity(pem, password) } == .wrongPassword)
+                #expect(try failure { try identity(pem, password) } == .wrongPassword(file: nil))
             }
             #expect(try identity(pem, "secret").certificates.count == 3)
         }
         let file = try TestPKCS12.file(client.leaf, password: "secret")
         for password in ["", "wrong", "Secret", "secret\0"] {
             #expect(
-                try failure { try ClientIdentity(pkcs12: file, password: Array(password.utf8)) } == .wrongPassword)
+                try failure { try ClientIdentity(pkcs12: file, password: Array(password.utf8)) }
+                    == .wrongPassword(file: nil))
         }
     }
 

@@ -94,6 +94,7 @@ struct PropertyListTests {
             case .string(let string): "\"\(string)\""
             case .integer(let number): "\(number)"
             case .bool(let bool): "\(bool)"
+            case .data(let bytes): "data \(bytes)"
             case .other(let name): name
             }
         }

@@ -12,9 +12,6 @@ extension Flag {
         "target-sdk", value: .text("LEVEL"),
         "judge Android's config as an app does that targets this API level",
         details: "The default is the level in an AndroidManifest.xml or a Gradle file above the config.")
-    static let allowUnread = Flag(
-        "allow-unread", "exit without 2 if files or tags in a SOURCE weren't understood",
-        details: "They are still counted in the summary, and named on standard error and in reports.")
     static let repository = Flag(
         "repository", value: .folder("DIR"), "read git: sources from this repository (default: current directory)")
     static let plannedHost = Flag(

@@ -1,0 +1,123 @@
+import CertificatePinning
+import CertificateTrust
+import TLSTransport
+
+/// The contents of a file, sorted by how it is checked.
+struct CheckedFile {
+    /// Certificates in one place: those of a file, or of one value of a document.
+    struct Part {
+        let name: String?
+        var certificates: [(index: Int, certificate: X509Certificate, isOrdered: Bool)] = []
+    }
+
+    /// A key without a chain.
+    struct Key {
+        enum Kind {
+            case privateKey
+            case publicKey
+            case request
+            case record
+            case authority
+        }
+
+        let index: Int
+        let kind: Kind
+        let fingerprint: SPKIFingerprint
+        /// The hosts that the key is for, as far as they are known.
+        var hosts: [ServerName] = []
+        var subject: X509Name?
+
+        var role: PinRole
+    }
+
+    let input: InputPath
+    private(set) var parts: [Part] = []
+    private(set) var keys: [Key] = []
+    /// The problems that are counted, with the object's position.
+    private(set) var problems: [InputProblem] = []
+    /// The kinds of the objects that aren't checked, such as a CRL.
+    private(set) var irrelevant: [String] = []
+    /// The reason why nothing in the file can be checked, if it is known.
+    private(set) var reason: String?
+
+    var title: String { DialectInput.title(input.path) }
+
+    var certificates: [X509Certificate] { parts.flatMap { $0.certificates.map(\.certificate) } }
+
+    /// Reads a file.
+    init(_ input: InputPath, _ reader: InputReader) {
+        self.input = input
+        do throws(InputProblem) {
+            try reader.read(input) { add($0) }
+        } catch {
+            if let what = error.irrelevance {
+                irrelevant.append(what)
+                reason = error.reason
+            } else {
+                problems.append(InputProblem(reason: "\(title): \(error.reason)", kind: error.kind))
+            }
+        }
+    }
+
+    private mutating func add(_ object: InputObject) {
+        guard !object.isOfClient else {
+            irrelevant.append("certificate or key of a client")
+            return
+        }
+        switch object.content {
+        case .success(.key(let material)):
+            switch material.certificate {
+            case .success(let certificate): add(certificate, object)
+            case .failure(let error):
+                add(InputProblem(reason: "the certificate is malformed: \(error)"), object)
+            case nil: keys.append(Self.key(material, object))
+            }
+        case .success(.pin(let fingerprint, let owner, let isAuthority)):
+            keys.append(
+                Key(
+                    index: object.index, kind: .record, fingerprint: fingerprint,
+                    hosts: (try? ServerName(owner)).map { [$0] } ?? [], role: isAuthority ? .ca : .leaf))
+        case .failure(let problem): add(problem, object)
+        }
+    }
+
+    private mutating func add(_ certificate: X509Certificate, _ object: InputObject) {
+        if parts.last?.name != object.part || parts.isEmpty { parts.append(Part(name: object.part)) }
+        parts[parts.count - 1].certificates.append((object.index, certificate, object.isOrdered))
+    }
+
+    private mutating func add(_ problem: InputProblem, _ object: InputObject) {
+        if let what = problem.irrelevance {
+            irrelevant.append(what)
+        } else if object.isPrivateKey, !input.isNamed {
+            // In a directory, private keys are beside their certificates.
+            irrelevant.append("private key")
+        } else {
+            problems.append(InputProblem(reason: "\(title)[\(object.index)]: \(problem.reason)", kind: problem.kind))
+        }
+    }
+
+    /// Returns the key of a request, which is for the names in the request, or else for the common name, or another key.
+    private static func key(_ material: KeyMaterial, _ object: InputObject) -> Key {
+        var hosts = material.requestedNames.prefix(FileCheck.nameLimit).compactMap(FileCheck.host)
+        if hosts.isEmpty, let name = material.subject?.commonName.flatMap({ try? ServerName($0) }) { hosts = [name] }
+        let kind: Key.Kind =
+            material.kind == .certificateRequest ? .request : object.isPrivateKey ? .privateKey : .publicKey
+        return Key(
+            index: object.index, kind: kind, fingerprint: material.fingerprint, hosts: hosts, subject: material.subject,
+            role: .leaf)
+    }
+}
+
+extension CheckedFile.Key.Kind {
+    /// The name of a file of such keys that isn't checked.
+    var word: String {
+        switch self {
+        case .privateKey: "private key"
+        case .publicKey: "public key"
+        case .request: "certificate request"
+        case .record: "TLSA record"
+        case .authority: "CA certificate"
+        }
+    }
+}

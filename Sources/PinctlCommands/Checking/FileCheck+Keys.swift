@@ -1,0 +1,91 @@
+import CertificatePinning
+import CertificateTrust
+import TLSTransport
+
+extension FileCheck {
+    /// Adds the results for the keys of a file that have no chain. Returns false if there are none.
+    ///
+    /// A key of a leaf is checked with its chain. In a directory, other keys and CA certificates may be for any purpose,
+    /// so they count only if the policy has a pin for them.
+    func addKeys(
+        of file: CheckedFile, hasLeaf: Bool, besides leaves: Set<SPKIFingerprint>, _ used: Set<X509Certificate>,
+        _ outcome: inout Check.Outcome
+    ) -> Bool {
+        var keys = file.keys.filter { !leaves.contains($0.fingerprint) || $0.kind == .record }
+        if !hasLeaf {
+            for entry in file.parts.flatMap(\.certificates) where !used.contains(entry.certificate) {
+                keys.append(
+                    CheckedFile.Key(
+                        index: entry.index, kind: .authority, fingerprint: entry.certificate.spkiFingerprint, role: .ca)
+                )
+            }
+        }
+        var hasResult = false
+        for key in keys {
+            let found = results(of: key, keys.count > 1 ? "\(file.input.path)[\(key.index)]" : file.input.path)
+            let isStrict = file.input.isNamed || key.kind == .request || key.kind == .record
+            let kept = isStrict ? found : found.filter(\.isAboutPin)
+            // A key that fails for a rule by chance, without naming its host, isn't that host's certificate.
+            for result in kept where result.verdict.isGood || !key.hosts.isEmpty {
+                result.verdict.rule.map { outcome.coverage.add($0) }
+            }
+            outcome.results += kept.map { $0.found(in: file.input.path) }
+            hasResult = hasResult || !kept.isEmpty
+        }
+        return hasResult
+    }
+
+    /// Checks a key against the rules for its hosts, or against all rules if none of them is for its hosts.
+    private func results(of key: CheckedFile.Key, _ title: String) -> [CheckResult] {
+        func result(_ verdict: Verdict, _ subject: String) -> CheckResult {
+            CheckResult(
+                verdict: verdict, subject: subject, source: "file", presented: [], now: judge.time,
+                warnings: judge.ending(verdict))
+        }
+        let object = PinFingerprint.publicKey(key.fingerprint)
+        let (rules, denied) = rules()
+        if let pin = denied.first(where: { $0.fingerprint == object }) { return [result(.keyDenied(pin), title)] }
+        guard !rules.isEmpty else { return [uncovered(title, key.subject)] }
+        let hosts = endpoint.map { [$0.name] } ?? key.hosts
+        let meant = rules.filter { rule in
+            hosts.contains { rule.host == $0 || rule.includesSubdomains && $0.isSubdomain(of: rule.host) }
+        }
+        let matches = (meant.isEmpty ? rules : meant).map { rule in
+            (rule, rule.pins.filter { $0.fingerprint == object && $0.role.overlaps(key.role) })
+        }
+        // Without a rule for the key's hosts, only the rules that have a pin for the key apply.
+        let told = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches
+        guard !told.isEmpty else {
+            // A key that is pinned in another role fails for that reason.
+            let pinned = rules.first { $0.pins.contains { $0.fingerprint == object } }
+            return [result(.keyStrange(key.fingerprint, pinned ?? (rules.count == 1 ? rules.first : nil)), title)]
+        }
+        return told.map { rule, pins in
+            let subject = rule.location == nil ? title : "\(title) for \(rule.host)"
+            if let expiry = rule.expiry, expiry.isPast(at: judge.time) {
+                return result(.keyExpired(rule, expiry), subject)
+            }
+            return result(pins.isEmpty ? .keyStrange(key.fingerprint, rule) : .keyMatched(pins, rule), subject)
+        }
+    }
+
+    private func rules() -> (rules: [PinningRule], denied: [Pin]) {
+        switch source {
+        case .none: ([], [])
+        case .pins(let pins):
+            // Any hostname will do if the pins were given without a policy.
+            ((try? ServerName("pins.invalid")).map { [PinningRule(host: $0, pins: pins)] } ?? [], [])
+        case .policy(let file): (file.policy.rules, file.policy.deny)
+        }
+    }
+}
+
+extension CheckResult {
+    /// Whether the policy has a pin for the key.
+    fileprivate var isAboutPin: Bool {
+        switch verdict {
+        case .keyStrange, .unlisted: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import PinctlFoundation
+
+/// A file to read: an operand, or a file in a directory that is an operand.
+struct InputPath: Sendable {
+    let path: String
+    /// Whether it is an operand itself.
+    var isNamed = false
+    /// Whether its name, or that of a directory on the way to it, begins with a dot.
+    var isHidden = false
+
+    /// The directory of the file, as it is in the path.
+    var folder: Substring { path.lastIndex(of: "/").map { path[..<$0] } ?? "." }
+
+    /// Whether the end of its name is one for certificates and keys.
+    var isNamedAsKeys: Bool {
+        [".pem", ".crt", ".cer", ".cert", ".der", ".p7b", ".p7c", ".p12", ".pfx", ".key", ".csr"].contains {
+            path.lowercased().hasSuffix($0)
+        }
+    }
+}
+
+extension InputPath {
+    /// The limit on nested directories.
+    private static let depthLimit = 32
+    /// The directories of version control, which contain no file that a server reads.
+    private static let excluded: Set<String> = [".git", ".hg", ".svn"]
+
+    /// Returns the files that an operand refers to.
+    ///
+    /// For a directory, these are the files in it and in the directories below it, through symbolic links too: first
+    /// those of the directory, sorted by name, and hidden ones last. A hidden file that was found under another name
+    /// isn't repeated. Whatever isn't a file, and a directory that can't be listed, is returned as it is, so that
+    /// reading it gives the reason.
+    static func all(of operand: String) throws(InputProblem) -> [InputPath] {
+        guard operand != "-", FileKind(operand) == .folder else { return [InputPath(path: operand, isNamed: true)] }
+        guard let names = names(in: operand) else {
+            throw InputProblem(reason: "this directory cannot be listed: check its permissions")
+        }
+        guard !names.isEmpty else { throw InputProblem(reason: "is an empty directory: name one with files") }
+        var paths: [InputPath] = []
+        var known: Set<FileIdentity> = []
+        add(names, of: operand, isHidden: false, depth: 0, &paths, &known)
+        guard !paths.isEmpty else { throw InputProblem(reason: "has no files in its directories: name one with files") }
+        return paths
+    }
+
+    private static func names(in folder: String) -> [String]? {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { !excluded.contains($0) }.sorted()
+    }
+
+    private static func add(
+        _ names: [String], of folder: String, isHidden: Bool, depth: Int, _ paths: inout [InputPath],
+        _ known: inout Set<FileIdentity>
+    ) {
+        var folders: [InputPath] = []
+        for name in names.filter({ !$0.hasPrefix(".") }) + names.filter({ $0.hasPrefix(".") }) {
+            let file = InputPath(
+                path: (folder.hasSuffix("/") ? folder : folder + "/") + name, isHidden: isHidden || name.hasPrefix("."))
+            let isNew = FileIdentity(file.path).map { known.insert($0).inserted } ?? true
+            if FileKind(file.path) == .folder {
+                // A link may lead to a directory that is being read.
+                if isNew { folders.append(file) }
+            } else if isNew || !file.isHidden {
+                paths.append(file)
+            }
+        }
+        for inner in folders {
+            guard depth < depthLimit, let names = self.names(in: inner.path) else {
+                paths.append(inner)
+                continue
+            }
+            add(names, of: inner.path, isHidden: inner.isHidden, depth: depth + 1, &paths, &known)
+        }
+    }
+}

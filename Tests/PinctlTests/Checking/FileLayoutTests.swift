@@ -1,0 +1,393 @@
+import FoundationEssentials
+import TestPKI
+import Testing
+
+/// The directories of ACME clients and of Kubernetes as they are: one result for each leaf, and nothing is omitted that
+/// could be a certificate.
+@Suite("Directories of pinctl check --files")
+struct FileLayoutTests {
+    let site: PinctlSite
+    let policy: String
+
+    init() throws {
+        site = try PinctlSite()
+        policy = try site.policy("\"\(try site.root.key.pin)\"")
+    }
+
+    /// A tree of files, by their paths.
+    private func tree(_ files: [(String, String)]) async throws -> TestFolder {
+        let folder = try TestFolder()
+        for (path, text) in files { try await add(text, path, to: folder) }
+        return folder
+    }
+
+    private func add(_ text: String, _ path: String, to folder: TestFolder) async throws {
+        if let slash = path.lastIndex(of: "/") {
+            #expect(try TestCommand.run(["mkdir", "-p", "\(folder.path)/\(path[..<slash])"]).status == 0)
+        }
+        _ = try folder.add(text, name: path)
+    }
+
+    private func check(_ words: String...) async -> Run {
+        await pinctl(["check", "--ca-file", site.rootFile, "--policy", policy, "--files"] + words)
+    }
+
+    private var leaf: String { site.leaf.pemText }
+    private var issuer: String { site.intermediate.pemText }
+
+    @Test("certbot's live directory, with its links into the archive, has one result")
+    func certbot() async throws {
+        let folder = try await tree([
+            ("archive/api/cert1.pem", leaf), ("archive/api/chain1.pem", issuer),
+            ("archive/api/fullchain1.pem", leaf + issuer),
+            ("archive/api/privkey1.pem", try site.leaf.key.privateKeyPEM),
+            ("live/README", "This directory contains your keys and certificates.\n"),
+            ("live/api/README", "`privkey.pem`  : the private key for your certificate.\n"),
+            ("renewal/api.conf", "version = 2.1.0\n[renewalparams]\nkey_type = ecdsa\n"),
+        ])
+        let linked = try await shell(
+            "for f in cert chain fullchain privkey; do ln -s ../../archive/api/${f}1.pem live/api/$f.pem; done",
+            in: folder)
+        #expect(linked.status == 0)
+        let run = await check(folder.path + "/live/api")
+        #expect(
+            run.lines == [
+                "ok    \(folder.path)/live/api/fullchain.pem for api.test  matched \(try site.root.key.pin) (root)",
+                "1 checked: 1 ok; 2 irrelevant files (1 private key, 1 text)",
+            ])
+        #expect(run.status == 0 && run.errors == "")
+        // The directories below one are read too.
+        for path in ["/live", ""] {
+            let all = await check(folder.path + path)
+            #expect(all.status == 0 && all.lines.count == 2, "\(all)")
+            #expect(all.lines.last?.hasPrefix("1 checked: 1 ok; ") == true && all.errors == "", "\(all)")
+        }
+    }
+
+    @Test("The directories of acme.sh, lego, Caddy and a Kubernetes volume have one result")
+    func otherClients() async throws {
+        let key = try site.leaf.key.privateKeyPEM
+        let request = try TestSigningRequest("api.test", key: site.leaf.key).pemText
+        let layouts: [(String, [(String, String)])] = [
+            (
+                "acme.sh",
+                [
+                    ("api.test.cer", leaf), ("ca.cer", issuer), ("fullchain.cer", leaf + issuer), ("api.test.key", key),
+                    ("api.test.csr", request),
+                    (
+                        "api.test.csr.conf",
+                        "[ req_distinguished_name ]\n[ req ]\n[ v3_req ]\nsubjectAltName=DNS:api.test\n"
+                    ),
+                    (
+                        "api.test.conf",
+                        "Le_Domain='api.test'\nLe_ReloadCmd='__ACME_BASE64__START_c3Vkbw==__ACME_BASE64__END_'\n"
+                    ),
+                ]
+            ),
+            (
+                "lego",
+                [
+                    ("certificates/api.test.crt", leaf + issuer), ("certificates/api.test.issuer.crt", issuer),
+                    ("certificates/api.test.key", key),
+                    (
+                        "certificates/api.test.json",
+                        "{\n  \"domain\": \"api.test\",\n  \"certUrl\": \"https://ca.test/1\"\n}\n"
+                    ),
+                    (
+                        "accounts/ca.test/me@test/account.json",
+                        "{ \"email\": \"me@test\", \"registration\": { \"uri\": \"x\" } }"
+                    ),
+                    ("accounts/ca.test/me@test/keys/me@test.key", try TestKey().privateKeyPEM),
+                ]
+            ),
+            (
+                "Caddy",
+                [
+                    ("acme-v02/api.test/api.test.crt", leaf + issuer), ("acme-v02/api.test/api.test.key", key),
+                    ("acme-v02/api.test/api.test.json", "{ \"sans\": [\"api.test\"], \"issuer_data\": null }"),
+                ]
+            ),
+            ("volume", [("..2026_11_20/tls.crt", leaf + issuer), ("..2026_11_20/tls.key", key)]),
+            ("dhparam", [("fullchain.pem", leaf + issuer), ("dh.pem", TestPEM.block("DH PARAMETERS", [0x30, 0]))]),
+        ]
+        for (name, files) in layouts {
+            let folder = try await tree(files)
+            if name == "volume" {
+                let linked = try await shell(
+                    "ln -s ..2026_11_20 ..data; ln -s ..data/tls.crt .; ln -s ..data/tls.key .", in: folder)
+                #expect(linked.status == 0)
+            }
+            let run = await check(folder.path)
+            #expect(run.status == 0 && run.lines.count == 2 && run.errors == "", "\(name): \(run)")
+            #expect(run.lines[0].hasPrefix("ok    \(folder.path)/"), "\(name): \(run)")
+            #expect(run.lines.last?.hasPrefix("1 checked: 1 ok; ") == true, "\(name): \(run)")
+        }
+    }
+
+    @Test("Each leaf of a directory has a result, with its issuers from other files")
+    func severalLeaves() async throws {
+        let other = try TestSite("www.test")
+        let folder = try await tree([
+            ("a.pem", leaf), ("b/b.pem", other.leaf.pemText), ("ca/a.pem", issuer),
+            ("ca/b.pem", other.intermediate.pemText),
+        ])
+        let policy = try site.folder.add(
+            policyText([
+                ("api.test", ["\"\(try site.root.key.pin)\""]), ("www.test", ["\"\(strangePin)\""]),
+            ]))
+        let root = try site.folder.add(other.root.pemText)
+        let run = await pinctl(
+            "check", "--ca-file", site.rootFile, "--ca-file", root, "--policy", policy, "--files", folder.path)
+        #expect(run.lines.first?.hasPrefix("ok    \(folder.path)/a.pem for api.test  matched ") == true, "\(run)")
+        #expect(run.output.contains("FAIL  \(folder.path)/b/b.pem for www.test  pin mismatch: "), "\(run)")
+        #expect(run.lines.last == "2 checked: 1 ok, 1 failed" && run.status == 1, "\(run)")
+        // Without the directory of the issuers, the leaf is incomplete.
+        let alone = await check(folder.path + "/a.pem")
+        #expect(alone.status == 4, "\(alone)")
+        // Files that are named one by one are read as a directory of them.
+        let named = await check(folder.path + "/a.pem", folder.path + "/ca/a.pem")
+        #expect(named.status == 0 && named.lines.last == "1 checked: 1 ok", "\(named)")
+    }
+
+    @Test("The chain of another site's directory doesn't complete a chain")
+    func neighbours() async throws {
+        let other = try site.intermediate.leaf("api.test")
+        func check(_ files: [(String, String)]) async throws -> Run {
+            let folder = try await tree(files)
+            defer { withExtendedLifetime(folder) {} }
+            return await self.check(folder.path)
+        }
+        // The server of b would send its leaf alone.
+        let apart = try await check([
+            ("a/fullchain.pem", leaf + issuer), ("b/fullchain.pem", other.pemText), ("b/README", "b\n"),
+        ])
+        #expect(apart.lines.last?.hasPrefix("2 checked: 1 ok, 1 not trusted") == true && apart.status == 4, "\(apart)")
+        #expect(apart.output.contains("/b/fullchain.pem for api.test  "), "\(apart)")
+        for files in [
+            [("a.pem", leaf + issuer), ("b.pem", other.pemText)],
+            [("a.pem", leaf), ("b.pem", other.pemText), ("c.pem", issuer)],
+            [("a/a.pem", leaf), ("b/b.pem", other.pemText), ("c/ca/c.pem", issuer)],
+            [("a/a.pem", leaf + issuer), ("b/b.pem", other.pemText), ("b/ca.pem", issuer)],
+        ] {
+            let together = try await check(files)
+            #expect(together.lines.last == "2 checked: 2 ok" && together.status == 0, "\(together)")
+        }
+    }
+
+    @Test(
+        "What is in a directory with a good chain is irrelevant by its contents, or fails the run",
+        arguments: [
+            ("a CRL in PEM", Int32(0), "1 certificate revocation list (CRL)"),
+            ("a CRL in DER", 0, "1 certificate revocation list (CRL)"),
+            ("an OCSP response", 0, "1 OCSP response"), ("parameters", 0, "1 file of parameters"),
+            ("a README", 0, "1 text"), ("an INI file", 0, "1 text"), ("JSON", 0, "1 JSON file"),
+            ("a policy", 0, "1 file of pins"), ("an encrypted key", 0, "1 private key"),
+            ("another CA", 0, "1 CA certificate"), ("a hidden binary file", 0, "1 hidden file"),
+            ("a binary file", 2, "1 file not understood"), ("an empty file", 2, "1 file not understood"),
+            ("Base64 in a text", 2, "1 file not understood"), ("hexadecimal DER", 2, "1 file not understood"),
+            ("a commented-out certificate", 2, "1 file not understood"),
+            ("a dangling link", 2, "1 file not understood"), ("a damaged certificate", 2, "1 file not understood"),
+            ("a pipe", 2, "1 file not understood"),
+        ] as [(String, Int32, String)])
+    func oneFile(what: String, status: Int32, count: String) async throws {
+        let folder = try await tree([("chain.pem", leaf + issuer)])
+        let list = try site.intermediate.revocationList()
+        let der = site.leaf.derBytes
+        switch what {
+        case "a CRL in PEM": _ = try folder.add(TestPEM.block("X509 CRL", list), name: "x")
+        case "a CRL in DER": _ = try folder.add(list, name: "x")
+        case "an OCSP response":
+            _ = try folder.add(
+                TestDER.sequence(TestDER.element(0x0A, [0]), TestDER.constructed(0, [0x30, 0])), name: "x")
+        case "parameters": _ = try folder.add(TestPEM.block("EC PARAMETERS", [0x06, 1, 2]), name: "x")
+        case "a README": _ = try folder.add("These are the certificates.\n", name: "x")
+        case "an INI file": _ = try folder.add("[default]\nserver = https://ca.test/\n", name: "x")
+        case "JSON": _ = try folder.add("{ \"domain\": \"api.test\" }", name: "x")
+        case "a policy": _ = try folder.add("{ \"version\": 1, \"domains\": [] }", name: "x")
+        case "an encrypted key": _ = try folder.add(TestKey().encryptedPrivateKeyPEM(passphrase: "x"), name: "x")
+        case "another CA": _ = try folder.add(TestCertificate.root("Another").pemText, name: "x")
+        case "a hidden binary file": _ = try folder.add([0, 1, 2, 3], name: ".x")
+        case "a binary file": _ = try folder.add([0, 1, 2, 3], name: "x")
+        case "an empty file": _ = try folder.add("", name: "x")
+        case "Base64 in a text": _ = try folder.add("cert = \(TestPEM.base64(der))\n", name: "x")
+        case "hexadecimal DER":
+            _ = try folder.add(der.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(), name: "x")
+        case "a commented-out certificate":
+            _ = try folder.add(leaf.split(separator: "\n").map { "# \($0)\n" }.joined(), name: "x")
+        case "a dangling link": _ = try TestCommand.run(["ln", "-s", "/no/such/file", "\(folder.path)/x"])
+        case "a damaged certificate": _ = try folder.add(leaf.replacing("MII", with: "M!I"), name: "x")
+        default: _ = try TestCommand.run(["mkfifo", "\(folder.path)/x"])
+        }
+        let run = await check(folder.path)
+        #expect(run.status == status, "\(run)")
+        #expect(run.lines.last?.contains(count) == true, "\(run)")
+        #expect(run.lines.first?.hasPrefix("ok    \(folder.path)/chain.pem for api.test  ") == true, "\(run)")
+        #expect(run.errors.isEmpty == (status == 0), "\(run)")
+        let json = await check("--json", folder.path)
+        #expect(
+            json.output.contains(status == 0 ? "\"irrelevant\":1,\"unread\":0" : "\"irrelevant\":0,\"unread\":1"),
+            "\(json)")
+        // What isn't understood can be accepted, but not what is damaged or missing.
+        let accepted = await check("--allow-unread", folder.path)
+        let isBroken = ["a dangling link", "a damaged certificate"].contains(what)
+        #expect(accepted.status == (isBroken ? 2 : 0), "\(accepted)")
+        #expect(accepted.lines.last?.contains(count) == true, "\(accepted)")
+    }
+
+    @Test("A directory without anything to check fails, whatever is in it")
+    func nothing() async throws {
+        let folder = try await tree([("README", "nothing\n"), ("privkey.pem", try TestKey().privateKeyPEM)])
+        let run = await check(folder.path)
+        #expect(run.errors.hasPrefix("pinctl: the files contain nothing to check: "), "\(run)")
+        #expect(run.lines.last == "0 checked; 2 irrelevant files (1 private key, 1 text)" && run.status == 2, "\(run)")
+    }
+
+    // MARK: Leaves
+
+    /// A self-signed server certificate as `openssl req -x509` makes it.
+    private func selfSigned(_ names: String..., key: TestKey? = nil) throws -> TestCertificate {
+        var settings = TestCertificate.Settings(subject: TestName(.commonName(names[0])))
+        settings.alternativeNames = names.map { .dns($0) }
+        settings.isAuthority = true
+        return try .selfSigned(settings, key: key)
+    }
+
+    @Test("A self-signed certificate with CA:TRUE is the leaf of its file, in a directory and as an operand")
+    func selfSignedAuthority() async throws {
+        let (old, new) = (try selfSigned("api.test"), try selfSigned("api.test"))
+        let policy = try site.policy("{ \"pin\": \"\(try old.key.pin)\", \"role\": \"leaf\" }, \"\(strangePin)\"")
+        let folder = try await tree([("old.pem", old.pemText), ("new.pem", new.pemText)])
+        let roots = ["--ca-file", folder.path + "/old.pem", "--ca-file", folder.path + "/new.pem"]
+        let run = await pinctl(["check", "--policy", policy, "--files", folder.path] + roots)
+        #expect(run.lines.last == "2 checked: 1 ok, 1 failed" && run.status == 1, "\(run)")
+        #expect(run.output.contains("FAIL  \(folder.path)/new.pem for api.test  pin mismatch"), "\(run)")
+        for (name, status) in [("old.pem", Int32(0)), ("new.pem", 1)] {
+            let one = await pinctl(["check", "--policy", policy, "--files", "\(folder.path)/\(name)"] + roots)
+            #expect(one.status == status, "\(one)")
+            let plan = await pinctl(["plan", "--new", "\(folder.path)/\(name)", "--against", policy] + roots)
+            #expect(plan.status == status, "\(plan)")
+            let show = await pinctl(["show", "\(folder.path)/\(name)"] + roots)
+            #expect(show.lines[0].contains("  trusted  "), "\(show)")
+        }
+    }
+
+    @Test("A CA certificate with names is no leaf if another certificate of the directory chains to it")
+    func namedAuthority() async throws {
+        let authority = try selfSigned("ca.test")
+        let leaf = try authority.leaf("api.test")
+        let policy = try site.policy("\"\(try authority.key.pin)\"")
+        let root = try site.folder.add(authority.pemText)
+        func check(_ files: [(String, String)]) async throws -> Run {
+            let folder = try await tree(files)
+            defer { withExtendedLifetime(folder) {} }
+            return await pinctl("check", "--policy", policy, "--ca-file", root, "--files", folder.path)
+        }
+        for files in [
+            [("chain.pem", leaf.pemText + authority.pemText)],
+            [("leaf.pem", leaf.pemText), ("ca.pem", authority.pemText)],
+        ] {
+            let run = try await check(files)
+            #expect(run.lines.last == "1 checked: 1 ok" && run.status == 0, "\(run)")
+        }
+        // Alone it is a certificate for its own names.
+        let alone = try await check([("ca.pem", authority.pemText)])
+        #expect(alone.output.contains("not covered") && alone.status == 1, "\(alone)")
+        // A CA certificate without a hostname is never a leaf, and completes chains only.
+        let plain = try await check([("leaf.pem", leaf.pemText), ("ca.pem", try TestCertificate.root("Plain").pemText)])
+        #expect(plain.lines.last == "1 checked: 1 ok; 1 irrelevant file (1 CA certificate)", "\(plain)")
+        #expect(plain.status == 0, "\(plain)")
+    }
+
+    @Test(
+        "A file whose first certificate isn't the leaf fails, because servers present the first",
+        arguments: ["reversed", "root first", "intermediate first, beside cert.pem", "in a Secret"])
+    func wrongOrder(_ form: String) async throws {
+        let folder: TestFolder
+        switch form {
+        case "reversed": folder = try await tree([("x.pem", issuer + leaf)])
+        case "root first": folder = try await tree([("x.pem", site.root.pemText + leaf + issuer)])
+        case "in a Secret":
+            let lines = (issuer + leaf).split(separator: "\n").map { "    \($0)\n" }.joined()
+            folder = try await tree([("x.yaml", "kind: Secret\nstringData:\n  tls.crt: |\n" + lines)])
+        default: folder = try await tree([("cert.pem", leaf), ("x.pem", issuer + leaf)])
+        }
+        let run = await check(folder.path)
+        #expect(run.lines.first?.contains("/x.") == true, "\(run)")
+        let first = form == "root first" ? "CN=Test Root" : "CN=Test Intermediate"
+        #expect(
+            run.lines.first?.contains(" for api.test  wrong order: the file begins with \(first), and the ") == true,
+            "\(run)")
+        #expect(run.lines.last == "1 checked: 1 failed" && run.status == 1, "\(run)")
+        #expect(await check("--json", folder.path).output.contains("\"verdict\":\"wrong_order\",\"trusted\":true"))
+    }
+
+    @Test("The order of PKCS #7, of certificates after the leaf, and of bundles of CA certificates doesn't matter")
+    func otherOrders() async throws {
+        for text in [leaf + site.root.pemText + issuer, leaf + issuer + site.root.pemText] {
+            let folder = try await tree([("chain.pem", text)])
+            let run = await check(folder.path)
+            #expect(run.lines.last == "1 checked: 1 ok" && run.status == 0, "\(run)")
+        }
+        let bundled = try await tree([("fullchain.pem", leaf + issuer), ("ca-bundle.crt", site.root.pemText + issuer)])
+        let bundle = await check(bundled.path)
+        #expect(bundle.status == 0, "\(bundle)")
+        let folder = try await tree([("chain.pem", issuer + leaf)])
+        let made = try await shell(
+            "openssl crl2pkcs7 -nocrl -certfile chain.pem -out x.p7b && rm chain.pem", in: folder)
+        #expect(made.status == 0, "\(made)")
+        #expect(await check(folder.path).status == 0)
+    }
+
+    // MARK: One host, and standard input
+
+    @Test("--host checks the chain for that host, with the rule and the name")
+    func oneHost() async throws {
+        let both = try site.folder.add(
+            site.intermediate.leaf("api.test", "www.test").pemText + issuer, name: "both.pem")
+        let policy = try site.folder.add(
+            policyText([("api.test", ["\"\(try site.root.key.pin)\""]), ("www.test", ["\"\(strangePin)\""])]))
+        func check(_ host: String, _ file: String, _ more: String...) async -> Run {
+            await pinctl(
+                ["check", "--ca-file", site.rootFile, "--policy", policy, "--host", host, "--files", file] + more)
+        }
+        let good = await check("api.test", both)
+        #expect(
+            good.lines == [
+                "ok    \(both) for api.test  matched \(try site.root.key.pin) (root)", "1 checked: 1 ok",
+            ], "\(good)")
+        #expect(await check("www.test", both).status == 1)
+        // A name that the certificate doesn't have, and a host without a rule.
+        #expect(await check("www.test", site.chainFile).status == 4)
+        let unknown = await check("other.test", both)
+        #expect(unknown.output.contains("not covered") && unknown.status == 1, "\(unknown)")
+        // Of several leaves, the one for the host counts.
+        let several = await check("api.test", both, try site.folder.add(site.intermediate.leaf("a.test").pemText))
+        #expect(
+            several.lines.last == "1 checked: 1 ok; 1 irrelevant file (1 certificate for other hosts)", "\(several)")
+        #expect(await check("nonsense host", both).status == 2)
+        let server = await pinctl("check", "--pin", strangePin, "--host", "api.test", "api.test")
+        #expect(server.errors.contains("--host applies to --files") && server.status == 2, "\(server)")
+    }
+
+    @Test("check and verify read a policy from standard input")
+    func policyFromInput() async throws {
+        try await StandardInput.reading(policy) {
+            let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", "-", "--files", site.chainFile)
+            #expect(run.status == 0 && run.lines.last == "1 checked: 1 ok", "\(run)")
+        }
+        let strange = try site.policy("\"\(strangePin)\"")
+        try await StandardInput.reading(strange) {
+            let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", "-", "--files", site.chainFile)
+            #expect(run.status == 1 && run.output.contains("(policy standard input:3:1)"), "\(run)")
+        }
+        try await StandardInput.reading(strange) {
+            let run = await pinctl(
+                "verify", site.chainFile, "--host", "api.test", "--ca-file", site.rootFile, "--policy", "-")
+            #expect(run.status == 1, "\(run)")
+        }
+        try await StandardInput.reading(site.folder.add("[]")) {
+            let run = await pinctl("check", "--policy", "-", "--files", site.chainFile)
+            #expect(run.status == 2 && run.errors.contains("standard input:1:1: "), "\(run)")
+        }
+    }
+}
