@@ -326,6 +326,18 @@ private func head(_ count: Int) -> String {
         #expect(throws: HTTPResponseError.bareLineEnd) { try parser.next() }
     }
 
+    @Test(
+        "A part that can't have the length of its range is rejected before its header is returned",
+        arguments: [
+            part("bytes 5-6/9", "Content-Length: 3"), part("bytes 5-7/9", "Content-Length: 2"),
+            part("bytes 0-2/3", "Content-Length: 0"),
+        ])
+    func otherLength(head: String) {
+        var parser = HTTPResponseParser(requestMethod: "GET")
+        parser.receive(Array(head.utf8))
+        #expect(throws: HTTPResponseError.self) { try parser.next() }
+    }
+
     @Test("Body bytes are returned as received, and portions that arrive before they are read are kept")
     func portions() throws {
         var parser = HTTPResponseParser(requestMethod: "GET")

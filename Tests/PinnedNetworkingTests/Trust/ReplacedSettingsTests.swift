@@ -219,23 +219,33 @@ struct ReplacedSettingsTests {
         }
     }
 
-    @Test("PE21: The client's identity isn't shown to a server that was approved under pins replaced in the meantime")
-    func identity() async throws {
+    @Test(
+        "PE21: The client's identity isn't shown to a server that was approved under pins replaced in the meantime",
+        arguments: [LoopbackServer.TLSVersion.tls12, .tls13], [true, false])
+    func identity(version: LoopbackServer.TLSVersion, isReplaced: Bool) async throws {
         let site = try TestSite.shared.get()
-        let identity = try site.identity
+        let issuer = try TestCertificate.root("Client Root")
+        let identity = try issuer.issue(.client("alice")).identity
         let current = Locked<URLSession?>(nil)
         let next = try PinningPolicy.pinning(strangePin)
         let delegate = TaskHandlerDelegate { challenge in
             guard challenge.protectionSpace.serverTrust == nil else { return (.performDefaultHandling, nil) }
-            current.withLock { $0?.pinning = next }
+            if isReplaced { current.withLock { $0?.pinning = next } }
             return (.useCredential, URLCredential(identity: identity, certificates: nil, persistence: .none))
         }
         let server = try LoopbackServer(chain: site.chain) {
-            $0.clientAuthentication = .init(issuers: [site.root], roots: [site.root], isRequired: false)
+            $0.protocolVersions = version...version
+            $0.clientAuthentication = .init(issuers: [issuer], roots: [issuer], isRequired: false)
         }
         try await server.run { server in
             let session = try site.session(server, policy: .pinning(site.leaf.key.pin))
             current.withLock { $0 = session }
+            guard isReplaced else {
+                #expect(try await session.get(delegate: delegate).body == "hello")
+                await session.flush()
+                #expect(await !server.ended()[0].clientChain.isEmpty)
+                return
+            }
             #expect(try await session.failure(delegate: delegate).code == .serverCertificateUntrusted)
             await session.flush()
             let records = await server.ended(2)
