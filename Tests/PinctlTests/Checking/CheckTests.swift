@@ -103,7 +103,9 @@ struct CheckTests {
                 let run = await check("--in-order", variables: ["PINCTL_POLICY": policy])
                 // The second server's certificate is for another hostname.
                 let wanted = [(first.port, "ok  "), (second.port, "FAIL")].sorted { $0.0 < $1.0 }
-                #expect(zip(run.lines, wanted).allSatisfy { $0.hasPrefix("\($1.1)  127.0.0.1:\($1.0)  ") })
+                let results = run.lines.filter { $0.hasPrefix("ok  ") || $0.hasPrefix("FAIL") }
+                #expect(results.count == 2)
+                #expect(zip(results, wanted).allSatisfy { $0.hasPrefix("\($1.1)  127.0.0.1:\($1.0)  ") })
                 #expect(run.lines.last == "2 checked: 1 ok, 1 not trusted")
                 #expect(run.status == 4)
             }

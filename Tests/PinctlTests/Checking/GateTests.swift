@@ -211,7 +211,7 @@ struct GateTests {
                 """, name: "first.txt")
             let second = try site.folder.add(server.target(), name: "second.txt")
             let words = ["--pin", try site.leaf.key.pin, "--targets", first, "--targets", second]
-            let run = await check(words)
+            let run = await check(["--in-order"] + words)
             #expect(run.lines.filter { $0.hasPrefix("ok ") }.count == 2)
             #expect(run.lines.filter { $0.hasPrefix("FAIL") }.count == 1)
             #expect(

@@ -218,6 +218,26 @@ extension DialectTests {
         #expect(await pinctl("export", "--to", "android", "--into", inner, parent).status == 0)
     }
 
+    @Test("Slashes in a string, such as those of a pin, aren't reported as a removed comment")
+    func slashesInStrings() async throws {
+        let old = "sha256/ab//" + String(repeating: "A", count: 39) + "="
+        let text = """
+            val say = "a \\" // b"
+            val pinner = CertificatePinner.Builder()
+                .add("api.test", "\(strangePin)")
+                .add("api.test", "\(old)")  // the old one
+                .build()
+
+            """
+        let file = try site.folder.add(text, name: "Client.kt")
+        let run = await pinctl(
+            "export", "--to", "okhttp", "--into", file,
+            try site.policy("\"\(strangePin)\", \"\(try site.root.key.pin)\""))
+        #expect(run.status == 0)
+        let removed = run.errors.split(separator: "\n").filter { $0.contains("removed the comment") }
+        #expect(removed == ["pinctl: note: \(file): removed the comment \"the old one\""], "\(run)")
+    }
+
     @Test("An expiration and the comment of a removed pin are removed, and every other comment is kept")
     func lostComments() async throws {
         let file = try site.folder.add(
