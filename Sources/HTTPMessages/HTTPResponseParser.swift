@@ -196,8 +196,8 @@ package struct HTTPResponseParser: Sendable {
                 minorVersion: minorVersion, statusCode: statusCode, fields: fields, framing: framing, size: headCount))
     }
 
-    /// Takes the number of bytes from the Content-Range of a 206 response (RFC 9110, section 14.4). A field that can't be
-    /// parsed, or is in another unit, states none.
+    /// Takes the number of bytes from the Content-Range of a 206 response (RFC 9110, section 14.4). A field that can't
+    /// be parsed, or is in another unit, states none.
     private mutating func beginPart(_ framing: HTTPBodyFraming) throws(HTTPResponseError) {
         let ranges = fields.filter { $0.isNamed("Content-Range") }
         guard ranges.count == 1, let stated = Self.rangeLength(ranges[0].bytes) else { return }

@@ -37,7 +37,8 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         ].contains(COpenSSL_ssl_reason(code))
     }
 
-    /// Whether the peer chose a protocol version that it wasn't offered (`SSL_R_UNSUPPORTED_PROTOCOL` and similar reasons).
+    /// Whether the peer chose a protocol version that it wasn't offered (`SSL_R_UNSUPPORTED_PROTOCOL` and similar
+    /// reasons).
     package var isForeignVersion: Bool {
         [SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_WRONG_SSL_VERSION, SSL_R_WRONG_VERSION_NUMBER, SSL_R_VERSION_TOO_LOW]
             .contains(COpenSSL_ssl_reason(code))

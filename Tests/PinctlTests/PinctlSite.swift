@@ -1,7 +1,8 @@
 import PinctlCommands
 import TestPKI
 
-/// A site, for `api.test` unless another host is given, and a directory with its files. The members of ``certificates`` are the site's own too.
+/// A site, for `api.test` unless another host is given, and a directory with its files. The members of ``certificates``
+/// are the site's own too.
 @dynamicMemberLookup struct PinctlSite: Sendable {
     let folder: TestFolder
     let certificates: TestSite

@@ -16,8 +16,8 @@ public enum PinFailureCause: Sendable, Hashable {
     case issuerMissing(X509Name)
     /// The server's only certificate is self-signed and not an anchor.
     case selfSigned(X509Certificate)
-    /// The server presents a default certificate, since it has none for the hostname: a self-signed one for other names,
-    /// or the one that this product makes.
+    /// The server presents a default certificate, since it has none for the hostname: a self-signed one for other
+    /// names, or the one that this product makes.
     case defaultCertificate(X509Certificate, of: String?)
     /// The pinned key is on the verified path, but in this role instead of the pin's.
     case wrongPosition(Pin, PinRole)
@@ -32,8 +32,8 @@ public enum PinFailureCause: Sendable, Hashable {
     case intermediateChanged(to: X509Certificate)
     /// The server has a new key, which isn't pinned. This is its certificate.
     case leafRekeyed(X509Certificate)
-    /// No certificate of the path, which ends at this anchor, has a pinned key. The pins have no roles, so it isn't known
-    /// which certificate changed.
+    /// No certificate of the path, which ends at this anchor, has a pinned key. The pins have no roles, so it isn't
+    /// known which certificate changed.
     case noKeyServed(X509Certificate)
     /// The rule has expired.
     case ruleEnded(PinningRule.Identity, PinningExpiry)

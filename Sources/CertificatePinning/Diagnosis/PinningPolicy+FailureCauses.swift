@@ -219,9 +219,9 @@ extension Examination {
             guard let product = last.defaultOf else { return [.selfSigned(last)] }
             return [.defaultCertificate(last, of: product)]
         }
-        // If the leaf's own issuer isn't there, or a key is pinned, an intermediate is missing. TLS-intercepting proxies
-        // can look the same, since they may also send only a leaf, and anyone can append a pinned certificate: the remedy
-        // covers both, so that there aren't two causes that contradict.
+        // If the leaf's own issuer isn't there, or a key is pinned, an intermediate is missing. TLS-intercepting
+        // proxies can look the same, since they may also send only a leaf, and anyone can append a pinned certificate:
+        // the remedy covers both, so that there aren't two causes that contradict.
         let isIncomplete = last == presented.first || presented.contains(where: isPinned)
         return [isIncomplete ? .issuerMissing(last.issuer) : .inspected(by: last.issuer)]
     }

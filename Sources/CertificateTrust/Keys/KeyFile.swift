@@ -10,8 +10,8 @@ package enum KeyFile {
         package let content: Result<KeyMaterial, KeyMaterialError>
         /// Whether it is a private key, readable or not.
         package let isPrivateKey: Bool
-        /// Whether the order of the file counts. It does in PEM, of which servers present the first certificate as their
-        /// own, but not in PKCS #7, whose certificates are a set.
+        /// Whether the order of the file counts. It does in PEM, of which servers present the first certificate as
+        /// their own, but not in PKCS #7, whose certificates are a set.
         package let isOrdered: Bool
     }
 

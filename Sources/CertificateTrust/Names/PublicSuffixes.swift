@@ -70,8 +70,8 @@ public struct PublicSuffixes: Sendable {
     /// reported.
     package func noteRefusal() { source.noteRefusal() }
 
-    /// Returns the suffix of a name that Google's domain-registry-provider finds, which TrustKit contains, or `nil` if it
-    /// finds none. Without a list, it is the longest suffix of the name.
+    /// Returns the suffix of a name that Google's domain-registry-provider finds, which TrustKit contains, or `nil` if
+    /// it finds none. Without a list, it is the longest suffix of the name.
     package func registry(of name: ServerName) -> String? {
         if let list = source.list(), isKnown { return list.registry(of: name) }
         guard case .dns(let text) = name.kind else { return nil }

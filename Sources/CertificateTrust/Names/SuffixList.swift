@@ -82,8 +82,8 @@ struct SuffixList: Sendable {
     /// Returns the suffix of a name that Google's domain-registry-provider finds, or `nil` if it finds none.
     ///
     /// It descends from the last label as long as the list has a rule at or below the name so far, and returns the name
-    /// where it ends. If that name isn't itself a rule, it finds none: `x.amazonaws.com` has no suffix, because the list
-    /// has rules below `amazonaws.com`, but not this name (`GetRegistryForHostname` in registry_search.c).
+    /// where it ends. If that name isn't itself a rule, it finds none: `x.amazonaws.com` has no suffix, because the
+    /// list has rules below `amazonaws.com`, but not this name (`GetRegistryForHostname` in registry_search.c).
     func registry(of name: ServerName) -> String? {
         guard case .dns(let text) = name.kind else { return nil }
         var found: Substring?

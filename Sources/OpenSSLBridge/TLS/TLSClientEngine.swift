@@ -352,8 +352,8 @@ extension TLSClientEngine {
         return bytes.isEmpty ? end : .bytes(bytes)
     }
 
-    /// Whether OpenSSL may have stopped reading although it has more (``TLSContext``). It stops after most messages, and
-    /// after it has answered one, which it does when it has the next record.
+    /// Whether OpenSSL may have stopped reading although it has more (``TLSContext``). It stops after most messages,
+    /// and after it has answered one, which it does when it has the next record.
     private func hasStopped(since outputBefore: Int) -> Bool {
         let count = messageCount
         defer { knownMessageCount = count }

@@ -26,9 +26,9 @@ struct AndroidConfigChange {
 
     /// Changes the config to the rules of its hosts, and removes these from the policy.
     ///
-    /// The config keeps the hosts whose rules are like that of its first one. The others leave it: their rules stay in the
-    /// policy, if there are any. Returns false if the policy has no rule for any host of the config, or if a host without a
-    /// rule would lose other settings.
+    /// The config keeps the hosts whose rules are like that of its first one. The others leave it: their rules stay in
+    /// the policy, if there are any. Returns false if the policy has no rule for any host of the config, or if a host
+    /// without a rule would lose other settings.
     func apply(_ policy: inout CanonicalPolicy, _ edit: inout MarkupEdit) throws(DialectWriteError) -> Bool {
         let domains = config.elements.filter { $0.localName == "domain" }
         let rules = domains.map { domain in

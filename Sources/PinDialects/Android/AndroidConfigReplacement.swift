@@ -47,8 +47,8 @@ struct AndroidConfigReplacement {
         return policy
     }
 
-    /// Throws if pins in a changed file wouldn't count, because the file's roots override them and the policy has no such
-    /// roots.
+    /// Throws if pins in a changed file wouldn't count, because the file's roots override them and the policy has no
+    /// such roots.
     func checkOverrides(in result: [UInt8], _ policy: CanonicalPolicy) throws(DialectWriteError) {
         guard let root = try? XMLReader.read(result) else { return }
         var reader = AndroidConfigReader(path: path, problems: PolicyProblems(path: path))
@@ -123,8 +123,8 @@ struct AndroidConfigReplacement {
         return rules.first { $0.location == location }
     }
 
-    /// Replaces the pins of a config and of those inside it, and removes their rules from the policy. Returns false if more
-    /// than pins would change.
+    /// Replaces the pins of a config and of those inside it, and removes their rules from the policy. Returns false if
+    /// more than pins would change.
     private func replacePins(
         inside config: XMLElement, _ policy: inout CanonicalPolicy, _ edit: inout MarkupEdit
     ) throws(DialectWriteError) -> Bool {

@@ -40,10 +40,11 @@ enum AndroidNetworkSecurityConfig {
             """)
     }
 
-    /// Returns a config with the pins of the policy. Only the hosts, pins and settings of the policy that differ are changed.
+    /// Returns a config with the pins of the policy. Only the hosts, pins and settings of the policy that differ are
+    /// changed.
     ///
-    /// The other settings that a domain-config has for its hosts, such as cleartext traffic, are kept, and so are its roots
-    /// if the policy names none. Roots that override the pins are an error, unless the policy has them.
+    /// The other settings that a domain-config has for its hosts, such as cleartext traffic, are kept, and so are its
+    /// roots if the policy names none. Roots that override the pins are an error, unless the policy has them.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {

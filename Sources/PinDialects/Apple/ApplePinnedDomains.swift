@@ -20,8 +20,8 @@ enum ApplePinnedDomains {
         return try checkedXML(PropertyList(nesting: ApplePinReader.path, domains).xmlDocument)
     }
 
-    /// Returns an XML Info.plist with the pinned domains of the policy. Only the hosts, roles and identities that differ are
-    /// changed.
+    /// Returns an XML Info.plist with the pinned domains of the policy. Only the hosts, roles and identities that
+    /// differ are changed.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {

@@ -45,8 +45,8 @@ extension Conversion {
         return false
     }
 
-    /// Removes the rules of hosts that no rule pins and that have no pins of their own, such as hosts of a network security
-    /// config that have other settings.
+    /// Removes the rules of hosts that no rule pins and that have no pins of their own, such as hosts of a network
+    /// security config that have other settings.
     mutating func dropUnpinned(_ policy: inout CanonicalPolicy) {
         let kept = policy.rulesInEffect(where: \.pins.isEmpty)
         let dropped = Set(policy.rules).subtracting(kept)

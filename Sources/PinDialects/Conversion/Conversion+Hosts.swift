@@ -80,8 +80,8 @@ extension Conversion {
         }
     }
 
-    /// Returns the target's patterns that express a pattern as far as they can. There is none for the names below a host
-    /// if the target only has rules for single hosts.
+    /// Returns the target's patterns that express a pattern as far as they can. There is none for the names below a
+    /// host if the target only has rules for single hosts.
     private func targets(of pattern: HostPattern) -> [HostPattern] {
         func has(_ scope: HostPattern.Scope) -> Bool { traits.scopes.contains(scope) }
         let scopes: [HostPattern.Scope]
@@ -123,8 +123,9 @@ extension Conversion {
         }
     }
 
-    /// Adds the pins and requirements of other rules to each rule if rules counted together in the source and no longer do
-    /// in the target: because only the closest rule applies there, or because the other rule no longer reaches the host.
+    /// Adds the pins and requirements of other rules to each rule if rules counted together in the source and no longer
+    /// do in the target: because only the closest rule applies there, or because the other rule no longer reaches the
+    /// host.
     ///
     /// Each rule has one pattern, in a scope of the source dialect.
     mutating func join(_ policy: inout CanonicalPolicy) {

@@ -100,8 +100,8 @@ extension Conversion {
         return true
     }
 
-    /// Returns whether the rule requires one role only, and all of its pins have it, so that one match of any is the same.
-    /// Other rules that apply to its hosts must not require another role.
+    /// Returns whether the rule requires one role only, and all of its pins have it, so that one match of any is the
+    /// same. Other rules that apply to its hosts must not require another role.
     private func needsOneMatch(_ rule: CanonicalRule, among rules: RulesByName) -> Bool {
         guard case .eachOf(let roles) = rule.requirement, let role = roles.first, roles.count == 1,
             let pattern = rule.patterns.first

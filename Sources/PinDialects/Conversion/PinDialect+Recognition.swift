@@ -46,7 +46,8 @@ extension PinDialect {
         return root?["version"] != nil && (root?["domains"] != nil || root?["pins"] != nil)
     }
 
-    /// Whether a line of a text is a TLSA record of a zone file: the type and the usage, after an owner and other words.
+    /// Whether a line of a text is a TLSA record of a zone file: the type and the usage, after an owner and other
+    /// words.
     private static func isZone(_ text: String) -> Bool {
         text.split(whereSeparator: \.isNewline).contains { line in
             let words = line.prefix { $0 != ";" }.split(maxSplits: 6) { $0 == " " || $0 == "\t" || $0 == "(" }

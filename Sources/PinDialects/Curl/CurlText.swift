@@ -1,7 +1,7 @@
 import PinctlBasics
 
-/// The values of `--pinnedpubkey` in a text: an argument alone, a config file of curl (`.curlrc`), or a script that calls
-/// curl.
+/// The values of `--pinnedpubkey` in a text: an argument alone, a config file of curl (`.curlrc`), or a script that
+/// calls curl.
 struct CurlText {
     /// The value of an option.
     struct Argument {
@@ -103,8 +103,8 @@ extension CurlText {
 // MARK: - A config file
 
 extension CurlText {
-    /// Reads a config file as curl's `parseconfig` does. A name may have dashes in front. Without them, an equals sign or
-    /// a colon may separate it from its value.
+    /// Reads a config file as curl's `parseconfig` does. A name may have dashes in front. Without them, an equals sign
+    /// or a colon may separate it from its value.
     private mutating func readConfig() throws(Refusal) {
         while cursor.byte != nil {
             _ = cursor.take(while: \.isBlank)

@@ -56,8 +56,8 @@ extension YAMLNode {
 /// bootstrap, in a single listener, cluster or secret, or alone.
 struct EnvoyContexts {
     private(set) var all: [EnvoyContext] = []
-    /// The positions of settings that aren't in a validation context, and of validation contexts in a wrong place, which
-    /// Envoy doesn't know there.
+    /// The positions of settings that aren't in a validation context, and of validation contexts in a wrong place,
+    /// which Envoy doesn't know there.
     private(set) var strays: [SourcePosition] = []
     /// The positions of validation contexts that come from a secret alone.
     private(set) var secrets: [SourcePosition] = []

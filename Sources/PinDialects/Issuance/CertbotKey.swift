@@ -4,8 +4,8 @@ import CertificateTrust
 /// The key of a certificate in the words of certbot's options for new keys.
 ///
 /// While certbot reuses the key, it refuses to renew a certificate whose key isn't the one that these options ask for
-/// (`_avoid_reuse_key_conflicts`). An option that isn't set has its default. Each renewal then fails until the certificate
-/// expires.
+/// (`_avoid_reuse_key_conflicts`). An option that isn't set has its default. Each renewal then fails until the
+/// certificate expires.
 struct CertbotKey {
     static let options: Set = ["key-type", "rsa-key-size", "elliptic-curve"]
 

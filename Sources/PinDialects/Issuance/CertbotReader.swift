@@ -112,8 +112,8 @@ struct CertbotReader {
         ]
     }
 
-    /// Reads the certificate that the file names. If the file is in a copy of certbot's directory, the certificate may be in
-    /// that copy.
+    /// Reads the certificate that the file names. If the file is in a copy of certbot's directory, the certificate may
+    /// be in that copy.
     private func certificate(
         _ file: String, _ read: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
     ) throws(UnreadableCertificate) -> IssuedCertificate {

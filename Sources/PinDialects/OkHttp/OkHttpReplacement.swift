@@ -3,8 +3,8 @@ import PinctlBasics
 
 /// A replacement of the calls of `add` in the one chain of calls that builds a CertificatePinner in a program.
 ///
-/// Only the pins that differ are removed and added, with their comments. Everything that isn't literally in the chain is
-/// refused, because a change could leave a constant without use or pins in another place.
+/// Only the pins that differ are removed and added, with their comments. Everything that isn't literally in the chain
+/// is refused, because a change could leave a constant without use or pins in another place.
 struct OkHttpReplacement {
     /// A call such as `.add("api.test", "sha256/…")`.
     private struct Call {
@@ -162,8 +162,8 @@ extension OkHttpReplacement {
 
     /// Changes the pins in the calls for a pattern, and returns the calls that are left.
     ///
-    /// A pin that is added takes the place of one that is removed, or else follows the last one. A comment behind a call
-    /// is about its pins, and one above it too if there are several calls for the pattern.
+    /// A pin that is added takes the place of one that is removed, or else follows the last one. A comment behind a
+    /// call is about its pins, and one above it too if there are several calls for the pattern.
     private func replacePins(
         of own: [Int], _ items: [ListItem], _ rule: CanonicalRule, _ edit: inout MarkupEdit
     ) throws(DialectWriteError) -> [Int] {

@@ -16,8 +16,8 @@ extension PinDialect {
         return found.isEmpty ? [first] : found
     }
 
-    /// Returns whether the list has a key of the dialect's pins, wherever it is. A key in the wrong place counts too, and
-    /// so does a misspelled one with pins inside.
+    /// Returns whether the list has a key of the dialect's pins, wherever it is. A key in the wrong place counts too,
+    /// and so does a misspelled one with pins inside.
     private func isMeant(by list: PropertyList) -> Bool {
         let places = self == .apple ? ApplePinReader.places : TrustKitReader.places(isAlone: false)
         return places.holdsPins(list) || self == .apple && list[ApplePinReader.requiredKey] != nil

@@ -42,8 +42,8 @@ enum TrustKitConfiguration {
             PropertyList(nesting: [TrustKitReader.rootKey, TrustKitReader.domainsKey], domains).xmlDocument)
     }
 
-    /// Returns an XML property list with the pinned domains of the policy. Only the hosts, settings and hashes that differ are
-    /// changed.
+    /// Returns an XML property list with the pinned domains of the policy. Only the hosts, settings and hashes that
+    /// differ are changed.
     ///
     /// A list that isn't TrustKit's configuration alone gets TSKConfiguration if it has none.
     static func replacing(

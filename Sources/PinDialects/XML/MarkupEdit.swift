@@ -15,7 +15,8 @@ struct MarkupEdit {
         lineEnd = firstEnd > 0 && bytes[firstEnd - 1] == UInt8(ascii: "\r") ? "\r\n" : "\n"
     }
 
-    /// Replaces a range with text. Ranges must not overlap. Texts at the same place are inserted in the order of the calls.
+    /// Replaces a range with text. Ranges must not overlap. Texts at the same place are inserted in the order of the
+    /// calls.
     mutating func replace(_ range: Range<Int>, with text: String) {
         replacements.append((range, text))
     }

@@ -97,7 +97,8 @@ struct CheckedFile {
         }
     }
 
-    /// Returns the key of a request, which is for the names in the request, or else for the common name, or another key.
+    /// Returns the key of a request, which is for the names in the request, or else for the common name, or another
+    /// key.
     private static func key(_ material: KeyMaterial, _ object: InputObject) -> Key {
         var hosts = material.requestedNames.prefix(FileCheck.nameLimit).compactMap(FileCheck.host)
         if hosts.isEmpty, let name = material.subject?.commonName.flatMap({ try? ServerName($0) }) { hosts = [name] }

@@ -17,7 +17,8 @@ extension FileCheck {
 
     /// Returns the hosts of the policy that a certificate is for, up to a limit, and whether there are more.
     ///
-    /// With `--host`, it is that host. If the pins were given without a policy, the first host of the certificate is used.
+    /// With `--host`, it is that host. If the pins were given without a policy, the first host of the certificate is
+    /// used.
     func claims(of leaf: X509Certificate, _ coverage: inout Coverage) -> ([Claim], isCut: Bool) {
         if let endpoint {
             guard let expectation = try? source.expectation(for: endpoint) else { return ([], false) }

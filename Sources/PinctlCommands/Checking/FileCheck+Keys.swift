@@ -5,8 +5,8 @@ import TLSTransport
 extension FileCheck {
     /// Adds the results for the keys of a file that have no chain. Returns false if there are none.
     ///
-    /// A key of a leaf is checked with its chain. In a directory, other keys and CA certificates may be for any purpose,
-    /// so they count only if the policy has a pin for them.
+    /// A key of a leaf is checked with its chain. In a directory, other keys and CA certificates may be for any
+    /// purpose, so they count only if the policy has a pin for them.
     func addKeys(
         of file: CheckedFile, hasLeaf: Bool, besides leaves: Set<SPKIFingerprint>, _ used: Set<X509Certificate>,
         _ outcome: inout Check.Outcome

@@ -5,8 +5,8 @@ import TLSTransport
 
 /// A check of files, without connections: whether the keys intended for servers match their pins.
 ///
-/// The files of a run are read as a whole, so that certificates find their issuers in other files (``Neighbors``). There
-/// is one result for each leaf, however many files contain it.
+/// The files of a run are read as a whole, so that certificates find their issuers in other files (``Neighbors``).
+/// There is one result for each leaf, however many files contain it.
 struct FileCheck: Sendable {
     let source: PinSource
     let judge: ChainJudge

@@ -39,8 +39,8 @@ struct RunPattern {
         }
     }
 
-    /// Returns the cause that all results suggest together, or `nil` if there is none. `isChosen` tells whether the time
-    /// was given, so that it isn't that of the clock.
+    /// Returns the cause that all results suggest together, or `nil` if there is none. `isChosen` tells whether the
+    /// time was given, so that it isn't that of the clock.
     func group(at time: Date, isChosen: Bool) -> ReportGroup? {
         guard count >= Self.minimum else { return nil }
         let title: String

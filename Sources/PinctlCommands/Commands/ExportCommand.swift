@@ -171,8 +171,8 @@ struct ExportJob {
         // If the policy names no roots, the file's own roots are kept, unless they bypass the pins.
         for index in policy.rules.indices {
             let twin = found.rules.first { $0.patterns == policy.rules[index].patterns }
-            // A header is sent again with every response, so a shorter max-age doesn't outlast the rule. The time that is
-            // left until a rule expires shrinks, and must not turn a file that was just written into another one.
+            // A header is sent again with every response, so a shorter max-age doesn't outlast the rule. The time that
+            // is left until a rule expires shrinks, and must not turn a file that was just written into another one.
             if case .age(let rest)? = policy.rules[index].expiry?.moment, case .age(let age)? = twin?.expiry?.moment,
                 (1...max(1, hasTime && rest > 0 ? RuleExpiry.longestAge : rest)).contains(age)
             {

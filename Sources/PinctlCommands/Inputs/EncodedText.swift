@@ -46,7 +46,8 @@ enum EncodedText {
         }
     }
 
-    /// Whether the first four digits are Base64 of the head of a SEQUENCE, with a length that fits the number of digits.
+    /// Whether the first four digits are Base64 of the head of a SEQUENCE, with a length that fits the number of
+    /// digits.
     private static func beginsLikeDER(_ digits: ArraySlice<UInt8>) -> Bool {
         guard let head = Base64.decodeCanonical(Array(digits.prefix(4))), head.count == 3, head[0] == 0x30 else {
             return false

@@ -10,7 +10,7 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
     /// The environment variable that set the proxy, if there is one.
     var proxyVariable: String?
 
-    /// The failure in one line: where, what, and what to do. It stands behind the target, which it doesn't repeat.
+    /// The failure in one line: where, what, and what to do. It follows the target, which it doesn't repeat.
     var description: String {
         let text = "\(error.problem): \(remedy)"
         guard let peer = error.peer else { return text }
@@ -91,8 +91,8 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
         return ports.contains(spoken.defaultPort) || spoken == .smtp && ports.contains(587)
     }
 
-    /// The usual ports of protocols that don't begin with TLS, and their ports with TLS. `nil` stands for a start of TLS
-    /// that isn't supported.
+    /// The usual ports of protocols that don't begin with TLS, and their ports with TLS. `nil` stands for a start of
+    /// TLS that isn't supported.
     private static let cleartext: [UInt16: (name: String, secure: UInt16?)] = [
         1433: ("SQL Server", nil), 1883: ("MQTT", 8883), 3389: ("RDP", nil), 5672: ("AMQP", 5671),
     ]

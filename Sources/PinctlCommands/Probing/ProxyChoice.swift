@@ -33,7 +33,8 @@ enum ProxyChoice: Sendable {
 
 /// A proxy that the environment sets for TLS connections, with the hosts that are reached without it.
 ///
-/// The variables and their values are those of curl, as in `ProxyConfiguration.fromEnvironment`. Lower case comes first.
+/// The variables and their values are those of curl, as in `ProxyConfiguration.fromEnvironment`. Lower case comes
+/// first.
 struct EnvironmentProxy: Sendable {
     /// The name of the variable, such as `HTTPS_PROXY`.
     let variable: String

@@ -55,8 +55,8 @@ extension Report {
         groupPlaces = [:]
     }
 
-    /// Returns the lines that end the text output: for each cause, its hosts with the finding in one line, and what to do
-    /// in another. They fit into the last rows of a screen with this many columns. The details are printed before.
+    /// Returns the lines that end the text output: for each cause, its hosts with the finding in one line, and what to
+    /// do in another. They fit into the last rows of a screen with this many columns. The details are printed before.
     func groupLines(columns: Int? = nil) -> [String] {
         var lines: [String] = []
         var (left, rows) = (groups[...], 0)

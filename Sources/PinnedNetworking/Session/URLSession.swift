@@ -122,9 +122,9 @@ public final class URLSession: Sendable {
     /// The pins for all further requests, including redirects of running ones. The initial value is the
     /// configuration's.
     ///
-    /// A connection that was accepted under other pins isn't reused. A request or a WebSocket message that isn't sent yet
-    /// is sent only if the new pins accept the server too. All code with access to the session can set the
-    /// pins, so keep a session with pins private, and leave ``shared`` without.
+    /// A connection that was accepted under other pins isn't reused. A request or a WebSocket message that isn't sent
+    /// yet is sent only if the new pins accept the server too. All code with access to the session can set the pins, so
+    /// keep a session with pins private, and leave ``shared`` without.
     public var pinning: PinningPolicy? {
         get { trust.pinning }
         set {

@@ -32,8 +32,8 @@ struct BodyDecoder {
     /// data hardly shrinks when it is compressed again, so more than this was made to keep the client busy.
     static let innerAllowance = 64 * 1024
     static let innerRatio = 20
-    /// The most members of a gzip body, and the bytes of output that allow one more each. A member costs 15 µs even if it
-    /// is empty. `bgzip` writes members of 64 KiB, and logs are joined from files that aren't empty.
+    /// The most members of a gzip body, and the bytes of output that allow one more each. A member costs 15 µs even if
+    /// it is empty. `bgzip` writes members of 64 KiB, and logs are joined from files that aren't empty.
     static let memberAllowance = 1_000
     static let memberSize = 1024
 

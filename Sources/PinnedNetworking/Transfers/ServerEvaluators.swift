@@ -53,8 +53,8 @@ struct ServerEvaluators: Sendable {
 }
 
 extension PooledConnection {
-    /// Sends bytes of a request. If the trust settings are replaced before the kernel has all bytes, sends the rest only
-    /// if the new settings accept the servers too. Throws a ``SupersededApproval`` if they don't.
+    /// Sends bytes of a request. If the trust settings are replaced before the kernel has all bytes, sends the rest
+    /// only if the new settings accept the servers too. Throws a ``SupersededApproval`` if they don't.
     func send(_ bytes: [UInt8], for task: URLSessionTask, of session: URLSession) async throws {
         var rest = bytes
         while let unsent = try await connection.send(rest, permit) {

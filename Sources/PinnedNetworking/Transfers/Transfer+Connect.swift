@@ -91,8 +91,8 @@ extension Transfer {
     }
 
     /// Returns whether the session still has the trust settings under which the servers of a connection were approved.
-    /// They may have been replaced during a handshake, or while the program was called. If they are the same, they permit
-    /// the request.
+    /// They may have been replaced during a handshake, or while the program was called. If they are the same, they
+    /// permit the request.
     func isCurrent(_ connection: PooledConnection, for key: ConnectionPool.Key) -> Bool {
         // Evaluations also fail if the policy doesn't allow cleartext any longer.
         guard let evaluators = try? ServerEvaluators(key, for: task, of: session),
@@ -140,8 +140,8 @@ extension Transfer {
         return .accepted(hasWaited: mustCall)
     }
 
-    /// Opens a new connection. Returns `nil` if the trust settings were replaced before the proxy was asked for a tunnel,
-    /// and throws a ``SupersededApproval`` if they were before the client's identity was shown.
+    /// Opens a new connection. Returns `nil` if the trust settings were replaced before the proxy was asked for a
+    /// tunnel, and throws a ``SupersededApproval`` if they were before the client's identity was shown.
     private func open(_ key: ConnectionPool.Key, _ evaluators: ServerEvaluators) async throws -> PooledConnection? {
         let generation = session.pool.currentGeneration
         task.note { $0.connectStart = Date() }

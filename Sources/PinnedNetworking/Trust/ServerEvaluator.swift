@@ -129,8 +129,8 @@ final class ServerEvaluator: Sendable {
         return try evaluate(trust, answer, on: connection)
     }
 
-    /// Evaluates the server of an open connection after the trust settings were replaced. The delegates aren't asked. So a
-    /// chain that only a delegate accepted, under the earlier settings, is refused.
+    /// Evaluates the server of an open connection after the trust settings were replaced. The delegates aren't asked.
+    /// So a chain that only a delegate accepted, under the earlier settings, is refused.
     func confirm(_ server: EvaluatedServer) async throws {
         _ = try evaluate(
             trust(over: server.trust.presented, timestamps: server.trust.transparency.handshakeTimestamps),

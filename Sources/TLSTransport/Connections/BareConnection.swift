@@ -99,7 +99,7 @@ package struct BareConnection: ~Copyable, Sendable {
     /// Returns whether nothing follows the proxy's answer. Otherwise, don't ask it again on this connection.
     package func isQuiet() async -> Bool { await connection.idleState() == .quiet }
 
-    /// Returns whether bytes have arrived that nobody asked for.
+    /// Returns whether the peer has sent bytes before it was asked.
     func hasEarlyBytes() async -> Bool { [.bytes, .busy].contains(await connection.idleState()) }
 
     /// Asks for a tunnel, and also returns the first bytes of a host that speaks first.

@@ -321,8 +321,8 @@ final class Connection {
         }
     }
 
-    /// Returns the state of a connection before a request. Reads the socket itself, since the loop may not have seen the
-    /// latest bytes. A few session tickets and key updates leave it quiet.
+    /// Returns the state of a connection before a request. Reads the socket itself, since the loop may not have seen
+    /// the latest bytes. A few session tickets and key updates leave it quiet.
     func idleState() -> IdleState {
         guard end == nil else { return .ended }
         let messageLimit = min(layers.messageCount + Self.idleMessageLimit, Self.messageLimit)
@@ -642,7 +642,7 @@ final class Connection {
 package enum IdleState: Sendable, Hashable {
     /// Nothing waits in either direction.
     case quiet
-    /// Bytes have arrived that nobody asked for.
+    /// The peer has sent bytes before it was asked.
     case bytes
     /// Part of a record has arrived, which could be the beginning of anything.
     case part

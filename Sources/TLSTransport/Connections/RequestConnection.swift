@@ -15,8 +15,8 @@ package class RequestConnection {
     deinit { connection.closeSoon() }
 
     /// Sends bytes, and returns nil when the kernel has taken all. If the permission ends before, because the settings
-    /// that approve the connection were replaced, returns the rest to send with a new one, which can be empty. Until then
-    /// nothing is sent. Only one call at a time, since two would interleave.
+    /// that approve the connection were replaced, returns the rest to send with a new one, which can be empty. Until
+    /// then nothing is sent. Only one call at a time, since two would interleave.
     package final func send(_ bytes: [UInt8], _ permit: SendPermit) async throws(TransportError) -> ArraySlice<UInt8>? {
         try await connection.send(bytes, permit)
     }

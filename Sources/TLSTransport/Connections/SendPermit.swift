@@ -24,7 +24,8 @@ package final class ApprovalNumber: Sendable {
     }
 }
 
-/// The permission to send the bytes of a request, which ends when the settings that approve its connection are replaced.
+/// The permission to send the bytes of a request, which ends when the settings that approve its connection are
+/// replaced.
 package struct SendPermit: Sendable {
     private let settings: ApprovalNumber
     private let number: Int
@@ -38,7 +39,7 @@ package struct SendPermit: Sendable {
     /// Whether the settings haven't been replaced.
     package var isCurrent: Bool { settings.isCurrent(number) }
 
-    /// Calls `body`, which passes bytes to the kernel and never waits. Returns nil without calling it if the settings were
-    /// replaced.
+    /// Calls `body`, which passes bytes to the kernel and never waits. Returns nil without calling it if the settings
+    /// were replaced.
     func whileCurrent<Value>(_ body: () -> Value) -> Value? { settings.whileCurrent(number, body) }
 }

@@ -1,7 +1,8 @@
 import OpenSSLBridge
 import PinctlBasics
 
-/// The text of an error: where, what is wrong, and what to do. It names the step that failed, and no step that was done.
+/// The text of an error: where, what is wrong, and what to do. It names the step that failed, and no step that was
+/// done.
 extension TransportError: CustomStringConvertible {
     package var description: String {
         let text = "\(problem): \(remedy)"

@@ -15,8 +15,8 @@ package enum TransportError: Error, Sendable, Hashable {
     case handshakeFailed(peer: String, reason: OpenSSLError)
     /// The server answered the handshake in another protocol than TLS.
     case notTLS(peer: String, answer: PlaintextAnswer)
-    /// The server supports no TLS version that was offered. `newest` is the one that it chose, such as `TLS 1.0`, or nil
-    /// if it sent only an alert.
+    /// The server supports no TLS version that was offered. `newest` is the one that it chose, such as `TLS 1.0`, or
+    /// nil if it sent only an alert.
     case otherVersion(peer: String, newest: String?, offered: [String])
     /// The server rejected the client's offer with an alert before its certificate. It has no cipher suite or key
     /// exchange in common with this client, or uses the same alert for another reason.
@@ -110,8 +110,8 @@ extension TransportError {
         }
     }
 
-    /// Returns a more specific error if the server rejected the whole offer, or has no key of the `wanted` kind, if only
-    /// one kind was requested.
+    /// Returns a more specific error if the server rejected the whole offer, or has no key of the `wanted` kind, if
+    /// only one kind was requested.
     private func asRejectedOffer(_ wanted: ServerKeyKind?) -> TransportError {
         guard case .handshakeFailed(let peer, let reason) = self else { return self }
         switch (reason.alert, wanted) {

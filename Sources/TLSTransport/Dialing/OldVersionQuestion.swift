@@ -2,8 +2,9 @@ extension Transport {
     /// Returns the newest version that a server offers if it rejected TLS 1.2 and TLS 1.3 with an alert, such as
     /// `TLS 1.0`, or `nil` if it doesn't say.
     ///
-    /// A server that knows TLS 1.3 doesn't name a version in its rejection. The answer comes from another connection, on
-    /// which a ClientHello for TLS 1.1 is sent and nothing else. Nothing is negotiated, and the connection is closed.
+    /// A server that knows TLS 1.3 doesn't name a version in its rejection. The answer comes from another connection,
+    /// on which a ClientHello for TLS 1.1 is sent and nothing else. Nothing is negotiated, and the connection is
+    /// closed.
     package func oldVersion(
         of endpoint: Endpoint, startTLS: StartTLSProtocol? = nil, at address: SocketAddress? = nil,
         through proxy: CleartextProxy? = nil, options: DialOptions = DialOptions(),

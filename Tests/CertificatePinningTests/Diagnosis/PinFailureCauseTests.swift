@@ -150,7 +150,7 @@ struct PinFailureCauseTests {
         }
     }
 
-    @Test("A self-signed certificate is told from a default one for other names")
+    @Test("A self-signed certificate has another cause than a default one for other names")
     func selfSigned() throws {
         func causes(_ host: String, _ name: String? = nil) throws -> [String] {
             var settings = TestCertificate.Settings.server([host])

@@ -374,7 +374,8 @@ struct IssuanceTests {
         }
     }
 
-    /// Lines of `cli.ini` and of a certificate's own file that reuses a key, the key, and the place of what stops certbot.
+    /// Lines of `cli.ini` and of a certificate's own file that reuses a key, the key, and the place of what stops
+    /// certbot.
     static let conflicts: [(options: String?, own: String, key: PublicKeyKind, expected: String?)] = [
         ("key-type = ecdsa\n", "key_type = rsa\nrsa_key_size = 2048\n", .rsa(bits: 2048), "cli.ini 1"),
         ("key-type = rsa\n", "key_type = ecdsa\n", .ellipticCurve("P-256"), "cli.ini 1"),

@@ -3,7 +3,7 @@ import PinctlCommands
 import TestPKI
 import Testing
 
-/// What the results of a run have in common.
+/// The causes that the results of a run show together.
 @Suite("Causes that several servers show together")
 struct RunPatternTests {
     private let site: PinctlSite

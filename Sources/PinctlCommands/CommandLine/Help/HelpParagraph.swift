@@ -34,8 +34,8 @@ enum HelpParagraph: Sendable, Hashable {
     }
 }
 
-/// Returns the rows of a table of two columns: the head, padded to `width`, and beside it the text, wrapped to a terminal
-/// of `columns`. A head that is wider gets a line of its own.
+/// Returns the rows of a table of two columns: the head, padded to `width`, and beside it the text, wrapped to a
+/// terminal of `columns`. A head that is wider gets a line of its own.
 func tableRow(_ head: String, width: Int, _ text: String, columns: Int) -> [String] {
     let lines = folded(text, columns: columns - width - 2)
     let margin = String(repeating: " ", count: width + 2)
