@@ -116,8 +116,8 @@ extension PinFailureCause {
                 + "key, because the connection may be intercepted"
         case .issuerMissing:
             "configure the server to send its intermediate certificates; if that issuer is a private root of yours, "
-                + "trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because the connection may "
-                + "be intercepted"
+                + "trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because the connection "
+                + "may be intercepted"
         case .selfSigned:
             "if that certificate is yours (compare it with the file on the server), trust it for this host with "
                 + "--ca-file or \"anchors\"; if not, don't pin its key, because the connection may be intercepted"
@@ -139,8 +139,8 @@ extension PinFailureCause {
             "have the certificate issued by a pinned CA or for a backup key, then ship the pin of its new root, "
                 + "\(anchor.spkiFingerprint)"
         case .intermediateChanged:
-            "serve a chain with the pinned key again, because released apps keep their pins, and for the next apps pin the "
-                + "root and a backup key that you keep, because CAs change intermediates without notice"
+            "serve a chain with the pinned key again, because released apps keep their pins, and for the next apps pin "
+                + "the root and a backup key that you keep, because CAs change intermediates without notice"
         case .noKeyServed: "serve a chain with a pinned key again, because released apps keep their pins"
         case .leafRekeyed:
             "\(Self.serveAgain), and keep that key when you renew"

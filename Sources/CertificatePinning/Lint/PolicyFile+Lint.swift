@@ -92,14 +92,15 @@ extension PolicyFile {
                 return LintFinding(
                     .pinsNothing, at: linter.location(of: rule),
                     "\(rule.lintTitle) pins nothing: \"localAnchorsBypassPins\" accepts every chain that ends at an "
-                        + "anchor outside the system's trust store, and all of the rule's anchors are: remove the setting"
+                        + "anchor outside the system's trust store, and all of the rule's anchors are: remove the "
+                        + "setting"
                 )
             }
             return LintFinding(
                 .bypassedPins, at: linter.location(of: rule),
-                "\"localAnchorsBypassPins\" accepts every chain for \(rule.lintTitle) that ends at an anchor outside the "
-                    + "system's trust store, such as that of an intercepting proxy: remove the setting from a policy "
-                    + "that ships")
+                "\"localAnchorsBypassPins\" accepts every chain for \(rule.lintTitle) that ends at an anchor outside "
+                    + "the system's trust store, such as that of an intercepting proxy: remove the setting from a "
+                    + "policy that ships")
         }
     }
 

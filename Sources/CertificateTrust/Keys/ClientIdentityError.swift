@@ -69,8 +69,8 @@ extension ClientIdentityError: CustomStringConvertible {
             "the private key does not match any of the certificates: add the certificate that was issued for it"
         case .passwordRequired: "the private key is encrypted, and no password was given: provide its password"
         case .wrongPassword:
-            "the password doesn't open the private key: provide the one that it was encrypted with, without a line break "
-                + "or blank that isn't part of it"
+            "the password doesn't open the private key: provide the one that it was encrypted with, without a line "
+                + "break or blank that isn't part of it"
         case .tooManyIterations(let count, let limit):
             "the private key is encrypted with \(count) iterations, more than the limit of \(limit): "
                 + "encrypt it again with fewer"

@@ -110,8 +110,8 @@ extension KeyMaterialError: CustomStringConvertible {
         case .encryptedContainer:
             "is PKCS #12 with a password: provide its certificates (openssl pkcs12 -in FILE -nokeys)"
         case .wrongPassword:
-            "is encrypted with another password: give the one that it was encrypted with, without a line break or blank "
-                + "that isn't part of it"
+            "is encrypted with another password: give the one that it was encrypted with, without a line break or "
+                + "blank that isn't part of it"
         case .tooManyIterations(let count):
             "is encrypted with \(count) iterations, more than the limit of \(iterationLimit) or than remain for this run: "
                 + "encrypt it again with fewer, or provide fewer files"
@@ -313,7 +313,8 @@ extension KeyMaterial {
             case .tooManyIterations(let count): throw .tooManyIterations(count)
             case .openSSL(let error) where error.isUnsupported:
                 throw .foreign(
-                    "a private key encrypted with an algorithm that OpenSSL 3 does not offer by default, such as DES or RC2",
+                    "a private key encrypted with an algorithm that OpenSSL 3 does not offer by default, such as DES "
+                        + "or RC2",
                     advice: "print its public key with openssl pkey -provider legacy -provider default -in FILE -pubout"
                 )
             case .openSSL(let error): throw .unreadablePrivateKey(error.reason)

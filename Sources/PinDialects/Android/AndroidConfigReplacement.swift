@@ -59,8 +59,8 @@ struct AndroidConfigReplacement {
             guard let own, let first = overriding.first, own.anchors != rule.anchors else { continue }
             let there = rules.first { !Set($0.patterns.map(\.host)).isDisjoint(with: rule.patterns.map(\.host)) }
             throw DialectWriteError(
-                "the pins of \(own.title) wouldn't count for chains that end at the roots \(quoted(first.source)), because "
-                    + "they have overridePins=\"true\" in this file: remove that first",
+                "the pins of \(own.title) wouldn't count for chains that end at the roots \(quoted(first.source)), "
+                    + "because they have overridePins=\"true\" in this file: remove that first",
                 at: there?.location ?? PolicyLocation(path: path))
         }
     }

@@ -139,7 +139,8 @@ extension Conversion {
             if rest > 0 {
                 note(
                     .expiryZone, .either,
-                    "clients count the time of \(rule.title) from each visit, so they keep its pins after it has expired: "
+                    "clients count the time of \(rule.title) from each visit, so they keep its pins after it has "
+                        + "expired: "
                         + "stop sending the header \(rest) seconds before that", rule.location)
             }
             expiry.moment = .age(rest)

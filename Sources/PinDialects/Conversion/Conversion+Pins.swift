@@ -79,14 +79,16 @@ extension Conversion {
         guard traits.digests.contains(pin.digest) else {
             note(
                 .digestLost, .stricter,
-                "\(pin.shownName) is left out, because \(name) doesn't support \(pin.digest.rawValue): create the pin from the certificate",
+                "\(pin.shownName) is left out, because \(name) doesn't support \(pin.digest.rawValue): create the pin "
+                    + "from the certificate",
                 rule.location)
             return false
         }
         if let length = pin.digest.length, pin.value.count != length {
             note(
                 .digestLost, .unchanged,
-                "\(pin.shownName) has \(pin.value.count) bytes, so it matches no key and is left out: hash the key again",
+                "\(pin.shownName) has \(pin.value.count) bytes, so it matches no key and is left out: hash the key "
+                    + "again",
                 rule.location)
             return false
         }

@@ -183,8 +183,8 @@ extension CurlText {
         }
         guard !arguments.isEmpty else {
             throw refusal(
-                "no command here has curl's option --\(Self.option): name the file with the option, or one with its value "
-                    + "alone")
+                "no command here has curl's option --\(Self.option): name the file with the option, or one with its "
+                    + "value alone")
         }
     }
 

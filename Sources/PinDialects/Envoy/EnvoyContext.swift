@@ -35,7 +35,8 @@ struct EnvoyContext {
     var problemWithPins: String? {
         if acceptsEverything {
             return
-                "trust_chain_verification is ACCEPT_UNTRUSTED, which accepts certificates that no pin matches: remove it"
+                "trust_chain_verification is ACCEPT_UNTRUSTED, which accepts certificates that no pin matches: remove "
+                + "it"
         }
         return customValidator.map { _ in
             "custom_validator_config replaces the check that pins are for: remove it"

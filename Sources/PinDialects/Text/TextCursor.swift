@@ -25,7 +25,8 @@ struct TextCursor {
         let message: String
         if bytes.count > Self.maximumSize {
             message =
-                "the text has \(bytes.count) bytes, but the limit is \(Self.maximumSize): check that it is the right file"
+                "the text has \(bytes.count) bytes, but the limit is \(Self.maximumSize): check that it is the right "
+                + "file"
         } else if String(validating: bytes, as: UTF8.self) == nil {
             message = "the text isn't UTF-8: save it as UTF-8"
         } else {

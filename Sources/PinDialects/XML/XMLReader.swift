@@ -67,7 +67,8 @@ package struct XMLReader {
             throw MarkupProblem(
                 position: start,
                 message:
-                    "the document has \(bytes.count) bytes, but the limit is \(2 * maximumSize): check that it is the right file"
+                    "the document has \(bytes.count) bytes, but the limit is \(2 * maximumSize): check that it is the "
+                    + "right file"
             )
         }
         let isLittle = encoding == "utf-16le"
@@ -146,7 +147,8 @@ extension XMLReader {
     private mutating func checkEncoding() throws(MarkupProblem) {
         guard bytes.count <= Self.maximumSize else {
             throw problem(
-                "the document has \(bytes.count) bytes, but the limit is \(Self.maximumSize): check that it is the right file"
+                "the document has \(bytes.count) bytes, but the limit is \(Self.maximumSize): check that it is the "
+                    + "right file"
             )
         }
         let signatures: [([UInt8], String)] = [

@@ -62,7 +62,8 @@ package struct YAMLReader {
             var reader = try YAMLReader(Array(part.bytes), path: path, line: part.line)
             guard documents.count < maximumDocuments else {
                 throw reader.problem(
-                    "the file has more than \(maximumDocuments) documents: give those with pins or keys in a file of their own"
+                    "the file has more than \(maximumDocuments) documents: give those with pins or keys in a file of "
+                        + "their own"
                 )
             }
             if let root = try reader.document() { documents.append(root) }
@@ -193,7 +194,8 @@ extension YAMLReader {
         nodeCount += 1
         guard nodeCount <= Self.maximumNodes else {
             throw problem(
-                "the text has more than \(Self.maximumNodes) values: give the part with pins or keys in a file of its own",
+                "the text has more than \(Self.maximumNodes) values: give the part with pins or keys in a file of its "
+                    + "own",
                 at: position)
         }
         return YAMLNode(kind: kind, position: position, range: start..<max(start, lastEnd), isFlow: isFlow)

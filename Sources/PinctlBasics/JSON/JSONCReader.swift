@@ -63,7 +63,8 @@ package struct JSONCReader {
     private mutating func document() throws(JSONCProblem) -> JSONValue {
         guard bytes.count <= Self.maximumSize else {
             throw problem(
-                "the text has \(bytes.count) bytes, but the limit is \(Self.maximumSize): check that it is the right file"
+                "the text has \(bytes.count) bytes, but the limit is \(Self.maximumSize): check that it is the right "
+                    + "file"
             )
         }
         guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else {

@@ -98,7 +98,8 @@ extension PinFailureCause {
         case .offPath(_, _, let finding) where finding?.rule != .expired:
             "pin a key that is on the verified path, because other certificates in the file don't count"
         case .authorityChanged(_, let anchor):
-            "don't deploy it: have the certificate issued by a pinned CA or for a backup key, or ship the pin of its root, \(anchor.spkiFingerprint), before you serve it"
+            "don't deploy it: have the certificate issued by a pinned CA or for a backup key, or ship the pin of its "
+                + "root, \(anchor.spkiFingerprint), before you serve it"
         case .intermediateChanged:
             "don't deploy it until you have shipped the pin of its root or of its key, because CAs change intermediates "
                 + "without notice"

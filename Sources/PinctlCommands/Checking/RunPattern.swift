@@ -60,8 +60,8 @@ struct RunPattern {
         case [.mismatched] where leaves.count == 1:
             title = "all \(count) hosts present the same certificate, which is for none of them"
             remedy =
-                "check whether a captive portal or a TLS-intercepting proxy answers for them, or whether they all reach "
-                + "the same default server"
+                "check whether a captive portal or a TLS-intercepting proxy answers for them, or whether they all "
+                + "reach the same default server"
         default: return nil
         }
         return ReportGroup(

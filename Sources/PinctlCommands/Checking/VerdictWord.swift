@@ -77,8 +77,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
             "enable TLS 1.3 and the group in the server, or in what terminates TLS in front of it, and put it first if the "
                 + "server chooses by its own order"
         case .wrongOrder:
-            "put the leaf first in the file, then its issuer, because servers present the first certificate as their own and "
-                + "fail to start if their key doesn't match it"
+            "put the leaf first in the file, then its issuer, because servers present the first certificate as their "
+                + "own and fail to start if their key doesn't match it"
         case .bypassed:
             "find out who added the root to this trust store, and remove \"localAnchorsBypassPins\" from a policy that ships"
         case .denied: "have the certificate issued for another key, or by another CA"

@@ -146,8 +146,8 @@ struct ExportJob {
                             at: rule.location)
                         : ConversionNote(
                             .scopeNarrowed, .weaker,
-                            "names below \(pattern.host) lose their pins in \(file), because the policy has no rule for "
-                                + "them",
+                            "names below \(pattern.host) lose their pins in \(file), because the policy has no rule "
+                                + "for them",
                             at: rule.location))
             }
         }

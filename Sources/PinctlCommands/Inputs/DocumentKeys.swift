@@ -42,7 +42,8 @@ struct DocumentKeys {
             let problem = error.problems.first.map { "line \($0.location.line): \($0.message)" } ?? "it is empty"
             throw InputProblem(
                 reason:
-                    "has what looks like a certificate or a key, but isn't YAML or JSON that pinctl reads (\(problem)): "
+                    "has what looks like a certificate or a key, but isn't YAML or JSON that pinctl reads "
+                    + "(\(problem)): "
                     + "put it into a file of its own", kind: .unknown)
         }
         for (index, document) in documents.enumerated() {

@@ -53,7 +53,8 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
                 "write \(direct.map { "\($0)://" } ?? "")\(plain.operand), if the port speaks TLS from the first byte"
         case .noAddress(_, let family, _):
             return
-                "leave out \(family == .ipv6 ? Flag.ipv6.dashed : Flag.ipv4.dashed), or give a host with such an address"
+                "leave out \(family == .ipv6 ? Flag.ipv6.dashed : Flag.ipv4.dashed), or give a host with such an "
+                + "address"
         case .otherKey:
             return "request another kind of key with \(Flag.keys.dashed), or any with \(Flag.keys.dashed) auto"
         case .otherVersion(_, _, ["TLS 1.3"]): return "leave out \(Flag.minimumTLS.dashed), or \(error.remedy)"

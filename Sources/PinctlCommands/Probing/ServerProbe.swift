@@ -135,8 +135,8 @@ extension Arguments {
         guard text == "env" else { return .fixed(try cleartextProxy(text)) }
         guard self[.proxyLogin] == nil else {
             throw .unusable([
-                "\(Flag.proxyLogin.dashed) and \(Flag.proxy.dashed) env cannot be used together: write the login in the "
-                    + "variable, or give the proxy's URL with \(Flag.proxy.dashed)"
+                "\(Flag.proxyLogin.dashed) and \(Flag.proxy.dashed) env cannot be used together: write the login in "
+                    + "the variable, or give the proxy's URL with \(Flag.proxy.dashed)"
             ])
         }
         if let inherited, inherited.proxy == nil {

@@ -54,7 +54,8 @@ extension TransportError: CustomStringConvertible {
         case .otherVersion(_, "TLS 1.0"?, _): "the server offers TLS 1.0 alone"
         case .otherVersion(_, let newest?, _): "the server offers no newer version than \(newest)"
         case .otherVersion(_, nil, let offered):
-            "the server offers \(offered.count > 1 ? "only TLS 1.1 or older" : "no \(offered[0])") (alert protocol version)"
+            "the server offers \(offered.count > 1 ? "only TLS 1.1 or older" : "no \(offered[0])") (alert protocol "
+                + "version)"
         case .otherKey(_, let wanted, let reason): "the server has no \(wanted.rawValue.uppercased()) key (\(reason))"
         case .startTLSNotOffered(_, let spoken): "the server does not offer STARTTLS (\(spoken.rawValue))"
         case .startTLSRefused(_, let spoken, let answer):
@@ -68,7 +69,8 @@ extension TransportError: CustomStringConvertible {
         case .foreignPath: "the verified path is for another certificate or hostname"
         case .tunnelRefused(_, .unreadable(let reason)): "CONNECT tunnel failed, \(Self.parts(reason).problem)"
         case .tunnelRefused(_, .status(407, let hadLogin)):
-            "CONNECT tunnel failed, response 407 (\(hadLogin ? "the proxy rejected the login" : "proxy authentication required"))"
+            "CONNECT tunnel failed, response 407 "
+                + "(\(hadLogin ? "the proxy rejected the login" : "proxy authentication required"))"
         case .tunnelRefused(_, .status(let code, _)): "CONNECT tunnel failed, response \(code)"
         case .relayRefused(_, let reason): Self.parts("\(reason)").problem
         case .truncated: "unexpected EOF (no TLS close_notify, data may be missing)"
@@ -138,7 +140,8 @@ extension TransportError: CustomStringConvertible {
         case .resolve: "check this machine's DNS, or raise the limit"
         case .connect: "check the address, and the firewalls in between, or raise the limit"
         case .hello:
-            "check that the port speaks TLS from the first byte, and that the server isn't overloaded, or raise the limit"
+            "check that the port speaks TLS from the first byte, and that the server isn't overloaded, or raise the "
+                + "limit"
         case .handshake: "check the server and the network path for lost packets, or raise the limit"
         case .greeting: "check the port, which may speak TLS from the first byte, or raise the limit"
         case .startTLS: "check the server's log, or raise the limit"

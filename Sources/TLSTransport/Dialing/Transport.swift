@@ -127,8 +127,8 @@ package final class Transport: Sendable {
             throw .tunnelRefused(
                 peer: peer,
                 reason: .unreadable(
-                    "the connection was lost (\(reason)): check the proxy's address, port and kind, because the port may "
-                        + "speak TLS or another protocol"))
+                    "the connection was lost (\(reason)): check the proxy's address, port and kind, because the port "
+                        + "may speak TLS or another protocol"))
         }
         return bare
     }

@@ -64,7 +64,8 @@ extension SOCKSError: CustomStringConvertible {
         case .refused(let refusal):
             "the SOCKS proxy could not connect (\(refusal)): "
                 + ((3...6).contains(refusal.rawValue)
-                    ? "check the host and the port, because the proxy did not reach them, or contact the proxy's operator"
+                    ? "check the host and the port, because the proxy did not reach them, or contact the proxy's "
+                        + "operator"
                     : "contact the proxy's operator")
         case .malformedReply(let reason): "invalid SOCKS reply (\(reason)): check the proxy's port and version"
         case .truncatedReply: "the proxy closed the connection during its SOCKS reply: check its port and version"

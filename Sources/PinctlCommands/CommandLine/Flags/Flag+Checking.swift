@@ -15,14 +15,14 @@ extension Flag {
         "files", "check files instead of servers: chains, certificate requests and keys",
         details: "No connection is made. A chain is checked for each host of the policy that its leaf certificate is "
             + "valid for, or for the host of --host. A certificate request or a key is checked as the key of a leaf "
-            + "certificate. Certificates find their issuers in all files that are named, and there is one result for each "
-            + "leaf certificate. A directory is read with those below it.")
+            + "certificate. Certificates find their issuers in all files that are named, and there is one result for "
+            + "each leaf certificate. A directory is read with those below it.")
     static let allowUnread = Flag(
         "allow-unread", "exit without 2 if files or tags weren't understood",
         details:
             "They are still counted in the summary, and named on standard error. Files without a certificate, such as "
-            + "CRLs, parameters and configuration, are recognized by their contents and need no flag. With check, a damaged "
-            + "certificate still exits with 2.")
+            + "CRLs, parameters and configuration, are recognized by their contents and need no flag. With check, a "
+            + "damaged certificate still exits with 2.")
     static let failures = Flag(
         "failures", "print only failures, warnings, failures that no longer occur (--baseline), and the summary",
         details: "JSON output and reports still contain all results.")
