@@ -61,27 +61,12 @@ struct HostExplanation {
         }
         lines += causes.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] }
         for note in notes { console.note(note.description) }
-        console.result(
-            lines,
-            .object(
-                [
-                    ("host", .string(host)), ("as", .string(pins.dialect.rawValue)),
-                    ("rules", .array(rules.map(\.json))),
-                    ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
-                ]
-                    + (causes.isEmpty
-                        ? []
-                        : [
-                            (
-                                "diagnosis",
-                                .array(
-                                    causes.map {
-                                        ReportCause(identifier: $0.identifier, finding: $0.finding, remedy: $0.remedy)
-                                            .json
-                                    })
-                            )
-                        ])),
-            outcome)
+        var members: [(String, JSON)] = [
+            ("host", .string(host)), ("as", .string(pins.dialect.rawValue)), ("rules", .array(rules.map(\.json))),
+            ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
+        ]
+        if !causes.isEmpty { members.append(("diagnosis", .array(causes.map { ReportCause($0).json }))) }
+        console.result(lines, .object(members), outcome)
     }
 
     private var headline: String {

@@ -103,10 +103,14 @@ package enum KeyFile {
         _ whole: [UInt8], _ text: ([UInt8]) -> Bool,
         _ output: (_ label: String?, PEMBlock, Result<Void, PEMError>, Span<UInt8>) -> Void
     ) -> Bool {
-        guard let objects = BareBase64.objects(in: whole) else { return text(whole) }
-        for (index, var der) in objects.enumerated() {
+        guard var objects = BareBase64.objects(in: whole) else { return text(whole) }
+        // Taken out of the array, because a copy would be wiped in place of an element.
+        objects.reverse()
+        var index = 0
+        while var der = objects.popLast() {
             output(nil, PEMBlock(label: "", line: 0, index: index), .success(()), der.span)
             wipe(&der)
+            index += 1
         }
         return true
     }

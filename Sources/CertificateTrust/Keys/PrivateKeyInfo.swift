@@ -22,8 +22,7 @@ enum PrivateKeyInfo {
         var fields = DERCursor(try outer.next(DERTag.sequence, der).contents)
         try outer.finish()
         let version = try fields.next(DERTag.integer, der)
-        // The lengths below have at most two bytes.
-        guard version.contents.count == 1, der[version.contents.lowerBound] == 1, der.count < 0xFF00 else {
+        guard version.contents.count == 1, der[version.contents.lowerBound] == 1 else {
             throw .invalidValue(what: "version", offset: version.whole.lowerBound)
         }
         let algorithm = try fields.next(DERTag.sequence, der)
@@ -34,23 +33,18 @@ enum PrivateKeyInfo {
         func bytes(_ range: Range<Int>) -> [UInt8] { Array(copying: der.extracting(range)) }
         let identifier = bytes(algorithm.whole)
         let publicKey = bits.map { bits in
-            element(DERTag.sequence, identifier + element(DERTag.bitString, bytes(bits.contents)))
+            DERText.sequence(identifier + DERText.element(DERTag.bitString, bytes(bits.contents)))
         }
-        var contents = [DERTag.integer, 1, 0] + identifier + bytes(key.whole)
+        var secret = bytes(key.whole)
+        defer { wipe(&secret) }
+        var contents: [UInt8] = []
+        // A buffer that grows would leave the key in the old one.
+        contents.reserveCapacity(der.count)
         defer { wipe(&contents) }
+        contents += [DERTag.integer, 1, 0]
+        contents += identifier
+        contents += secret
         if let attributes { contents += bytes(attributes.whole) }
-        return (element(DERTag.sequence, contents), publicKey)
-    }
-
-    /// Returns a DER element with these contents, of at most 65,535 bytes.
-    private static func element(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
-        let count = contents.count
-        let length: [UInt8] =
-            switch count {
-            case ..<0x80: [UInt8(count)]
-            case ..<0x100: [0x81, UInt8(count)]
-            default: [0x82, UInt8(count >> 8), UInt8(count & 0xFF)]
-            }
-        return [tag] + length + contents
+        return (DERText.sequence(contents), publicKey)
     }
 }

@@ -47,10 +47,11 @@ struct NameMiss {
             let isNamed = isText(text, of: name) || host(in: text).map { isText($0, of: name) } == true
             return isNamed ? "\(name) is in subjectAltName as a DNS name, not as an IP address" : nil
         }
-        // A wildcard covers exactly one label.
+        // A wildcard covers exactly one label. One below a single label covers nothing, which is another reason.
         if let parent = SubjectAlternativeName.dns(bytes).wildcardParent,
             let domain = try? ServerName(String(decoding: parent, as: UTF8.self)),
-            name == domain || name.isSubdomain(of: domain)
+            name == domain || name.isSubdomain(of: domain),
+            parent.contains(UInt8(ascii: ".")) || name.labels.count != domain.labels.count + 1
         {
             return "\(shown) covers exactly one label in place of the *, so it doesn't cover \(name)"
         }
@@ -106,13 +107,6 @@ struct NameMiss {
 }
 
 extension ServerName {
-    fileprivate var addressBytes: [UInt8]? {
-        switch kind {
-        case .ipv4(let bytes), .ipv6(let bytes): bytes
-        default: nil
-        }
-    }
-
     /// The name as an entry of subjectAltName, as OpenSSL's configuration spells it.
     var entryText: String { isIPAddress ? "IP:\(self)" : "DNS:\(self)" }
 }

@@ -1,3 +1,5 @@
+import PinctlBasics
+
 /// The names below which different parties register names, such as `com`, `co.uk` and `github.io` (publicsuffix.org,
 /// both sections).
 ///
@@ -17,6 +19,8 @@ public struct PublicSuffixes: Sendable {
         let list: @Sendable () -> SuffixList?
         let isKnown: @Sendable () -> Bool
         let noteRefusal: @Sendable () -> Void
+        /// The names above the rules of the list, once they are needed.
+        private let innerNames = Locked<Set<String>?>(nil)
 
         init(
             isKnown: @escaping @Sendable () -> Bool = { true }, list: @escaping @Sendable () -> SuffixList? = { nil },
@@ -26,6 +30,15 @@ public struct PublicSuffixes: Sendable {
             self.list = list
             self.noteRefusal = noteRefusal
             self.section = section
+        }
+
+        /// Returns the names above the rules of the list.
+        func inner(_ list: SuffixList) -> Set<String> {
+            innerNames.withLock { names in
+                let inner = names ?? list.inner
+                names = inner
+                return inner
+            }
         }
     }
 
@@ -73,7 +86,7 @@ public struct PublicSuffixes: Sendable {
     /// Returns the suffix of a name that Google's domain-registry-provider finds, which TrustKit contains, or `nil` if
     /// it finds none. Without a list, it is the longest suffix of the name.
     package func registry(of name: ServerName) -> String? {
-        if let list = source.list(), isKnown { return list.registry(of: name) }
+        if let list = source.list(), isKnown { return list.registry(of: name, source.inner(list)) }
         guard case .dns(let text) = name.kind else { return nil }
         let parent = { (name: Substring) in name.firstIndex(of: ".").map { name[name.index(after: $0)...] } }
         return sequence(first: text[...], next: parent)

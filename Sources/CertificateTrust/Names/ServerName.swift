@@ -38,6 +38,14 @@ public struct ServerName: Sendable, Hashable {
         if case .dns = kind { false } else { true }
     }
 
+    /// The 4 or 16 bytes of an address, or `nil` for a DNS name.
+    package var addressBytes: [UInt8]? {
+        switch kind {
+        case .ipv4(let bytes), .ipv6(let bytes): bytes
+        case .dns: nil
+        }
+    }
+
     /// The labels from the left. An address has none.
     package var labels: [Substring] {
         if case .dns(let name) = kind { name.split(separator: ".") } else { [] }

@@ -19,8 +19,6 @@ struct SuffixList: Sendable {
 
     private var icann = Rules()
     private var others = Rules()
-    /// The names above all rules of both sections, such as `amazonaws.com` above `s3.amazonaws.com`.
-    private var inner: Set<String> = []
     /// The publication date of the list (`// VERSION: 2025-01-31_…`). `nil` if the list doesn't state it.
     private(set) var version: String?
 
@@ -36,17 +34,24 @@ struct SuffixList: Sendable {
             }
             let rule = line.prefix { $0 > UInt8(ascii: " ") }
             guard !rule.isEmpty else { continue }
-            let name = if isPrivate { Self.add(rule, to: &others) } else { Self.add(rule, to: &icann) }
-            addParents(of: name)
+            if isPrivate { Self.add(rule, to: &others) } else { Self.add(rule, to: &icann) }
         }
     }
 
-    private mutating func addParents(of name: String) {
-        var rest = name[...]
-        while let dot = rest.firstIndex(of: ".") {
-            rest = rest[rest.index(after: dot)...]
-            guard inner.insert(String(rest)).inserted else { return }
+    /// The names above all rules of both sections, such as `amazonaws.com` above `s3.amazonaws.com`.
+    var inner: Set<String> {
+        var inner: Set<String> = []
+        for rules in [icann, others] {
+            inner.formUnion(rules.wildcards)
+            for name in [rules.names, rules.wildcards, rules.exceptions].joined() {
+                var rest = name[...]
+                while let dot = rest.firstIndex(of: ".") {
+                    rest = rest[rest.index(after: dot)...]
+                    guard inner.insert(String(rest)).inserted else { break }
+                }
+            }
         }
+        return inner
     }
 
     private mutating func readComment(_ line: ArraySlice<UInt8>, _ isPrivate: inout Bool) {
@@ -59,8 +64,7 @@ struct SuffixList: Sendable {
         }
     }
 
-    /// Adds a rule, and returns its name.
-    private static func add(_ rule: ArraySlice<UInt8>, to rules: inout Rules) -> String {
+    private static func add(_ rule: ArraySlice<UInt8>, to rules: inout Rules) {
         let name = aLabels(rule.first == UInt8(ascii: "!") ? rule.dropFirst() : rule)
         if rule.starts(with: "*.".utf8) {
             rules.wildcards.insert(String(name.dropFirst(2)))
@@ -69,7 +73,6 @@ struct SuffixList: Sendable {
         } else {
             rules.names.insert(name)
         }
-        return name
     }
 
     /// Returns the section that has a name as a suffix, if any. A single label is always a suffix of a registry.
@@ -83,8 +86,9 @@ struct SuffixList: Sendable {
     ///
     /// It descends from the last label as long as the list has a rule at or below the name so far, and returns the name
     /// where it ends. If that name isn't itself a rule, it finds none: `x.amazonaws.com` has no suffix, because the
-    /// list has rules below `amazonaws.com`, but not this name (`GetRegistryForHostname` in registry_search.c).
-    func registry(of name: ServerName) -> String? {
+    /// list has rules below `amazonaws.com`, but not this name (`GetRegistryForHostname` in registry_search.c). `inner`
+    /// is the list's own.
+    func registry(of name: ServerName, _ inner: Set<String>) -> String? {
         guard case .dns(let text) = name.kind else { return nil }
         var found: Substring?
         var parent: Substring = ""

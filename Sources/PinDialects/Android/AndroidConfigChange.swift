@@ -32,7 +32,8 @@ struct AndroidConfigChange {
     func apply(_ policy: inout CanonicalPolicy, _ edit: inout MarkupEdit) throws(DialectWriteError) -> Bool {
         let domains = config.elements.filter { $0.localName == "domain" }
         let rules = domains.map { domain in
-            policy.rules.first { $0.patterns.contains { $0.host == Self.host(of: domain) } }
+            let host = Self.host(of: domain)
+            return policy.rules.first { $0.patterns.contains { $0.host == host } }
         }
         guard let first = rules.compactMap(\.self).first, hasPinsAlone || rules.allSatisfy({ $0 != nil }) else {
             return false

@@ -27,8 +27,8 @@ struct AndroidConfigReader {
         var anchors: [AnchorSet]?
         var transparency: CertificateTransparencyMode?
         var trustKit: TrustKit?
-        /// Whether requests without TLS are allowed.
-        var allowsCleartext: Bool?
+        /// The reason why requests without TLS are allowed, unless a domain-config has a setting of its own.
+        var cleartext: String?
     }
 
     private struct PinSet {
@@ -72,6 +72,9 @@ struct AndroidConfigReader {
         let children = distinct(root.elements, once: ["base-config", "debug-overrides"])
         var base = Inheritance()
         if target?.requiresTransparency == true { base.transparency = .require }
+        if let target, target.allowsCleartext {
+            base.cleartext = "apps that target API level \(target.level) may send cleartext requests"
+        }
         for child in children where child.localName == "base-config" { base = config(child, .base, base) }
         // Naming the system's roots explicitly is the same as the default.
         if base.anchors == [AnchorSet("system")] { base.anchors = nil }
@@ -107,7 +110,10 @@ extension AndroidConfigReader {
         var patterns: [HostPattern] = []
         var explicit: CertificateTransparencyMode?
         noteExtras(of: element, besides: [])
-        if let text = element["cleartextTrafficPermitted"]?.value { own.allowsCleartext = text.lowercased() == "true" }
+        if let text = element["cleartextTrafficPermitted"]?.value {
+            let isInherited = kind == .base && text.lowercased() == "true"
+            own.cleartext = isInherited ? "the base-config allows cleartext requests" : nil
+        }
         let children = distinct(
             element.elements,
             once: ["pin-set", "trust-anchors", "trustkit-config", "certificateTransparency", "domainEncryption"])
@@ -180,11 +186,10 @@ extension AndroidConfigReader {
                 .stricter, "trust-anchors lists no roots, so every chain is rejected: add certificates, or remove it",
                 element.position, .refusesEverything)
         }
-        if !pins.isEmpty, own.allowsCleartext == nil, let target, target.allowsCleartext {
+        if !pins.isEmpty, let reason = own.cleartext {
             note(
-                .weaker,
-                "apps that target API level \(target.level) may send cleartext requests, which have no pins: set "
-                    + "cleartextTrafficPermitted to false", element.position, .bypassedPins)
+                .weaker, "\(reason), which have no pins: set cleartextTrafficPermitted to false", element.position,
+                .bypassedPins)
         }
         let anchors = own.anchors ?? []
         let overriding = anchors.filter(\.bypassesPins)
@@ -518,6 +523,10 @@ extension AndroidConfigReader {
             note(
                 .weaker, "\(name) allows cleartext requests, which have no pins: set it to false",
                 attribute.position, .bypassedPins)
+        } else if attribute.name == "cleartextTrafficPermitted", attribute.value == "true",
+            element.localName == ConfigKind.base.rawValue
+        {
+            // Each domain-config with pins that inherits it has a note.
         } else if ["cleartextTrafficPermitted", "hstsEnforced"].contains(attribute.name) {
             note(.unchanged, "\(name) doesn't affect pins", attribute.position, nil)
         } else if let owner = Self.owners[attribute.name] {

@@ -50,13 +50,12 @@ struct AndroidConfigReplacement {
     /// Throws if pins in a changed file wouldn't count, because the file's roots override them and the policy has no
     /// such roots.
     func checkOverrides(in result: [UInt8], _ policy: CanonicalPolicy) throws(DialectWriteError) {
-        guard let root = try? XMLReader.read(result) else { return }
-        var reader = AndroidConfigReader(path: path, problems: PolicyProblems(path: path))
-        reader.read(root)
-        for rule in reader.rules where rule.mode == .enforce {
-            let overriding = (rule.anchors ?? []).filter(\.bypassesPins)
-            let own = policy.rules.first { !Set($0.patterns).isDisjoint(with: rule.patterns) }
-            guard let own, let first = overriding.first, own.anchors != rule.anchors else { continue }
+        guard let changed = try? AndroidConfigReplacement(result, path: path) else { return }
+        for rule in changed.rules where rule.mode == .enforce {
+            guard let first = rule.anchors?.first(where: \.bypassesPins) else { continue }
+            let patterns = Set(rule.patterns)
+            let own = policy.rules.first { !patterns.isDisjoint(with: $0.patterns) }
+            guard let own, own.anchors != rule.anchors else { continue }
             let there = rules.first { !Set($0.patterns.map(\.host)).isDisjoint(with: rule.patterns.map(\.host)) }
             throw DialectWriteError(
                 "the pins of \(own.title) wouldn't count for chains that end at the roots \(quoted(first.source)), "
@@ -132,15 +131,16 @@ struct AndroidConfigReplacement {
         var changes: [(AndroidConfigChange, CanonicalRule)] = []
         func visit(_ config: XMLElement, _ inherited: [String]) throws(DialectWriteError) -> Bool {
             guard let there = rule(of: config) else { return false }
-            let own = policy.rules.filter { !Set(there.patterns).isDisjoint(with: $0.patterns) }
+            let hosts = Set(there.patterns)
+            let own = policy.rules.filter { !hosts.isDisjoint(with: $0.patterns) }
             var lines = inherited
             if let first = own.first {
-                guard Set(own.flatMap(\.patterns)) == Set(there.patterns) else { return false }
+                guard Set(own.flatMap(\.patterns)) == hosts else { return false }
+                lines = try AndroidConfigWriter.pinSet(first)
                 for rule in own {
-                    let isSame = try AndroidConfigWriter.pinSet(rule) == AndroidConfigWriter.pinSet(first)
+                    let isSame = try AndroidConfigWriter.pinSet(rule) == lines
                     guard isSame, AndroidConfigChange.keepsSettings(of: there, rule) else { return false }
                 }
-                lines = try AndroidConfigWriter.pinSet(first)
                 if let change = AndroidConfigChange(config, there) {
                     changes.append((change, first))
                 } else if lines != inherited {
@@ -185,9 +185,7 @@ struct AndroidConfigReplacement {
             anchors: anchors.map { String(decoding: bytes[$0.range], as: UTF8.self) } ?? inherited.anchors,
             transparency: transparency.map { String(decoding: bytes[$0.range], as: UTF8.self) }
                 ?? (inherits ? inherited.transparency : nil))
-        let hosts = config.elements.filter { $0.localName == "domain" }.compactMap(\.text).map { text in
-            String(text.unicodeScalars.filter { $0.value > 0x20 }).lowercased()
-        }
+        let hosts = config.elements.filter { $0.localName == "domain" && $0.text != nil }.map(AndroidConfigChange.host)
         return hosts.map { ($0, rest) }
             + config.elements.filter { $0.localName == "domain-config" }.flatMap { rests(of: $0, inherited: rest) }
     }

@@ -64,7 +64,7 @@ extension CanonicalPolicy {
 
 extension CanonicalRule {
     /// Whether the rule names other roots than the system's, which decide even if its pins are off.
-    fileprivate var decidesRoots: Bool { anchors.map { !$0.allSatisfy { $0.source == "system" } } ?? false }
+    var decidesRoots: Bool { anchors.map { !$0.allSatisfy { $0.source == "system" } } ?? false }
 }
 
 private struct PlacedPattern: Hashable, Comparable {

@@ -51,9 +51,8 @@ extension Conversion {
         let kept = policy.rulesInEffect(where: \.pins.isEmpty)
         let dropped = Set(policy.rules).subtracting(kept)
         defer { policy.rules = kept }
-        for rule in policy.rules where traits.connects && dropped.contains(rule) {
-            guard let anchors = rule.anchors, !anchors.allSatisfy({ $0.source == "system" }) else { continue }
-            let names = anchors.map { visibleText($0.source) }.joined(separator: ", ")
+        for rule in policy.rules where traits.connects && rule.decidesRoots && dropped.contains(rule) {
+            let names = (rule.anchors ?? []).map { visibleText($0.source) }.joined(separator: ", ")
             note(
                 .anchorsLost, .unchanged,
                 "\(rule.title) isn't pinned, so its rule and its roots (\(names)) are left out",

@@ -21,12 +21,15 @@ enum CurlPins {
         }
         let arguments = found?.effective ?? []
         var notes: [ConversionNote] = []
-        for argument in found?.arguments ?? [] where !arguments.contains(where: { $0.position == argument.position }) {
+        let used = Set(arguments.map { PolicyLocation(path: path, $0.position) })
+        for argument in found?.arguments ?? [] {
+            let location = PolicyLocation(path: path, argument.position)
+            guard !used.contains(location) else { continue }
             notes.append(
                 ConversionNote(
                     .quirk, .either,
                     "curl uses only the last pinnedpubkey of a transfer, and ignores this one: remove it",
-                    at: PolicyLocation(path: path, argument.position), rule: .ignoredSetting))
+                    at: location, rule: .ignoredSetting))
         }
         if let first = arguments.first, let other = arguments.first(where: { $0.text != first.text }) {
             problems.add(

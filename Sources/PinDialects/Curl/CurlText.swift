@@ -48,6 +48,10 @@ struct CurlText {
                 cursor.step()
                 continue
             }
+            if byte == UInt8(ascii: "#") {
+                _ = cursor.take { !$0.isLineEnd }
+                continue
+            }
             if cursor.stands("--pinnedpubkey") { return .script }
             if isLineStart, cursor.stands("pinned") { form = .config }
             let word = String(decoding: cursor.take { !$0.isBlank && !$0.isLineEnd }, as: UTF8.self)
@@ -60,8 +64,9 @@ struct CurlText {
 
     /// Returns the last values of the transfers, which are those that curl uses.
     var effective: [Argument] {
+        // The transfers are in ascending order.
         arguments.indices.filter { index in
-            !arguments[(index + 1)...].contains { $0.transfer == arguments[index].transfer }
+            index + 1 == arguments.count || arguments[index + 1].transfer != arguments[index].transfer
         }.map { arguments[$0] }
     }
 
@@ -177,6 +182,8 @@ extension CurlText {
                 if text == "--next" { transfer += 1 }
                 try check(String(text.dropFirst(2)), at: word.position)
                 isValue = text == "--\(Self.option)"
+            } else if text == Self.option {
+                throw refusal("options with and without dashes are mixed: write all with dashes", at: word.position)
             } else if text == "curl" || text.hasSuffix("/curl") {
                 transfer += 1
             }

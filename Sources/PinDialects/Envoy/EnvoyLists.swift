@@ -52,7 +52,8 @@ struct EnvoyLists {
             let digest = names == EnvoyContext.keyHashes ? EnvoyReader.base64 : EnvoyReader.hexadecimal
             let old = elements.map { $0.text.flatMap(digest) }
             let wanted = values.map(digest)
-            let start = edit.startOfLine(Int(member.position.line)) ?? list.range.lowerBound
+            let lines = Int(list.position.line - member.position.line)
+            let start = edit.startOfLine(lines, above: list.range.lowerBound)
             let items = edit.items(
                 ranges, from: list.isFlow ? list.range.lowerBound : start,
                 to: list.isFlow ? list.range.upperBound : edit.bytes.count, .hash, hasCommas: list.isFlow)

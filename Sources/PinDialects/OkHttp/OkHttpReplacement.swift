@@ -147,12 +147,15 @@ extension OkHttpReplacement {
             let own = calls.indices.filter { calls[$0].pattern == pattern }
             for index in try replacePins(of: own, items, rule, &edit) { isKept[index] = true }
         }
-        let missing = wanted.filter { wanted in !calls.contains { $0.pattern == wanted.pattern } }
+        // A call without pins isn't kept, and gets its pins in a new one.
+        let missing = wanted.filter { wanted in !zip(calls, isKept).contains { $1 && $0.pattern == wanted.pattern } }
         let more = try missing.map { pattern, rule throws(DialectWriteError) in
             let lines = try OkHttpWriter.call(pattern, rule, endsWithComma: false)
             return NewItem(text: { indent in lines.joined(separator: "\n" + indent) })
         }
         if items.isEmpty {
+            // The indentation of a line that begins with the first call.
+            let indent = edit.lineIndentation(at: start) + "    "
             edit.replace(start..<start, with: more.map { "\n\(indent)\($0.text(indent))" }.joined())
         } else {
             edit.change(items, keeping: isKept, adding: more, .program)
@@ -196,11 +199,5 @@ extension OkHttpReplacement {
             if own.count > 1 { edit.removeLead(of: item) }
         }
         return left
-    }
-
-    /// The indentation of a line that begins with the first call.
-    private var indent: String {
-        let lineStart = (bytes[..<start].lastIndex { $0.isLineEnd } ?? -1) + 1
-        return String(decoding: bytes[lineStart..<start].prefix(while: \.isBlank), as: UTF8.self) + "    "
     }
 }

@@ -16,8 +16,6 @@ struct SourceToken {
     let startsLine: Bool
     /// The bytes of the token.
     let range: Range<Int>
-    /// The number of comments between the token and the one before it.
-    let commentCount: Int
     /// The comment before the token that begins on the line of the token before it.
     let sideComment: Range<Int>?
 
@@ -41,7 +39,8 @@ enum SourcePart: Equatable {
 struct SourceLexer {
     private var cursor: TextCursor
     private var startsLine = true
-    private var commentCount = 0
+    /// The comments between the last token and the one before it, or the end of the text.
+    private(set) var comments: [Range<Int>] = []
     private var sideComment: Range<Int>?
     /// The positions of strings without an end.
     private(set) var openStrings: [SourcePosition] = []
@@ -65,7 +64,19 @@ struct SourceLexer {
         defer { startsLine = false }
         return SourceToken(
             kind: kind, position: position, startsLine: startsLine, range: start..<cursor.index,
-            commentCount: commentCount, sideComment: sideComment)
+            sideComment: sideComment)
+    }
+
+    /// Returns the texts of all comments in a program.
+    static func comments(in bytes: [UInt8]) -> [String] {
+        var lexer = SourceLexer(TextCursor(bytes))
+        var texts: [String] = []
+        var isAtEnd = false
+        while !isAtEnd {
+            isAtEnd = lexer.next() == nil
+            texts += lexer.comments.map { lexer.text(ofComment: $0) }
+        }
+        return texts
     }
 
     /// Returns the text of a comment without the signs that start and end it.
@@ -81,7 +92,7 @@ struct SourceLexer {
     }
 
     private mutating func skipBlanks() {
-        (commentCount, sideComment) = (0, nil)
+        (comments, sideComment) = ([], nil)
         while let byte = cursor.byte {
             if byte.isLineEnd {
                 startsLine = true
@@ -91,8 +102,8 @@ struct SourceLexer {
             } else if cursor.stands("//") || cursor.stands("/*") {
                 let (start, isAtSide) = (cursor.index, !startsLine)
                 if cursor.take("/*") { skipComment() } else { _ = cursor.take { !$0.isLineEnd } }
-                commentCount += 1
-                if isAtSide { sideComment = start..<cursor.index }
+                comments.append(start..<cursor.index)
+                if isAtSide { sideComment = comments.last }
             } else {
                 return
             }

@@ -84,7 +84,8 @@ struct BinaryPropertyListReader {
             try check(1 << low, at: offset + 1)
             return PropertyList(.other(type == 2 ? "a number" : "a date"))
         case (4, _):
-            return PropertyList(.data(Array(bytes[try contents(at: offset, low, width: 1)])))
+            // A slice, because any number of references may lead to the same bytes.
+            return PropertyList(.data(bytes[try contents(at: offset, low, width: 1)]))
         case (5, _), (6, _): return PropertyList(.string(try string(reference, at: offset, type, low)))
         case (8, _):
             try check(low + 1, at: offset + 1)

@@ -61,7 +61,7 @@ extension PropertyList {
         case "data":
             let digits = text?.utf8.filter { !isXMLSpace($0) }
             if let digits, let bytes = digits.isEmpty ? [] : Base64.decodeCanonical(digits) {
-                self = found(.data(bytes))
+                self = found(.data(bytes[...]))
                 return
             }
         default:

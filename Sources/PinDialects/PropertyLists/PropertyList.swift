@@ -12,7 +12,7 @@ package struct PropertyList: Sendable {
         case string(String)
         case integer(Int64)
         case bool(Bool)
-        case data([UInt8])
+        case data(ArraySlice<UInt8>)
         /// A real number, a date or a reference, which nothing uses, with its name in messages.
         case other(String)
     }

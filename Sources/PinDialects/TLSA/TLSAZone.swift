@@ -49,6 +49,7 @@ enum TLSAZone {
                     location: location)
             }
             guard let pin = data.pin else {
+                guard notes.count < TextLimits.notes else { continue }
                 let numbers = "\(data.usage) \(data.selector) \(data.matchingType)"
                 notes.append(
                     ConversionNote(
@@ -57,6 +58,7 @@ enum TLSAZone {
                 continue
             }
             if let length = pin.digest.length, pin.value.count != length {
+                guard notes.count < TextLimits.notes else { continue }
                 notes.append(
                     ConversionNote(
                         .quirk, .stricter,

@@ -85,7 +85,7 @@ extension MarkupEdit {
     @discardableResult
     mutating func remove(_ item: ListItem, after start: Int = 0) -> Int {
         var (first, last) = (item.lead, item.tail)
-        let rest = bytes[last...].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.endIndex
+        let rest = bytes[last...].prefix(while: \.isBlank).endIndex
         let isLineEnd = rest == bytes.count || isLineEnd(rest)
         if let indent = indentation(at: first) {
             if isLineEnd {
@@ -112,7 +112,7 @@ extension MarkupEdit {
         if let comma = item.comma, hasComment(item.range.upperBound..<comma.lowerBound, syntax) {
             replace(item.range.upperBound..<comma.lowerBound, with: "")
         }
-        let isAlone = indent != nil && isLineEnd(item.tail)
+        let isAlone = indent != nil && behind <= item.tail && isLineEnd(item.tail)
         let remark = isAlone ? new.remark : ""
         if behind < item.tail || !remark.isEmpty { replace(behind..<max(behind, item.tail), with: remark) }
     }
@@ -158,13 +158,13 @@ extension MarkupEdit {
     }
 
     private func blanks(before index: Int) -> Int {
-        bytes[..<index].reversed().prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.count
+        bytes[..<index].reversed().prefix(while: \.isBlank).count
     }
 
     /// Returns the blanks at the start of the line that contains an offset.
-    private func lineIndentation(at offset: Int) -> String {
+    func lineIndentation(at offset: Int) -> String {
         let lineStart = (bytes[..<offset].lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
-        let blanks = bytes[lineStart..<offset].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        let blanks = bytes[lineStart..<offset].prefix(while: \.isBlank)
         return String(decoding: blanks, as: UTF8.self)
     }
 
@@ -260,7 +260,7 @@ extension MarkupEdit {
         var tail = item.upperBound
         var index = tail
         while true {
-            index = bytes[index..<end].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.endIndex
+            index = bytes[index..<end].prefix(while: \.isBlank).endIndex
             if index == comma?.lowerBound {
                 index += 1
                 tail = index
@@ -268,7 +268,7 @@ extension MarkupEdit {
                 index = comment
                 let isBehindComma = comma.map { $0.upperBound <= tail } ?? false
                 if syntax == .program, isBehindComma, !isLast {
-                    let next = bytes[index..<end].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+                    let next = bytes[index..<end].prefix(while: \.isBlank)
                         .endIndex
                     if next == end { return tail }
                 }

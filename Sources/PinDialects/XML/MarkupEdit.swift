@@ -66,19 +66,15 @@ struct MarkupEdit {
     func indentation(at offset: Int) -> String? {
         let lineStart = (bytes[..<offset].lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
         let blanks = bytes[lineStart..<offset]
-        guard blanks.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) else { return nil }
+        guard blanks.allSatisfy(\.isBlank) else { return nil }
         return String(decoding: blanks, as: UTF8.self)
     }
 
-    /// Returns the offset of the first byte of a line, counted from 1.
-    func startOfLine(_ line: Int) -> Int? {
-        guard line > 1 else { return 0 }
-        var count = 1
-        for (index, byte) in bytes.enumerated() where byte == UInt8(ascii: "\n") {
-            count += 1
-            if count == line { return index + 1 }
-        }
-        return nil
+    /// Returns the start of the line that is `count` lines above the one with an offset.
+    func startOfLine(_ count: Int, above offset: Int) -> Int {
+        var end = offset
+        for _ in 0..<max(0, count) { end = bytes[..<end].lastIndex(of: UInt8(ascii: "\n")) ?? 0 }
+        return (bytes[..<end].lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
     }
 
     /// Returns the indentation of the lines inside an element, relative to the element itself.
@@ -86,9 +82,7 @@ struct MarkupEdit {
         var index = element.lowerBound
         while let end = bytes[index..<element.upperBound].firstIndex(of: UInt8(ascii: "\n")) {
             index = end + 1
-            let blanks = bytes[index..<element.upperBound].prefix {
-                $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t")
-            }
+            let blanks = bytes[index..<element.upperBound].prefix(while: \.isBlank)
             let line = String(decoding: blanks, as: UTF8.self)
             if line.utf8.count > indent.utf8.count, line.hasPrefix(indent) {
                 return String(line.dropFirst(indent.count))

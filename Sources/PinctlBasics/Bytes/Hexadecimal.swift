@@ -32,6 +32,25 @@ package enum Hexadecimal {
         return high == nil ? bytes : nil
     }
 
+    /// Decodes a text in which `%` and two digits stand for a byte (RFC 3986, section 2.1). Returns `nil` if digits are
+    /// missing.
+    package static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, let decoded = decode(digits) else { return nil }
+            bytes += decoded
+            rest = rest.dropFirst(2)
+        }
+        return bytes
+    }
+
     /// Returns the value of one digit, or `nil` if the character isn't one.
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {

@@ -69,9 +69,6 @@ struct Check: Sendable {
         isInterrupted = environment.isInterrupted
     }
 
-    /// The number of rows after which the first failure may have left the screen.
-    private static let screenRows = 20
-
     /// Returns the files that the policy exports. A file that can't be read fails the run, because its clients aren't
     /// checked.
     private static func exports(of file: PolicyFile) throws(UsageError) -> [ExportedPins] {
@@ -217,7 +214,7 @@ struct Check: Sendable {
         }
         report.rules = Report.checkRules
         report.closing = gate.closing + Self.closing(irrelevant, unread: unread)
-        if report.hasSharedCause || console.rowCount > Self.screenRows {
+        if report.hasSharedCause || console.rowCount > Report.shownRows {
             console.text(report.groupLines(columns: console.columns))
         }
         var members = source.digest + gate.members.map { ($0.0, .integer($0.1)) }

@@ -15,7 +15,7 @@ extension CheckResult {
         causes.map { cause in
             isOfFile
                 ? ReportCause(identifier: cause.identifier, finding: cause.fileFinding, remedy: cause.fileRemedy)
-                : ReportCause(identifier: cause.identifier, finding: cause.finding, remedy: cause.remedy)
+                : ReportCause(cause)
         }
     }
 
@@ -57,6 +57,13 @@ extension CheckResult {
             return isOfFile ? "not in the file" : "not served"
         }
         return "\(isOfFile ? "on the path" : "served") as \(PinRole(index: place, of: path.count).rawValue)"
+    }
+}
+
+extension ReportCause {
+    /// The cause for a served chain.
+    init(_ cause: PinFailureCause) {
+        self.init(identifier: cause.identifier, finding: cause.finding, remedy: cause.remedy)
     }
 }
 

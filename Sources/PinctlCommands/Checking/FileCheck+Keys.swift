@@ -69,13 +69,17 @@ extension FileCheck {
         }
     }
 
+    /// Returns the rules that decide about a key: with `--host`, the one for that host, if there is one.
     private func rules() -> (rules: [PinningRule], denied: [Pin]) {
         switch source {
-        case .none: ([], [])
+        case .none: return ([], [])
         case .pins(let pins):
             // Any hostname will do if the pins were given without a policy.
-            ((try? ServerName("pins.invalid")).map { [PinningRule(host: $0, pins: pins)] } ?? [], [])
-        case .policy(let file): (file.policy.rules, file.policy.deny)
+            return ((try? ServerName("pins.invalid")).map { [PinningRule(host: $0, pins: pins)] } ?? [], [])
+        case .policy(let file):
+            guard let endpoint else { return (file.policy.rules, file.policy.deny) }
+            let rule = file.policy.rule(for: endpoint.name, port: Int(endpoint.port))
+            return (rule.map { [$0] } ?? [], file.policy.deny)
         }
     }
 }

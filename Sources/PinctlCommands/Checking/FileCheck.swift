@@ -143,8 +143,9 @@ private struct Neighbors {
 
     init(_ files: [CheckedFile], _ pool: CertificatePool) {
         let folders = Dictionary(grouping: files) { $0.input.folder }.mapValues { $0.flatMap(\.certificates) }
-        let shared = folders.values.filter { !$0.contains(where: pool.isLeaf) }.joined()
-        pools = folders.mapValues { CertificatePool($0 + shared) }
+        let sites = folders.filter { $0.value.contains(where: pool.isLeaf) }
+        let shared = files.filter { sites[$0.input.folder] == nil }.flatMap(\.certificates)
+        pools = sites.mapValues { CertificatePool($0 + shared) }
     }
 
     /// Returns the certificates that may be on a path from a leaf in these files, nearest first.

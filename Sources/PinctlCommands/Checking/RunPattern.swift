@@ -10,7 +10,8 @@ struct RunPattern {
 
     /// The first subjects by their positions in the run, in whatever order their results arrived.
     private var examples: [(item: Int, subject: String)] = []
-    private var count = 0
+    /// The items with a chain. One may have several results, for its addresses and keys.
+    private var items: Set<Int> = []
     /// The keys of the leaves, since a certificate that several servers share is evidence only once.
     private var leaves: Set<SPKIFingerprint> = []
     private var kinds: Set<Kind> = []
@@ -22,11 +23,12 @@ struct RunPattern {
     /// Adds a result of an item. Servers without a chain show nothing.
     mutating func add(_ result: CheckResult, of item: Int) {
         guard result.file == nil, let leaf = result.presented.first else { return }
-        count += 1
         leaves.insert(leaf.spkiFingerprint)
-        examples.append((item, result.subject))
-        examples.sort { $0.item < $1.item }
-        if examples.count > Self.exampleLimit { examples.removeLast() }
+        if items.insert(item).inserted {
+            examples.append((item, result.subject))
+            examples.sort { $0.item < $1.item }
+            if examples.count > Self.exampleLimit { examples.removeLast() }
+        }
         guard case .untrusted(let finding) = result.verdict else {
             kinds.insert(.other)
             return
@@ -42,6 +44,7 @@ struct RunPattern {
     /// Returns the cause that all results suggest together, or `nil` if there is none. `isChosen` tells whether the
     /// time was given, so that it isn't that of the clock.
     func group(at time: Date, isChosen: Bool) -> ReportGroup? {
+        let count = items.count
         guard count >= Self.minimum else { return nil }
         let title: String
         let remedy: String

@@ -241,17 +241,21 @@ extension Arguments {
     }
 
     private static func policyFile(_ path: String) throws(UsageError) -> PolicyFile {
-        guard path != "-" else { return try policyFile(DialectInput.title(path), DialectInput.contents(path)) }
+        guard path != "-" else {
+            return try policyFile(DialectInput.title(path), DialectInput.contents(path), operand: path)
+        }
         let bytes: [UInt8]
         do throws(PolicyFileError) {
             bytes = try PolicyFile.contents(ofFile: path)
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
-        return try policyFile(path, bytes)
+        return try policyFile(path, bytes, operand: path)
     }
 
-    private static func policyFile(_ path: String, _ bytes: [UInt8]) throws(UsageError) -> PolicyFile {
+    private static func policyFile(
+        _ path: String, _ bytes: [UInt8], operand: String
+    ) throws(UsageError) -> PolicyFile {
         do throws(PolicyFileError) {
             return try PolicyFile.reading(bytes, path: path)
         } catch {
@@ -259,7 +263,8 @@ extension Arguments {
             if let dialect = dialects.first, dialect != .policy {
                 let names = dialects.map(\.title).joined(separator: " and ")
                 let choice = dialects.count > 1 ? "--from \(dialects.map(\.rawValue).joined(separator: "|")) " : ""
-                throw .unusable(["\(path) is \(names), not a policy: convert it with pinctl import \(choice)\(path)"])
+                throw .unusable(["\(path) is \(names), not a policy: convert it with pinctl import \(choice)\(operand)"]
+                )
             }
             throw .unusable(error.problems.map(\.description))
         }

@@ -287,45 +287,6 @@ extension HostPattern {
     }
 }
 
-extension PinDialect {
-    /// Returns the comments of a file that pins can be replaced in.
-    fileprivate func comments(in bytes: [UInt8]) -> [String] {
-        switch self {
-        case .android, .apple, .trustkit: comments(in: bytes, [("<!--", "-->")])
-        case .envoy: comments(in: bytes, [("#", "\n")])
-        // A string may contain what looks like a comment, as a pin does whose Base64 has two slashes.
-        case .okhttp: comments(in: bytes, [("//", "\n"), ("/*", "*/"), ("\"", "\"")])
-        default: []
-        }
-    }
-
-    /// Returns the texts between pairs of marks. Those between quotation marks, which end with their line, are skipped.
-    private func comments(in bytes: [UInt8], _ marks: [(start: String, end: String)]) -> [String] {
-        let newline = UInt8(ascii: "\n")
-        var rest = bytes[...]
-        var comments: [String] = []
-        while !rest.isEmpty {
-            guard let mark = marks.first(where: { rest.starts(with: $0.start.utf8) }) else {
-                rest = rest.dropFirst()
-                continue
-            }
-            rest = rest.dropFirst(mark.start.utf8.count)
-            let isString = mark.start == "\""
-            var end = rest.startIndex
-            while end < rest.endIndex, !rest[end...].starts(with: mark.end.utf8) {
-                if isString, rest[end] == newline { break }
-                end += isString && rest[end] == UInt8(ascii: "\\") && end + 1 < rest.endIndex ? 2 : 1
-            }
-            if !isString {
-                let words = String(decoding: rest[..<end], as: UTF8.self).split(whereSeparator: \.isWhitespace)
-                comments.append(words.joined(separator: " "))
-            }
-            rest = rest[end...].dropFirst(isString ? 1 : 0)
-        }
-        return comments
-    }
-}
-
 extension [String] {
     /// Returns the texts that aren't in another list as often as here.
     fileprivate func without(_ others: [String]) -> [String] {

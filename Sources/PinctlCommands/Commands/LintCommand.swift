@@ -176,15 +176,8 @@ private struct LintJob {
 
     /// Returns the API level that the files around an app's config set, if they do.
     private func declaredTarget(around config: String, _ console: inout Console) -> AndroidTarget? {
-        let project = AndroidProject(config: config) {
-            try? InputFile.contents(ofFile: $0, limit: TaggedFiles.maximumSize)
-        }
-        switch project.target {
-        case .level(let level, _)?: return level
-        case .unknown(let file)?:
-            console.note("note: " + AndroidProject.unknownTarget(of: config, in: file))
-            return nil
-        case nil: return nil
+        AndroidProject(config: config, read: ReleaseTree.workingTree.optional).level(of: config) {
+            console.note("note: " + $0)
         }
     }
 

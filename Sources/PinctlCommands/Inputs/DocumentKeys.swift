@@ -39,12 +39,9 @@ struct DocumentKeys {
         do throws(PolicyFileError) {
             documents = try YAMLReader.readAll(text, path: "")
         } catch {
-            let problem = error.problems.first.map { "line \($0.location.line): \($0.message)" } ?? "it is empty"
             throw InputProblem(
-                reason:
-                    "has what looks like a certificate or a key, but isn't YAML or JSON that pinctl reads "
-                    + "(\(problem)): "
-                    + "put it into a file of its own", kind: .unknown)
+                reason: "has what looks like a certificate or a key, but isn't YAML or JSON that pinctl reads "
+                    + "(\(error.firstProblem ?? "it is empty")): put it into a file of its own", kind: .unknown)
         }
         for (index, document) in documents.enumerated() {
             let place = documents.count > 1 ? "\(path)[\(index)]" : path
@@ -70,8 +67,8 @@ struct DocumentKeys {
 
     /// Returns the lines of a text over several lines without their indentation. A folded text (`>`) is on one line.
     private static func lines(ofBlock block: [UInt8]) -> [UInt8] {
-        let lines = block.split(separator: 0x0A, omittingEmptySubsequences: false).dropFirst()
-        let indentation = lines.lazy.filter { !$0.allSatisfy(\.isSpace) }.map { $0.prefix(while: \.isSpace).count }
+        let lines = block.filter { $0 != 0x0D }.split(separator: 0x0A, omittingEmptySubsequences: false).dropFirst()
+        let indentation = lines.lazy.filter { !$0.allSatisfy(\.isBlank) }.map { $0.prefix(while: \.isBlank).count }
             .min()
         let end: UInt8 = block.first == UInt8(ascii: ">") ? 0x20 : 0x0A
         return Array(lines.map { $0.dropFirst(indentation ?? 0) }.joined(separator: [end]))
@@ -85,10 +82,10 @@ struct DocumentKeys {
             // A text without quotes has the escapes of line ends as they are.
             value = Array(String(decoding: value, as: UTF8.self).replacing("\\n", with: "\n").utf8)
         }
-        let isPEM = String(decoding: value, as: UTF8.self).split(separator: "\n").contains {
+        let isPEM = String(decoding: value, as: UTF8.self).split(whereSeparator: \.isNewline).contains {
             $0.hasPrefix("-----BEGIN ")
         }
-        let decoded = isPEM ? nil : Base64.decodeCanonical(value.filter { !$0.isSpace && $0 != 0x0A && $0 != 0x0D })
+        let decoded = isPEM ? nil : Base64.decodeCanonical(value.filter { !$0.isBlank && $0 != 0x0A && $0 != 0x0D })
         guard isPEM || decoded != nil else {
             // A document in a value, such as a kubeconfig in a ConfigMap.
             depth += 1
@@ -120,8 +117,4 @@ struct DocumentKeys {
         objects.append(
             InputObject(index: objects.count, line: Int(node.position.line), content: content, part: path))
     }
-}
-
-extension UInt8 {
-    fileprivate var isSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 }

@@ -38,7 +38,7 @@ extension InputPath {
         }
         guard !names.isEmpty else { throw InputProblem(reason: "is an empty directory: name one with files") }
         var paths: [InputPath] = []
-        var known: Set<FileIdentity> = []
+        var known = Set([FileIdentity(operand)].compactMap(\.self))
         add(names, of: operand, isHidden: false, depth: 0, &paths, &known)
         guard !paths.isEmpty else { throw InputProblem(reason: "has no files in its directories: name one with files") }
         return paths

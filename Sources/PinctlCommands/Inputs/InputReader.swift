@@ -18,7 +18,13 @@ struct InputReader: Sendable {
                     kind: .unknown)
             case .special:
                 throw InputProblem(reason: "isn't a regular file: move it to another directory", kind: .unknown)
-            case .file, .missing: try read(Self.copiedLink(input) ?? input.path, each: each)
+            case .file, .missing:
+                do throws(InputProblem) {
+                    try read(input.path, each: each)
+                } catch {
+                    guard error.kind != .broken, let target = Self.copiedLink(input) else { throw error }
+                    try read(target, each: each)
+                }
             }
         } catch {
             // Programs keep their own state in hidden files.

@@ -15,8 +15,9 @@ enum ProfileKeys {
         do throws(PolicyFileError) {
             list = try PropertyList.read(text, path: "profile")
         } catch {
-            let problem = error.problems.first.map { "line \($0.location.line): \($0.message)" } ?? "it is empty"
-            throw InputProblem(reason: "is a configuration profile that cannot be read: \(problem)", kind: .unknown)
+            throw InputProblem(
+                reason: "is a configuration profile that cannot be read: \(error.firstProblem ?? "it is empty")",
+                kind: .unknown)
         }
         var objects: [InputObject] = []
         for (index, payload) in (list["PayloadContent"]?.elements ?? []).enumerated() {
@@ -25,7 +26,7 @@ enum ProfileKeys {
             else { continue }
             let part = "PayloadContent[\(index)]"
             do throws(KeyFile.Failure) {
-                try KeyFile.read(bytes, password: password) { item in
+                try KeyFile.read(Array(bytes), password: password) { item in
                     var object = InputObject(item)
                     (object.index, object.part) = (objects.count, part)
                     object.line = Int(payload.position.line)

@@ -52,9 +52,8 @@ enum TextKeys {
         do throws(PolicyFileError) {
             reading = try PinDialect.tlsa.read(text, path: "")
         } catch {
-            let problem = error.problems.first
-            let place = problem.map { "line \($0.location.line): \($0.message)" } ?? "no record can be read"
-            throw InputProblem(reason: "contains invalid TLSA records: \(place)")
+            throw InputProblem(
+                reason: "contains invalid TLSA records: \(error.firstProblem ?? "no record can be read")")
         }
         var objects: [InputObject] = []
         for rule in reading.policy.rules {
@@ -90,4 +89,9 @@ enum TextKeys {
                 reason: "is a TLSA record with the \(pin.digest.rawValue) of a \(what), which is not a pin: "
                     + "publish a 3 1 1 record"))
     }
+}
+
+extension PolicyFileError {
+    /// The first problem of a text without a name, with its line.
+    var firstProblem: String? { problems.first.map { "line \($0.location.line): \($0.message)" } }
 }

@@ -41,7 +41,7 @@ extension Substring {
     }
 
     /// The text without spaces at its end.
-    fileprivate var trimmingSpaces: Substring {
+    var trimmingSpaces: Substring {
         var text = self
         while text.last == " " { text.removeLast() }
         return text

@@ -45,9 +45,8 @@ struct PlanText {
         let rows = [[""] + hosts.map { visibleText($0.title) }] + texts + unread
         let widths = (0...hosts.count).map { column in rows.map { $0[column].width }.max() ?? 0 }
         return rows.map { row in
-            var line = zip(row, widths).map { padded($0, $1) }.joined(separator: "  ")
-            while line.last == " " { line.removeLast() }
-            return line
+            let line = zip(row, widths).map { padded($0, $1) }.joined(separator: "  ")
+            return String(line[...].trimmingSpaces)
         }
     }
 

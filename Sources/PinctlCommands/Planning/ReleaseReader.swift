@@ -90,7 +90,7 @@ struct ReleaseReader {
             name: untaken(file.path), pins: ShippedPolicy(CanonicalPolicy(file), of: .policy), isCurrent: true)
         release.bundle = file.bundle
         console.note(of: file)
-        release.exports = exports(of: file, Self.workingTree, nil, &console).releases
+        release.exports = exports(of: file, .workingTree, nil, &console).releases
         releases.append(release)
     }
 
@@ -103,14 +103,6 @@ struct ReleaseReader {
         var number = 2
         while isTaken("\(name) (\(number))") { number += 1 }
         return "\(name) (\(number))"
-    }
-
-    /// The files of the working tree.
-    private static var workingTree: ReleaseTree {
-        ReleaseTree(
-            contents: { path throws(InputFileError) in
-                try InputFile.contents(ofFile: path, limit: TaggedFiles.maximumSize)
-            }, optional: { try? InputFile.contents(ofFile: $0, limit: TaggedFiles.maximumSize) })
     }
 
     /// Returns the files that a policy exports, and their bytes. Unreadable files are reported. A file that doesn't
@@ -166,7 +158,7 @@ struct ReleaseReader {
     mutating func append(
         _ name: String, _ path: String, _ bytes: [UInt8], _ console: inout Console
     ) throws(UsageError) {
-        _ = try append(name, path, bytes, in: nil, tag: nil, &console, Self.workingTree)
+        _ = try append(name, path, bytes, in: nil, tag: nil, &console, .workingTree)
     }
 
     /// Adds a release, or one for each policy in its file.
@@ -224,14 +216,7 @@ struct ReleaseReader {
     ) -> (target: AndroidTarget?, roots: [String: TrustStore], bytes: [[UInt8]]) {
         let project = AndroidProject(config: path, read: tree.optional)
         var target = target
-        if target == nil {
-            switch project.target {
-            case .level(let level, _)?: target = level
-            case .unknown(let file)?:
-                note(AndroidProject.unknownTarget(of: path, in: file), &console)
-            case nil: break
-            }
-        }
+        if target == nil { target = project.level(of: path) { note($0, &console) } }
         var roots: [String: TrustStore] = [:]
         var bytes = [Array("\(target?.level ?? 0)".utf8)]
         let policy = try? PinDialect.android.read(config, path: path).policy
@@ -281,11 +266,25 @@ struct ReleaseTree {
     let contents: (String) throws(InputFileError) -> [UInt8]
     /// Returns a file, or `nil` if there is none that can be read.
     let optional: (String) -> [UInt8]?
+
+    /// The files of the working tree.
+    static var workingTree: ReleaseTree {
+        ReleaseTree(
+            contents: { path throws(InputFileError) in
+                try InputFile.contents(ofFile: path, limit: TaggedFiles.maximumSize)
+            }, optional: { try? InputFile.contents(ofFile: $0, limit: TaggedFiles.maximumSize) })
+    }
 }
 
 extension AndroidProject {
-    /// Returns the note about a level that isn't known.
-    static func unknownTarget(of config: String, in file: String) -> String {
-        "\(config): the API level that \(file) sets isn't a number: give it with \(Flag.targetLevel.dashed)"
+    /// Returns the API level that the files around a config set. `note` takes the reason why it isn't known.
+    func level(of config: String, note: (String) -> Void) -> AndroidTarget? {
+        switch target {
+        case .level(let level, _)?: return level
+        case .unknown(let file)?:
+            note("\(config): the API level that \(file) sets isn't a number: give it with \(Flag.targetLevel.dashed)")
+            return nil
+        case nil: return nil
+        }
     }
 }

@@ -15,6 +15,11 @@ struct Probe: Sendable {
     let duration: Duration
     /// The number of connection attempts.
     var tries = 1
+
+    var failure: ProbeFailure? { if case .failure(let failure) = outcome { failure } else { nil } }
+
+    /// Whether the server ended the handshake without an alert.
+    var isLost: Bool { if case .lostDuringHandshake? = failure?.error { true } else { false } }
 }
 
 /// The chain that a server sent.
@@ -42,9 +47,7 @@ extension [Probe] {
     var withoutEndedBesides: [Probe] {
         let shown = filter { if case .success = $0.outcome { true } else { false } }
         return filter { probe in
-            guard case .failure(let failure) = probe.outcome, case .lostDuringHandshake = failure.error,
-                probe.key != nil
-            else { return true }
+            guard probe.isLost, probe.key != nil else { return true }
             return !shown.contains { $0.address == probe.address || probe.address == nil }
         }
     }

@@ -40,7 +40,9 @@ struct EnvironmentProxy: Sendable {
     let variable: String
     /// The proxy, or `nil` if the value isn't the URL of a supported one.
     let proxy: CleartextProxy?
-    private let exceptions: [Substring]
+    /// Whether `no_proxy` lists `*`.
+    private let exemptsAll: Bool
+    private let exceptions: [ProxyDomain]
 
     /// Returns `nil` if no variable sets a proxy.
     init?(_ variables: [String: String]) {
@@ -50,19 +52,13 @@ struct EnvironmentProxy: Sendable {
         guard let (name, value) = first("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY") else { return nil }
         variable = name
         proxy = Self.proxy(value)
-        exceptions = (first("no_proxy", "NO_PROXY")?.value ?? "").lowercased().split { $0 == "," || $0 == " " }
+        let entries = (first("no_proxy", "NO_PROXY")?.value ?? "").split { $0 == "," || $0 == " " }.map(String.init)
+        exemptsAll = entries.contains("*")
+        exceptions = entries.compactMap { ProxyDomain($0) }
     }
 
     /// Returns whether `no_proxy` lists a host: itself, a domain above it, a range of addresses around it, or `*`.
-    func exempts(_ host: ServerName) -> Bool {
-        exceptions.contains { entry in
-            if entry == "*" { return true }
-            if let range = AddressRange(entry) { return range.contains(host) }
-            let name = entry.drop { $0 == "*" || $0 == "." }
-            guard let domain = try? ServerName(String(name)) else { return false }
-            return host == domain || host.isSubdomain(of: domain)
-        }
-    }
+    func exempts(_ host: ServerName) -> Bool { exemptsAll || exceptions.contains { $0.contains(host) } }
 
     /// Parses `[scheme://][user:password@]host[:port]`, where the scheme is HTTP unless it is given. A path of `/` is
     /// ignored.
@@ -72,61 +68,31 @@ struct EnvironmentProxy: Sendable {
         let authority = rest.hasSuffix("/") ? rest.dropLast() : rest
         var login: CleartextProxy.Login?
         var place = authority
-        if let sign = authority.lastIndex(of: "@") {
-            let parts = authority[..<sign].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let user = parts.first.flatMap(unescaped), let password = unescaped(parts.count > 1 ? parts[1] : "")
+        if let sign = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
+            // Bytes are compared, because a combining mark after the colon would join it.
+            let parts = authority.utf8[..<sign].split(
+                separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let user = parts.first.flatMap(unescaped), let password = parts.count > 1 ? unescaped(parts[1]) : "",
+                !user.isEmpty
             else { return nil }
-            login = CleartextProxy.Login(user: user, password: password)
-            place = authority[authority.index(after: sign)...]
+            let given = CleartextProxy.Login(user: user, password: password)
+            guard kind.flaw(of: given) == nil else { return nil }
+            login = given
+            place = authority[authority.utf8.index(after: sign)...]
         }
         // curl's default port for a proxy.
-        guard let way = try? Target(String(place), defaultPort: 1080).endpoint, way.route == nil else { return nil }
+        guard !place.utf8.contains(UInt8(ascii: "/")), let way = try? Target(String(place), defaultPort: 1080).endpoint,
+            way.route == nil
+        else { return nil }
         return CleartextProxy(kind, host: way.name, port: way.port, login: login)
     }
 
     /// Returns the text with percent escapes decoded, or `nil` if one is malformed or a control character.
-    private static func unescaped(_ text: some StringProtocol) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let decoded = Hexadecimal.decode(rest.prefix(2))?.first else { return nil }
-            bytes.append(decoded)
-            rest = rest.dropFirst(2)
+    private static func unescaped(_ text: Substring.UTF8View) -> String? {
+        guard let bytes = Hexadecimal.percentDecoded(text), !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            return nil
         }
-        guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
         return String(validating: bytes, as: UTF8.self)
-    }
-}
-
-/// A range of IP addresses such as `192.0.2.0/24`.
-private struct AddressRange {
-    private let bytes: [UInt8]
-    private let bits: Int
-
-    init?(_ text: Substring) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let address = (try? ServerName(String(parts[0])))?.addressBytes,
-            let bits = Int(parts[1]), (0...address.count * 8).contains(bits)
-        else { return nil }
-        (bytes, self.bits) = (address, bits)
-    }
-
-    func contains(_ host: ServerName) -> Bool {
-        guard let other = host.addressBytes, other.count == bytes.count else { return false }
-        return (0..<bits).allSatisfy { (bytes[$0 / 8] ^ other[$0 / 8]) & (0x80 >> UInt8($0 % 8)) == 0 }
-    }
-}
-
-extension ServerName {
-    fileprivate var addressBytes: [UInt8]? {
-        switch kind {
-        case .ipv4(let bytes), .ipv6(let bytes): bytes
-        default: nil
-        }
     }
 }
 
@@ -142,6 +108,22 @@ extension CleartextProxy.Kind {
         // marks join the character before them.
         guard let (scheme, kind) = kinds.first(where: { begins(text, with: $0.scheme) }) else { return nil }
         return (kind, String(decoding: text.utf8.dropFirst(scheme.utf8.count), as: UTF8.self)[...])
+    }
+
+    /// Returns the reason why a proxy of this kind can't be sent a login, with the remedy, or `nil` if it can.
+    func flaw(of login: CleartextProxy.Login) -> String? {
+        let (user, password) = (login.user.utf8, login.password.utf8)
+        switch self {
+        case .http:
+            // RFC 7617, section 2.
+            return user.contains(UInt8(ascii: ":")) ? "the user of an HTTP proxy can't have a colon: use another" : nil
+        case .socks(.socks5):
+            return 1...255 ~= user.count && password.count <= 255
+                ? nil : "SOCKS 5 allows 1 to 255 bytes for the user and at most 255 for the password"
+        case .socks(.socks4a):
+            return password.isEmpty && user.count <= 255
+                ? nil : "SOCKS 4a has no password, and a user of at most 255 bytes: write USER:"
+        }
     }
 
     /// Returns whether a text begins with a lowercase scheme, ignoring case.

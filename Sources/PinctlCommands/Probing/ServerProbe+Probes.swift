@@ -118,9 +118,9 @@ extension ServerProbe {
             let error: TransportError
             var tried = address?.description
             do throws(TransportError) {
-                let (served, reached) = try await ask(target, key, at: address, since: start, &tried)
+                let served = try await ask(target, key, at: address, since: start, &tried)
                 return Probe(
-                    target: target, address: reached, key: key, outcome: .success(served), duration: .now - began,
+                    target: target, address: tried, key: key, outcome: .success(served), duration: .now - began,
                     tries: tries)
             } catch let failure {
                 error = failure
@@ -141,7 +141,7 @@ extension ServerProbe {
     private func ask(
         _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant,
         _ reached: inout String?
-    ) async throws(TransportError) -> (ServedChain, address: String?) {
+    ) async throws(TransportError) -> ServedChain {
         var options = dialing
         options.serverKey = key
         let proxy = proxy.proxy(for: target.endpoint.name)
@@ -151,6 +151,8 @@ extension ServerProbe {
                 target.endpoint, startTLS: target.startTLS, at: address, through: proxy, options: options, since: start,
                 onConnect: { reached = $0 })
         } catch .otherVersion(let peer, nil, let offered) where offered.count > 1 {
+            var start = start
+            if let rate { start += await rate.turn() }
             let newest = await Transport.shared.oldVersion(
                 of: target.endpoint, startTLS: target.startTLS, at: address, through: proxy, options: options,
                 since: start)
@@ -167,7 +169,7 @@ extension ServerProbe {
         } else {
             served.staple = try await connection.staple()
         }
-        return (served, reached)
+        return served
     }
 }
 
@@ -177,22 +179,11 @@ extension Probe {
     }
 
     /// Whether the server has no key of the requested kind.
-    fileprivate var isWithoutKey: Bool {
-        guard case .failure(let failure) = outcome, case .otherKey = failure.error else { return false }
-        return true
-    }
-
-    /// Whether the server ended the handshake without an alert.
-    fileprivate var isLost: Bool {
-        guard case .failure(let failure) = outcome, case .lostDuringHandshake = failure.error else { return false }
-        return true
-    }
+    fileprivate var isWithoutKey: Bool { if case .otherKey? = failure?.error { true } else { false } }
 
     /// Whether this machine has no route to any of the addresses that were tried.
     var isUnrouted: Bool {
-        guard case .failure(let failure) = outcome, case .unreachable(_, let attempts) = failure.error else {
-            return false
-        }
+        guard case .unreachable(_, let attempts)? = failure?.error else { return false }
         return !attempts.isEmpty && attempts.allSatisfy(\.isUnrouted)
     }
 }
@@ -201,7 +192,7 @@ extension [Probe] {
     /// One probe with the attempts at all addresses if nothing accepted a connection at any of them, since the target
     /// as a whole is then unreachable.
     fileprivate var joinedIfUnreachable: [Probe] {
-        let failures = compactMap { probe in if case .failure(let failure) = probe.outcome { failure } else { nil } }
+        let failures = compactMap(\.failure)
         let known = failures.compactMap { failure in
             if case .unreachable(_, let attempts) = failure.error { attempts } else { nil }
         }

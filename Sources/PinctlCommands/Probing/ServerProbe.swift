@@ -179,20 +179,9 @@ extension Arguments {
         else {
             throw .invalidValue(.proxyLogin, reason: "the first line isn't text: write it in UTF-8")
         }
-        switch kind {
-        case .http: break
-        case .socks(.socks5):
-            guard 1...255 ~= user.utf8.count, password.utf8.count <= 255 else {
-                throw .invalidValue(
-                    .proxyLogin, reason: "SOCKS 5 allows 1 to 255 bytes for the user and at most 255 for the password")
-            }
-        case .socks(.socks4a):
-            guard password.isEmpty, user.utf8.count <= 255 else {
-                throw .invalidValue(
-                    .proxyLogin, reason: "SOCKS 4a has no password, and a user of at most 255 bytes: write USER:")
-            }
-        }
-        return CleartextProxy.Login(user: user, password: password)
+        let login = CleartextProxy.Login(user: user, password: password)
+        if let flaw = kind.flaw(of: login) { throw .invalidValue(.proxyLogin, reason: flaw) }
+        return login
     }
 
     fileprivate func clientIdentity(_ password: KeyPassword?) throws(UsageError) -> ClientIdentity? {

@@ -50,9 +50,7 @@ extension Target {
                 "connect to that address and expect the certificate of host; it may have a :port"
             ),
         ]
-        return forms.flatMap { tableRow($0, width: 23, $1, columns: columns) }.map { line in
-            String(line.reversed().drop { $0 == " " }.reversed())
-        }
+        return forms.flatMap { tableRow($0, width: 23, $1, columns: columns) }.map { String($0[...].trimmingSpaces) }
     }
 
     /// The schemes with TLS from the first byte, and their ports.

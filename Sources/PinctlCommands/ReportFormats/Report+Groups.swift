@@ -5,9 +5,10 @@ extension Report {
     /// The maximum number of causes that are distinguished. Failures for further causes are only counted.
     private static let causeLimit = 1_000
     private static let exampleLimit = 10
-    /// The maximum number of causes shown at the end of a run, and of rows that they take.
+    /// The maximum number of causes shown at the end of a run.
     private static let shownLimit = 20
-    private static let shownRows = 20
+    /// The maximum number of rows that they take. What was printed before as many rows may have left the screen.
+    static let shownRows = 20
 
     /// Adds a failure of an item to its group. Returns true if it is the first with its cause, or if it has none.
     ///
@@ -60,7 +61,7 @@ extension Report {
     func groupLines(columns: Int? = nil) -> [String] {
         var lines: [String] = []
         var (left, rows) = (groups[...], 0)
-        while lines.count < 2 * Self.shownLimit, let group = left.first {
+        while left.startIndex < Self.shownLimit, let group = left.first {
             let new =
                 ["\(group.subjects): \(group.title)"]
                 + (group.shortRemedy.isEmpty ? [] : ["  do: \(group.shortRemedy)"])

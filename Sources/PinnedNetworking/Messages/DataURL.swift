@@ -18,7 +18,7 @@ struct DataURL: Sendable, Hashable {
             .prefix { $0 != UInt8(ascii: "#") }
         guard let comma = text.firstIndex(of: UInt8(ascii: ",")) else { throw .noComma }
         guard var type = Substring(text[..<comma]).removingPercentEncoding,
-            let decoded = Self.percentDecoded(text[text.index(after: comma)...])
+            let decoded = Hexadecimal.percentDecoded(text[text.index(after: comma)...])
         else { throw .malformedPercentEncoding }
         if let end = type.range(of: ";base64", options: [.caseInsensitive, .anchored, .backwards]) {
             type.removeSubrange(end)
@@ -31,23 +31,6 @@ struct DataURL: Sendable, Hashable {
         let parts = parameters.value.split(separator: "/", omittingEmptySubsequences: false)
         mimeType = parts.count == 2 && !parts.contains("") ? parameters.value.lowercased() : "text/plain"
         charset = parameters["charset"]?.lowercased()
-    }
-
-    private static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count)
-        var rest = text[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, let decoded = Hexadecimal.decode(digits) else { return nil }
-            bytes += decoded
-            rest = rest.dropFirst(2)
-        }
-        return bytes
     }
 }
 

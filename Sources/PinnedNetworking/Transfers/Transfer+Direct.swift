@@ -40,7 +40,7 @@ extension Transfer {
         guard let connection = try takeIdle(key) else { return false }
         let request = SentRequest(head: head, body: .none, login: nil, hasWaited: false)
         try beginAttempt()
-        try lease(connection, key)
+        try lease(connection)
         // Also if sending fails, which ends the connection.
         attempt = Attempt(request: request, body: nil, connection: connection, progress: .sent)
         try beginSending(request, bodyCount: nil)

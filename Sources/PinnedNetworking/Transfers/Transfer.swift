@@ -13,7 +13,7 @@ final class Transfer: TaskTransfer {
     /// A connection that counts in the pool until it is returned or closed.
     struct Lease: Sendable {
         let connection: PooledConnection
-        let key: ConnectionPool.Key
+        var key: ConnectionPool.Key { connection.key }
     }
 
     nonisolated let session: URLSession
@@ -316,7 +316,7 @@ final class Transfer: TaskTransfer {
         let plain = try current.head(current.form(of: body, canDefer: false), isForwarded: isForwarded)
         task.limit.progress(to: .connection)
         let (connection, hasWaited) = try await connect(to: key)
-        try lease(connection, key)
+        try lease(connection)
         guard let request = try await prepare(plain, body, on: connection) else {
             restart(keeping: connection.login == nil)
             return nil
@@ -347,8 +347,8 @@ final class Transfer: TaskTransfer {
     }
 
     /// Gives the current request its connection, which was approved for it.
-    func lease(_ connection: PooledConnection, _ key: ConnectionPool.Key) throws {
-        try state.lease(Lease(connection: connection, key: key))
+    func lease(_ connection: PooledConnection) throws {
+        try state.lease(Lease(connection: connection))
         task.note { $0.note(connection) }
         proofs = BodyProofs()
     }
@@ -489,9 +489,6 @@ final class Transfer: TaskTransfer {
 }
 
 extension TransportActor {
-    /// The duration of one piece of work after which other work on the event loop has its turn.
-    private static let turnLimit = Duration.microseconds(300)
-
     /// Lets other work on the event loop have its turn if this work has taken long since `start`. Returns the start of
     /// the current turn. Throws `CancellationError` if the task was cancelled meanwhile.
     static func takeTurns(since start: ContinuousClock.Instant) async throws -> ContinuousClock.Instant {

@@ -88,8 +88,7 @@ final class ServerEvaluator: Sendable {
             // A trust of its own, as for a new connection: what one delegate has set for a trust, by identity, doesn't
             // apply to the challenge of another.
             let evaluated = try await evaluate(
-                trust(over: server.trust.presented, timestamps: server.trust.transparency.handshakeTimestamps),
-                on: .reused)
+                trust(over: server), on: .reused)
             guard evaluated.approval.acceptance == server.approval.acceptance else {
                 throw refusal(.rejected(name))
             }
@@ -104,6 +103,11 @@ final class ServerEvaluator: Sendable {
         ServerTrust(
             presented: presented, name: name, store: store, policy: trustPolicy, revocation: revocation.evidence,
             transparency: TransparencyEvidence(logs: logs, handshakeTimestamps: timestamps))
+    }
+
+    /// Returns the claim of a server that was evaluated before, for another challenge.
+    private func trust(over server: EvaluatedServer) -> ServerTrust {
+        trust(over: server.trust.presented, timestamps: server.trust.transparency.handshakeTimestamps)
     }
 
     /// Calls the observer for a server that the task's delegates were already asked about, or don't have to be. Runs
@@ -132,9 +136,7 @@ final class ServerEvaluator: Sendable {
     /// Evaluates the server of an open connection after the trust settings were replaced. The delegates aren't asked.
     /// So a chain that only a delegate accepted, under the earlier settings, is refused.
     func confirm(_ server: EvaluatedServer) async throws {
-        _ = try evaluate(
-            trust(over: server.trust.presented, timestamps: server.trust.transparency.handshakeTimestamps),
-            .byDefault, on: .reused)
+        _ = try evaluate(trust(over: server), .byDefault, on: .reused)
     }
 
     private func evaluate(

@@ -30,8 +30,8 @@ extension Connection {
         do throws(TransportError) {
             _ = try await receive(until: .earlier(patience, deadline))
         } catch {
-            guard error != patience.error else { return }
-            throw error
+            // The end of the time for everything isn't consent, also if its error is the same.
+            guard patience.instant <= deadline.instant, error == patience.error else { throw error }
         }
     }
 }

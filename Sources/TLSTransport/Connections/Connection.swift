@@ -60,8 +60,8 @@ final class Connection {
     private var permit: SendPermit?
     /// Whether the last flush stopped because the permission has ended.
     private var isHeldBack = false
-    /// Whether the rest of a record is awaited that began before the request, and therefore can't be its answer.
-    private var awaitsEarlyRecord = false
+    /// The uppermost layer with part of a record that began before the request, and therefore can't be its answer.
+    private var earlyLayer: Int?
 
     /// The bytes read last, from any connection. Two full records.
     private static var buffer = [UInt8](repeating: 0, count: 32 * 1024)
@@ -77,8 +77,6 @@ final class Connection {
     private static let messageLimit = 1_000
     /// The most of these messages between two requests.
     private static let idleMessageLimit = 32
-    /// The time after which timers, cancellations and other connections get their turn between two messages.
-    private static let messageTurnLimit = Duration.microseconds(300)
     /// The number of reads after which timers, cancellations and other connections get their turn.
     private static let turn = 16
 
@@ -308,12 +306,12 @@ final class Connection {
             _ = try flush()
             switch input {
             case .bytes(let bytes):
-                guard !awaitsEarlyRecord else {
+                guard earlyLayer == nil else {
                     throw failure(OpenSSLError(code: 0, reason: "the peer sent data before the request"))
                 }
                 fruitlessCount = 0
                 return .bytes(bytes)
-            case .message: guard takeTurn() else { return nil }
+            case .message: guard takeTurn(in: layers.count - 1) else { return nil }
             case .closed: return .end
             case .failed(let reason): throw failure(reason)
             case .wantsInput: guard try fill(layers.count - 1) else { return nil }
@@ -333,7 +331,7 @@ final class Connection {
             switch socket.read(into: &Self.buffer) {
             case .wouldBlock:
                 guard layers.messageCount <= messageLimit, (try? flush()) == true else { return .busy }
-                awaitsEarlyRecord = state == .part
+                earlyLayer = state == .part ? layers.lastIndex { !$0.isEmpty } : nil
                 return state
             case .bytes(let count):
                 let buffer = Self.buffer
@@ -452,7 +450,7 @@ final class Connection {
             case .bytes(let bytes): return .bytes(bytes)
             case .closed: return .end
             case .failed(let reason): throw failure(reason)
-            case .message: guard takeTurn() else { return nil }
+            case .message: guard takeTurn(in: layer) else { return nil }
             case .wantsInput: guard try fill(layer) else { return nil }
             }
         }
@@ -465,14 +463,15 @@ final class Connection {
     }
 
     /// Returns whether input without plaintext may be followed by more at once. False if others have their turn before.
-    private func takeTurn() -> Bool {
-        awaitsEarlyRecord = false
+    /// `layer` is that of a message, which was in the early record of that layer or of one below.
+    private func takeTurn(in layer: Int) -> Bool {
+        if let early = earlyLayer, layer >= early { earlyLayer = nil }
         let now = ContinuousClock.now
         guard let start = messageTurn else {
             messageTurn = now
             return true
         }
-        guard now - start > Self.messageTurnLimit else { return true }
+        guard now - start > TransportActor.turnLimit else { return true }
         wait = .turn
         return false
     }

@@ -159,8 +159,7 @@ package struct PendingConnection: ~Copyable, Sendable {
     }
 
     private var wholeDeadline: Deadline {
-        guard let total else { return deadline }
-        return .earlier(total.during(.handshake, peer: connection.peer), deadline)
+        total?.during(.handshake, peer: connection.peer, limit: limit) ?? deadline
     }
 
     private var deadline: Deadline { Deadline(for: .handshake, peer: connection.peer, limit: limit) }

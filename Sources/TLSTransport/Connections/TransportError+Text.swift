@@ -153,7 +153,7 @@ extension TransportError: CustomStringConvertible {
         let errors = attempts.map(\.error)
         if errors.contains(where: \.isRefusal) { return "check the port and that the server is running" }
         if errors.contains(where: \.isForbidden) { return "allow the connection in this machine's firewall" }
-        if !errors.isEmpty, errors.allSatisfy(\.isWithoutRoute) {
+        if !attempts.isEmpty, attempts.allSatisfy(\.isUnrouted) {
             return "check this machine's network, which has no route to \(errors.count == 1 ? "it" : "them")"
         }
         return "check the address, and the firewalls in between"
@@ -219,11 +219,9 @@ extension DialOptions.AddressFamily {
 extension Duration {
     /// The duration in seconds, such as `10 s` or `0.3 s`.
     fileprivate var secondsText: String {
-        let thousandths =
-            components.seconds.multipliedReportingOverflow(by: 1_000).partialValue
-            &+ components.attoseconds / 1_000_000_000_000_000
-        guard thousandths % 1_000 != 0 else { return "\(components.seconds) s" }
-        var digits = "\(thousandths % 1_000 + 1_000)".dropFirst()
+        let thousandths = components.attoseconds / 1_000_000_000_000_000
+        guard thousandths != 0 else { return "\(components.seconds) s" }
+        var digits = "\(thousandths + 1_000)".dropFirst()
         while digits.last == "0" { digits.removeLast() }
         return "\(components.seconds).\(digits) s"
     }

@@ -58,11 +58,8 @@ package final class Transport: Sendable {
             for: endpoint.name, options, peer: endpoint.description, in: try startedContext())
         let bare = try await reach(
             endpoint, startTLS: startTLS, at: address, through: proxy, options, total: total, onConnect: onConnect)
-        let peer = bare.peer
-        let deadline = Deadline(for: .handshake, peer: peer, limit: options.handshakeTimeout)
-        return try await bare.secure(
-            as: endpoint.name, engine, options, until: .earlier(deadline, total.during(.handshake, peer: peer)),
-            total: total)
+        let deadline = total.during(.handshake, peer: bare.peer, limit: options.handshakeTimeout)
+        return try await bare.secure(as: endpoint.name, engine, options, until: deadline, total: total)
     }
 
     /// Connects to an endpoint, up to the point where TLS begins.
@@ -81,11 +78,9 @@ package final class Transport: Sendable {
             onConnect(bare.remoteAddress)
         }
         if let startTLS {
-            let peer = bare.peer
-            let deadline = Deadline(for: .startTLS, peer: peer, limit: options.handshakeTimeout)
             try await bare.startTLS(
                 startTLS, to: endpoint.name, behind: greeting,
-                until: .earlier(deadline, total.during(.startTLS, peer: peer)))
+                until: total.during(.startTLS, peer: bare.peer, limit: options.handshakeTimeout))
         }
         return bare
     }
@@ -101,11 +96,10 @@ package final class Transport: Sendable {
     private func addresses(
         of endpoint: Endpoint, _ options: DialOptions, total: Deadline
     ) async throws(TransportError) -> [SocketAddress] {
-        let peer = endpoint.description
-        let deadline = Deadline(for: .resolve, peer: peer, limit: options.resolveTimeout)
-        return try await resolve(
+        try await resolve(
             endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
-            family: options.addressFamily, until: .earlier(deadline, total.during(.resolve, peer: peer)), on: .shared)
+            family: options.addressFamily,
+            until: total.during(.resolve, peer: endpoint.description, limit: options.resolveTimeout), on: .shared)
     }
 
     /// Connects to an endpoint through a proxy. `greeting` receives the bytes that the endpoint has already sent.
@@ -121,9 +115,9 @@ package final class Transport: Sendable {
             greeting = try await proxy.lead(
                 bare, to: endpoint.route?.host ?? endpoint.name, port: endpoint.route?.port ?? endpoint.port,
                 hostSpeaksFirst: hostSpeaksFirst, peer: peer,
-                until: .earlier(
-                    Deadline(for: phase, peer: peer, limit: options.handshakeTimeout), total.during(phase, peer: peer)))
+                until: total.during(phase, peer: peer, limit: options.handshakeTimeout))
         } catch .lost(let peer, let reason) {
+            guard proxy.kind == .http else { throw .relayRefused(peer: peer, reason: .truncatedReply) }
             throw .tunnelRefused(
                 peer: peer,
                 reason: .unreadable(
@@ -149,15 +143,18 @@ package final class Transport: Sendable {
         }
         let race = ConnectRace(to: addresses, peer: name, on: loop)
         // The message lists the addresses, because nothing else says what didn't answer.
-        let tried = addresses.map(\.description).filter { $0 != name && !name.hasSuffix(" via \($0)") }
-        let waiting = tried.isEmpty ? name : "\(name) at \(tried.joined(separator: ", "))"
-        let deadline = Deadline(for: .connect, peer: waiting, limit: options.connectTimeout)
-        let socket = try await race.run(until: .earlier(deadline, total.during(.connect, peer: waiting)))
-        let address = socket.address.description
-        let isNamed = endpoint.description == address || endpoint.description.hasSuffix(" via \(address)")
-        let peer = names?.peer ?? (isNamed ? endpoint.description : "\(endpoint) at \(address)")
-        let connection = Connection(socket, peer: peer)
-        return BareConnection(connection, remoteAddress: address, context: context)
+        let waiting = Self.located(name, at: addresses)
+        let socket = try await race.run(
+            until: total.during(.connect, peer: waiting, limit: options.connectTimeout))
+        let reached = socket.address
+        let connection = Connection(socket, peer: names?.peer ?? Self.located(name, at: [reached]))
+        return BareConnection(connection, remoteAddress: reached.description, context: context)
+    }
+
+    /// Returns a name with those of the addresses that it doesn't have yet.
+    private static func located(_ name: String, at addresses: [SocketAddress]) -> String {
+        let new = addresses.map(\.description).filter { $0 != name && !name.hasSuffix(" via \($0)") }
+        return new.isEmpty ? name : "\(name) at \(new.joined(separator: ", "))"
     }
 
     /// Returns the deadline for everything. Each phase names it after itself.
@@ -195,4 +192,7 @@ package final class Transport: Sendable {
 @globalActor
 package actor TransportActor {
     package static let shared = TransportActor()
+
+    /// The duration of one piece of work after which other work on the event loop has its turn.
+    package static let turnLimit = Duration.microseconds(300)
 }

@@ -98,6 +98,11 @@ struct Deadline: Sendable {
     /// is done.
     func during(_ phase: TransportError.Phase, peer: String) -> Deadline { Deadline(self, phase, peer: peer) }
 
+    /// Returns the deadline of a phase with a limit of its own, which this deadline may end before.
+    func during(_ phase: TransportError.Phase, peer: String, limit: Duration) -> Deadline {
+        .earlier(Deadline(for: phase, peer: peer, limit: limit), during(phase, peer: peer))
+    }
+
     /// Returns the earlier of two deadlines.
     static func earlier(_ left: Deadline, _ right: Deadline) -> Deadline {
         left.instant <= right.instant ? left : right

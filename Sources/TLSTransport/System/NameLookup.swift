@@ -136,7 +136,12 @@ final class NameLookup: Sendable {
     guard code == 0 else {
         let reason = unsafe code == EAI_SYSTEM ? SystemError.last.description : String(cString: gai_strerror(code))
         var failure = NameLookup.Failure(reason: reason)
-        if family != .any, case .success(let others) = systemAddresses(of: host, .any) { failure.others = others }
+        // If there is an address of the family after all, the failure was temporary.
+        if family != .any, case .success(let others) = systemAddresses(of: host, .any),
+            !others.contains(where: { $0.isIPv6 == (family == .ipv6) })
+        {
+            failure.others = others
+        }
         return .failure(failure)
     }
     defer { unsafe freeaddrinfo(list) }

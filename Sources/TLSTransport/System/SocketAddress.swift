@@ -11,10 +11,8 @@ package struct SocketAddress: Hashable, Sendable {
 
     /// Creates the address for a host that is an IP address. Returns nil for a DNS name.
     init?(_ host: ServerName, port: UInt16) {
-        switch host.kind {
-        case .ipv4(let bytes), .ipv6(let bytes): self.bytes = bytes
-        default: return nil
-        }
+        guard let bytes = host.addressBytes else { return nil }
+        self.bytes = bytes
         self.port = port
         scope = 0
     }

@@ -14,9 +14,6 @@ package struct SystemError: Error, Hashable, Sendable {
     /// Whether the machine was reached, and nothing listens at the port.
     package var isRefusal: Bool { code == ECONNREFUSED }
 
-    /// Whether this machine has no way to the address.
-    package var isWithoutRoute: Bool { [ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, EAFNOSUPPORT].contains(code) }
-
     /// Whether this machine forbids the connection.
     package var isForbidden: Bool { code == EACCES || code == EPERM }
 

@@ -56,6 +56,7 @@ struct CurlTests {
         "Config files and scripts are read as curl and the shell read them",
         arguments: [
             ("# pins\nuser-agent = \"a\"\npinnedpubkey = \"\(two)\"\n", 2), ("pinnedpubkey=\(two)\n", 2),
+            ("# see curl --pinnedpubkey\npinnedpubkey = \"\(two)\"\n", 2),
             ("pinnedpubkey: \"\(two)\"\r\ninsecure\r\n", 2), ("  --pinnedpubkey \"\(two)\"\n", 2),
             ("pinnedpubkey \(two) # a comment", 2), ("proxy-pinnedpubkey = \"\(one)\"\npinnedpubkey = \"\(two)\"", 2),
             ("url = a.test\npinnedpubkey = \"\(two)\"\nnext\nurl = b.test\npinnedpubkey = \"\(two)\"\n", 2),
@@ -81,6 +82,7 @@ struct CurlTests {
             ("#!/bin/sh\nP='\(one)'\ncurl --pinnedpubkey \"$P\" a.test\n", "the script computes the value"),
             ("#!/bin/sh\ncurl --pinnedpubkey \"$(cat pins)\" a.test # \(one)\n", "the script computes the value"),
             ("#!/bin/sh\necho '\(one)'\n", "no command here has curl's option"),
+            ("pinnedpubkey \(one)\n--next\n--pinnedpubkey \(two)\n", "options with and without dashes are mixed"),
             ("#!/bin/sh\ncurl --pinnedpubkey '\(one) a.test\n", "a quote is never closed"),
             (
                 "#!/bin/sh\ncurl --pinnedpubkey '\(one)' a.test\ncurl --pinnedpubkey '\(two)' b.test\n",

@@ -360,6 +360,12 @@ struct FileLayoutTests {
         #expect(await check("www.test", site.chainFile).status == 4)
         let unknown = await check("other.test", both)
         #expect(unknown.output.contains("not covered") && unknown.status == 1, "\(unknown)")
+        // A key is judged by the rule for the host, too: another rule's pin doesn't count.
+        let key = try site.folder.add(site.root.key.privateKeyPEM, name: "root.key")
+        #expect(await check("api.test", key).status == 0)
+        #expect(await check("www.test", key).status == 1)
+        let stray = await check("other.test", key)
+        #expect(stray.output.contains("not covered") && stray.status == 1, "\(stray)")
         // Of several leaves, the one for the host counts.
         let several = await check("api.test", both, try site.folder.add(site.intermediate.leaf("a.test").pemText))
         #expect(

@@ -256,6 +256,18 @@ struct SituationTests {
             return try LoopbackServer(settings)
         },
         Row(
+            "a SOCKS proxy that resets the connection",
+            ["the proxy closed the connection during its SOCKS reply: check its port and version"],
+            never: ["CONNECT", "connect again"], reason: "proxy", ["--proxy=socks5://127.0.0.1:PORT"],
+            target: "api.test"
+        ) { _ in
+            var settings = LoopbackServer.Settings()
+            settings.isPlain = true
+            settings.resetsAtEnd = true
+            settings.script = .handle { _ = try $0.read() }
+            return try LoopbackServer(settings)
+        },
+        Row(
             "a SOCKS proxy that didn't reach the host",
             ["could not connect (connection refused): check the host and the port, because the proxy did not reach"],
             reason: "proxy", ["--proxy=socks5://127.0.0.1:PORT"], target: "api.test"

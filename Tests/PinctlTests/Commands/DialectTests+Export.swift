@@ -218,11 +218,26 @@ extension DialectTests {
         #expect(await pinctl("export", "--to", "android", "--into", inner, parent).status == 0)
     }
 
+    @Test("A call of add without pins gets those of its host")
+    func callWithoutPins() async throws {
+        let file = try site.folder.add(
+            "val pinner = CertificatePinner.Builder()\n    .add(\"api.test\")\n    .build()\n", name: "Client.kt")
+        let policy = try site.policy("\"\(strangePin)\"")
+        let run = await pinctl("export", "--to", "okhttp", "--into", file, policy)
+        #expect(run.status == 0, "\(run)")
+        #expect(await pinctl("export", "--to", "okhttp", "--into", file, "--check", policy).status == 0)
+        #expect(try String(contentsOfFile: file, encoding: .utf8).contains(".add(\"api.test\", \"\(strangePin)\")"))
+    }
+
     @Test("Slashes in a string, such as those of a pin, aren't reported as a removed comment")
     func slashesInStrings() async throws {
         let old = "sha256/ab//" + String(repeating: "A", count: 39) + "="
         let text = """
             val say = "a \\" // b"
+            val raw = \"""
+                src/**/*.kt
+                \"""
+            val quote = '"'
             val pinner = CertificatePinner.Builder()
                 .add("api.test", "\(strangePin)")
                 .add("api.test", "\(old)")  // the old one

@@ -344,6 +344,11 @@ extension LintQuirkTests {
             android("").replacing("<domain-config>", with: "<domain-config cleartextTrafficPermitted=\"true\">"),
             android("").replacing("<domain-config>", with: "<domain-config cleartextTrafficPermitted=\"false\">")),
         Row(
+            "a pinned host that inherits cleartext requests", "P027", "warning",
+            android("<base-config cleartextTrafficPermitted=\"true\"/>"),
+            android("<base-config cleartextTrafficPermitted=\"true\"/>")
+                .replacing("<domain-config>", with: "<domain-config cleartextTrafficPermitted=\"false\">")),
+        Row(
             "trust-anchors without roots", "P025", android(anchors("")),
             android(anchors("<certificates src=\"system\"/>"))),
         Row(

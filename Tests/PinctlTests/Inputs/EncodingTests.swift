@@ -30,7 +30,9 @@ struct EncodingTests {
 
     static let forms = [
         "UTF-16 LE", "UTF-16 BE", "UTF-16 LE without a mark", "UTF-16 BE without a mark", "UTF-16 with CR LF",
-        "bare Base64 lines", "bare Base64 in UTF-16", "PKCS #7 under CERTIFICATE", "stringData", "data", "data as JSON",
+        "bare Base64 lines", "bare Base64 in UTF-16", "PKCS #7 under CERTIFICATE", "stringData",
+        "stringData with CR LF", "data",
+        "data as JSON",
         "a list of Secrets", "two documents", "a quoted text with \\n", "a plain text with \\n", "Helm values",
         "a document in a ConfigMap", "Base64 of DER in JSON", "Traefik's acme.json",
     ]
@@ -55,6 +57,9 @@ struct EncodingTests {
             return text(TestPEM.block("CERTIFICATE", made.output))
         case "stringData":
             return text("apiVersion: v1\nkind: Secret\nstringData:\n  tls.crt: |\n" + Self.indented(pem))
+        case "stringData with CR LF":
+            let lines = "kind: Secret\nstringData:\n  tls.crt: |\n    # the chain\n\n" + Self.indented(pem)
+            return text(lines.replacing("\n", with: "\r\n"))
         case "data":
             return text(
                 "apiVersion: v1\nkind: Secret\ndata:\n  tls.crt: \(Self.base64(pem))\n  password: aHVudGVyMg==\n")

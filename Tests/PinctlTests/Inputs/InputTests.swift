@@ -175,6 +175,9 @@ struct InputTests {
         #expect(run.status == 2)
         try FileManager.default.removeItem(atPath: certificates.path + "/zero")
         #expect(await pinctl("hash", certificates.path).status == 0)
+        // A link to the directory itself leads to no other files.
+        try FileManager.default.createSymbolicLink(atPath: certificates.path + "/self", withDestinationPath: ".")
+        #expect(await pinctl("hash", certificates.path).lines.count == 3)
         // A symbolic link to itself is not a file, and is reported.
         try FileManager.default.createSymbolicLink(atPath: certificates.path + "/loop", withDestinationPath: "loop")
         #expect(await pinctl("hash", certificates.path).status == 2)

@@ -34,10 +34,7 @@ enum HelpText {
         for (category, flags) in command.flagsByCategory {
             lines += ["", "\(category.rawValue):"]
             for flag in flags {
-                let help = folded(flag.sentence, columns: usualColumns - width - 4)
-                let isBeside = flag.spelling.count <= width
-                lines.append("  " + (isBeside ? padded(flag.spelling, width) + "  \(help[0])" : flag.spelling))
-                lines += help.dropFirst(isBeside ? 1 : 0).map { String(repeating: " ", count: width + 4) + $0 }
+                lines += tableRow("  " + flag.spelling, width: width + 2, flag.sentence, columns: usualColumns)
             }
         }
         return lines + ["", "See pinctl \(command.name) --help for details."]

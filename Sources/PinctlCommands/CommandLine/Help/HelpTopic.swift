@@ -76,9 +76,7 @@ struct HelpTopic: Sendable {
     /// Returns the lines of `pinctl help exit-codes`.
     private static func exitCodes(_ columns: Int) -> [String] {
         ExitCode.allCases.flatMap { code in
-            folded(code.meaning, columns: columns - 5).enumerated().map { index, line in
-                "\(padded(index == 0 ? "\(code.rawValue)" : "", 3))  \(line)"
-            }
+            tableRow("\(code.rawValue)", width: 3, code.meaning, columns: columns)
         } + [
             "",
             "If several apply, the order of precedence is 2, 1, 4, 3, 0.",
