@@ -10,7 +10,9 @@ extension CertificateRule {
             let remedy =
                 context.place == .anchor
                 ? "serve a chain to another root"
-                : context.place == .intermediate ? "serve a current certificate of this CA" : "renew it"
+                : context.place == .intermediate
+                    ? "serve a current certificate of this CA"
+                    : "renew it, with the same key if that is pinned"
             return "certificate has expired (valid until \(timeText(certificate.validity.upperBound)), "
                 + "current time \(timeText(context.time))): \(remedy), or check the clock"
         },

@@ -210,7 +210,7 @@ struct Check: Sendable {
             .map(\.element.entry)
         report.sortGroups()
         if let group = pattern.group(at: judge.time, isChosen: judge.isTimeChosen) {
-            report.groups.insert(group, at: 0)
+            report.lead(with: group)
         }
         report.rules = Report.checkRules
         report.closing = gate.closing + Self.closing(irrelevant, unread: unread)

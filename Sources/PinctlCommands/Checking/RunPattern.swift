@@ -51,11 +51,12 @@ struct RunPattern {
         switch kinds {
         case [.expired] where leaves.count >= Self.minimum, [.notYetValid] where leaves.count >= Self.minimum:
             let isAhead = kinds == [.expired]
+            let state = "all \(count) certificates \(isAhead ? "have expired" : "are not yet valid")"
             title =
-                "all \(count) certificates \(isAhead ? "have expired" : "are not yet valid") at \(time.rfc3339), "
-                + (isChosen
-                    ? "the time of \(Flag.at.dashed)"
-                    : "so this machine's clock is probably \(isAhead ? "ahead" : "behind")")
+                isChosen
+                ? "at \(time.rfc3339), the time of \(Flag.at.dashed), \(state)"
+                : "at \(time.rfc3339), the time of this machine, \(state), so its clock is probably "
+                    + (isAhead ? "ahead" : "behind")
             remedy =
                 isChosen
                 ? "give another time with \(Flag.at.dashed)"

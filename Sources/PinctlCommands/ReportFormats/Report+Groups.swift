@@ -56,6 +56,14 @@ extension Report {
         groupPlaces = [:]
     }
 
+    /// Puts the cause that all hosts show together before the groups of these hosts, whose own remedies don't lead to it.
+    mutating func lead(with group: ReportGroup) {
+        for index in groups.indices where groups[index].outcome == group.outcome && groups[index].noun == group.noun {
+            (groups[index].remedy, groups[index].shortRemedy) = ("", "")
+        }
+        groups.insert(group, at: 0)
+    }
+
     /// Returns the lines that end the text output: for each cause, its hosts with the finding in one line, and what to
     /// do in another. They fit into the last rows of a screen with this many columns. The details are printed before.
     func groupLines(columns: Int? = nil) -> [String] {

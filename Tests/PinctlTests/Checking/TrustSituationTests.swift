@@ -223,7 +223,7 @@ struct TrustSituationTests {
             pins: { _ in ["\"sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=\""] }),
         Row(
             testDescription: "an expired leaf", status: 4, causes: [],
-            words: ["certificate has expired", "): renew it, or check the clock"],
+            words: ["certificate has expired", "): renew it, with the same key if that is pinned, or check the clock"],
             never: ["--ca-file", "clock is probably"],
             chain: { [try $0.intermediate.leaf("api.test") { $0.notAfter = $0.notBefore + 86_400 }, $0.intermediate] }),
         Row(
