@@ -120,9 +120,8 @@ struct PlanTimeline {
         guard untrusted.isEmpty else { return "unknown: the new chain isn't trusted" }
         guard entry.wayBack.isEmpty else {
             let others = entry.releases.filter { !entry.wayBack.contains($0) }
-            let needs = others.isEmpty ? "" : "; \(names(others)) also \(others.count == 1 ? "needs" : "need") it"
-            let connects = entry.wayBack.count == 1 ? "connects" : "connect"
-            return "keep: with it, \(names(entry.wayBack)) \(connects) again\(needs)"
+            let needs = others.isEmpty ? "" : "; \(names(others)) \(others.count == 1 ? "needs" : "need") it too"
+            return "keep: a chain with this key lets \(names(entry.wayBack)) connect again\(needs)"
         }
         let shipped = entry.releases.filter { !releases[$0].isCurrent }
         guard !shipped.isEmpty else { return momentInFile(entry) }

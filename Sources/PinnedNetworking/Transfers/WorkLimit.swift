@@ -135,7 +135,8 @@ final class WorkLimit: Sendable {
         return try await run(work: { try await task.value }, cancel: { task.cancel() })
     }
 
-    /// Waits for work that calls ``startWatching()`` on the event loop, and that `cancel` ends. Throws like ``run(_:)``.
+    /// Runs `work`, which has to call ``startWatching()`` on the event loop, and calls `cancel` when a limit ends it.
+    /// Throws like ``run(_:)``.
     func run<Value: Sendable>(
         work: () async throws -> Value, cancel: @escaping @Sendable () -> Void
     ) async throws -> Value {

@@ -107,10 +107,12 @@ struct LintTests {
         #expect(second.status == 1)
     }
 
-    @Test("lint finds nothing in the README's policy and in the project's own files")
-    func readme() async throws {
-        let readme = try String(contentsOfFile: "README.md", encoding: .utf8)
-        let section = try #require(readme.components(separatedBy: "## The policy\n").dropFirst().first)
+    @Test("lint finds nothing in the policy of the article on policies and in the project's own files")
+    func publicRoots() async throws {
+        let article = try String(
+            contentsOfFile: "Sources/CertificatePinning/CertificatePinning.docc/CertificatePinning.md", encoding: .utf8)
+        let section = try #require(
+            article.components(separatedBy: "### A policy that pins public roots\n").dropFirst().first)
         let text = try #require(
             section.components(separatedBy: "```jsonc\n").dropFirst().first?.components(separatedBy: "```").first)
         let file = try site.folder.add(text, name: "pins.jsonc")

@@ -36,7 +36,7 @@ struct FoldedLineTests {
         let text = try String(contentsOfFile: Repository.root + "/README.md", encoding: .utf8)
         let screens = text.components(separatedBy: "```").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
             .filter { $0.hasPrefix("\n$ ") }
-        #expect(screens.count >= 5)
+        #expect(screens.count >= 4)
         for line in screens.flatMap({ $0.split(separator: "\n") }) {
             #expect(FoldedLine.fold(String(line), columns: 80) == [String(line)])
         }

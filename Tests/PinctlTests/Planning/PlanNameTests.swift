@@ -50,7 +50,7 @@ struct PlanNameTests {
         #expect(
             lost.output.contains("the new certificate lacks www.test: have it issued for that name too; if another"))
         // Neither a key nor retiring a release helps.
-        #expect(!lost.output.contains("the change is safe") && !lost.output.contains("connects again"))
+        #expect(!lost.output.contains("the change is safe") && !lost.output.contains("connect again"))
         // With all names, or with the other server's certificate, nothing breaks.
         for words in [["--new", whole], ["--new", new, "--new", try chain("www.test")]] {
             let run = await pinctl(["plan", "--ca-file", site.rootFile, "--against", policy] + words)

@@ -349,7 +349,7 @@ struct PlanTests {
                     "<td class=\"bad\" data-host=\"api.test\"><span class=\"mark\" aria-hidden=\"true\">✕</span> BREAKS</td>",
                     "<td class=\"good\" data-host=\"api.test\"><span class=\"mark\" aria-hidden=\"true\">✓</span> only CN=Test Root</td>",
                     "<p class=\"do\">the change is safe when \(old) is retired",
-                    "<td>keep: with it, \(old) connects again</td>",
+                    "<td>keep: a chain with this key lets \(old) connect again</td>",
                     "<details class=\"entry bad\" data-outcome=\"failed\" open>", "<h3>Pins without a match</h3>",
                 ]
             ),
@@ -358,7 +358,7 @@ struct PlanTests {
                 [
                     "| release | `api.test` |\n| --- | --- |\n| `\(old)` | `BREAKS` |\n| `\(new)` | `only CN=Test Root` |\n",
                     "`the change is safe when \(old) is retired",
-                    "| `\(strangePin)` | `keep: with it, \(old) connects again` |",
+                    "| `\(strangePin)` | `keep: a chain with this key lets \(old) connect again` |",
                 ]
             ),
         ] {
