@@ -134,6 +134,24 @@ struct ArrivalTests {
         }
     }
 
+    @Test("The second SIGINT of a wrapper such as timeout doesn't cut off the summary")
+    func repeatedSignal() async throws {
+        try await site.serve { good in
+            let command = "pinctl check --at 2026-11-20 --ca-file root.pem --pin \(try site.leaf.key.pin) --timeout 100"
+            let run = try await shell(
+                """
+                mkfifo list; exec 3<>list
+                for run in 1 2 3 4 5; do
+                    echo '\(good.target())' >&3
+                    \(command) --targets list >out 2>err & pid=$!
+                    until [ -s out ]; do sleep 0.1; done
+                    kill -INT $pid; sleep 0.01; kill -INT $pid; wait $pid; echo $?; tail -n 1 out; rm out
+                done
+                """, in: site.folder)
+            #expect(run.lines == Array(repeating: ["130", "1 checked: 1 ok"], count: 5).flatMap(\.self), "\(run)")
+        }
+    }
+
     @Test("The progress line counts from zero, and unreachable targets apart from failures")
     func progress() async throws {
         let closed = try LoopbackServer(chain: [site.leaf])
