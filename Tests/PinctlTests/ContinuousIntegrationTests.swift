@@ -6,24 +6,12 @@ import Testing
 /// The code listings of the article on continuous integration.
 @Suite("The article on continuous integration")
 struct ContinuousIntegrationTests {
-    private static let page = article("PinctlCommands", "InContinuousIntegration")
-
-    private static func article(_ module: String, _ name: String) -> String {
-        let path = Repository.root + "/Sources/\(module)/\(module).docc/\(name).md"
-        return String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
-    }
+    private static let page = Article.named("InContinuousIntegration").map { $0.lines.joined(separator: "\n") } ?? ""
 
     /// The listings in fenced blocks of a language.
     private static func listings(_ kind: String) -> [String] {
-        var listings: [String] = []
-        var rest = page[...]
-        while let start = rest.firstRange(of: "```\(kind)\n") {
-            rest = rest[start.upperBound...]
-            guard let end = rest.firstRange(of: "```\n") else { break }
-            listings.append(String(rest[..<end.lowerBound]))
-            rest = rest[end.upperBound...]
-        }
-        return listings
+        (Article.named("InContinuousIntegration")?.blocks ?? []).filter { $0.language == kind }
+            .map { $0.lines.map { $0 + "\n" }.joined() }
     }
 
     @Test(
@@ -118,85 +106,6 @@ struct ContinuousIntegrationTests {
                 #expect(written.lines.first == "pins.prom" && written.lines.count == 2)
                 let metrics = try await shell("grep pinctl_exit_code metrics/pins.prom", in: site.folder)
                 #expect(metrics.lines.last == "pinctl_exit_code{command=\"check\"} \(status)")
-            }
-        }
-    }
-}
-
-// MARK: - Recipes as they stand
-
-extension ContinuousIntegrationTests {
-    /// A command of an article. Lines with output beside them are in other tests.
-    struct Recipe: Sendable, CustomTestStringConvertible {
-        let command: String
-        /// Whether cron runs it, in a directory without a policy.
-        var isForCron = false
-
-        var testDescription: String { command }
-    }
-
-    /// The commands of an article that have no output beside them.
-    private static func recipes(in page: String) -> [Recipe] {
-        var recipes: [Recipe] = []
-        var isInside = false
-        for line in page.split(separator: "\n").map({ $0.drop { $0 == " " } }) {
-            if line.hasPrefix("```") { isInside.toggle() }
-            guard isInside, !line.hasPrefix("$ "), !line.contains("$(pinctl"), !line.contains("| pinctl"),
-                let start = line.firstRange(of: "pinctl ")
-            else { continue }
-            let isForCron = line.contains(" * * * ")
-            let known = ["", "- ", "- run: ", "run: ", "script: ", "sh '"]
-            guard isForCron || known.contains(String(line[..<start.lowerBound])) else { continue }
-            recipes.append(
-                Recipe(command: String(line[start.lowerBound...].prefix { $0 != "'" }), isForCron: isForCron))
-        }
-        return recipes
-    }
-
-    private static let allRecipes = [
-        article("PinctlCommands", "InContinuousIntegration"), article("PinctlCommands", "Reports"),
-        article("PinDialects", "PinDialects"),
-    ].flatMap { recipes(in: $0) }
-
-    @Test(
-        "Every recipe passes for the policy that init makes: in a clone, and from / if cron runs it, at any user's home",
-        .enabled(if: TestCommand.isPresent("git", "--version"), "git is not installed"))
-    func recipes() async throws {
-        #expect(Self.allRecipes.count >= 13 && Self.allRecipes.count(where: \.isForCron) == 2, "\(Self.allRecipes)")
-        let site = try PinctlSite(host: "api.example.com")
-        let path = site.folder.path
-        _ = try site.folder.add(try TestSigningRequest(TestName(), key: TestKey()).pemText, name: "backup.csr")
-        let setUp = "set -e; pinctl() { command pinctl \"$@\" --at 2026-11-20; }; export HOME=\(path)/home\n"
-        try await site.serve { server in
-            let made = try await shell(
-                setUp + """
-                    mkdir home metrics origin origin/pins origin/certs
-                    cp root.pem origin/pins; cp chain.pem origin/certs
-                    cd origin
-                    command pinctl init --ca-file pins/root.pem --role leaf --backup ../backup.csr \
-                        -o pins/pins.jsonc \(server.target("api.example.com")) 2>/dev/null
-                    git init --quiet; git add .
-                    git -c user.name=tester -c user.email=tester@example.com commit --quiet --message one
-                    git clone --quiet . ../clone
-                    mv ../origin ../gone
-                    """, in: site.folder)
-            try #require(made.status == 0, "\(made.output)\(made.errors)")
-            for recipe in Self.allRecipes {
-                // Files outside a clone can't be written in a test.
-                let command = recipe.command.replacing("/etc/pinctl/", with: "\(path)/clone/pins/")
-                    .replacing("/var/lib/prometheus/node-exporter/", with: "\(path)/metrics/")
-                    .replacing("/var/lib/node_exporter/textfile/", with: "\(path)/metrics/")
-                for place in recipe.isForCron ? ["/", "$HOME"] : ["\(path)/clone"] {
-                    let run = try await shell(setUp + "cd \(place)\n" + command)
-                    #expect(run.status == 0, "\(recipe.command) in \(place): \(run.output)\(run.errors)")
-                    #expect(!recipe.isForCron || run.output + run.errors == "", "\(recipe.command): \(run)")
-                }
-            }
-            // The policy of a service is named by a variable.
-            for command in ["pinctl lint", "pinctl export --check", "pinctl check"] {
-                let run = try await shell(
-                    setUp + "cd /; export PINCTL_POLICY=\(path)/clone/pins/pins.jsonc\n" + command)
-                #expect(run.status == 0, "\(command): \(run.output)\(run.errors)")
             }
         }
     }

@@ -98,6 +98,8 @@ struct AlertTests {
         try await LoopbackServer(chain: [leaf]).run { server in
             let pin = "\"\(try leaf.key.pin)\""
             let broken = try folder.add("{ \"version\": 1, \"domain\": [] }")
+            let reversed = try folder.add(root.pemText + leaf.pemText)
+            let otherRoot = try folder.add(TestCertificate.root("Other Root").pemText)
             let rows: [(words: [String], status: Int32, alert: String)] = [
                 (["--policy", try policy("\"\(strangePin)\""), server.target()], 1, "PinctlPinMismatch"),
                 (["--policy", try policy(pin), server.target("www.test")], 1, "PinctlPolicyGap"),
@@ -110,6 +112,14 @@ struct AlertTests {
                     0, "PinctlOnlyBackupMatches"
                 ),
                 (["--pin", strangePin, "api.test:\(dead.port)@127.0.0.1"], 3, "PinctlUnreachable"),
+                (
+                    ["--pin", try leaf.key.pin, "--files", reversed, "--host", "api.test"], 1,
+                    "PinctlWrongOrder"
+                ),
+                (
+                    ["--pin", try leaf.key.pin, "--store", "other=\(otherRoot)", server.target()], 0,
+                    "PinctlSomePathsMatch"
+                ),
                 (["--policy", broken, server.target()], 2, "PinctlRunFailed"),
                 (["--polcy", broken, server.target()], 2, "PinctlRunFailed"),
                 (["--policy", broken + ".missing", server.target()], 2, "PinctlRunFailed"),
@@ -122,6 +132,16 @@ struct AlertTests {
             }
         }
         #expect(try await alerts([], at: 3) == ["PinctlNoMetrics"])
+    }
+
+    @Test("Every verdict has an alert, except for good ones whose warning has a metric of its own or that have none")
+    func verdicts() throws {
+        let text = try String(contentsOfFile: Self.rules, encoding: .utf8)
+        let alerted = text.matches(of: #/verdict=~?"([a-z_|]+)"/#).flatMap { $0.output.1.split(separator: "|") }
+            .map(String.init)
+        let good: Set<VerdictWord> = [.ok, .okBackupOnly, .okPinsOff, .keyMatched]
+        #expect(alerted.sorted() == VerdictWord.allCases.filter { !good.contains($0) }.map(\.rawValue).sorted())
+        #expect(good.allSatisfy { $0.severity == .ok } && text.contains("pinctl_backup_only == 1"))
     }
 
     @Test("promtool finds nothing wrong with the rules and the metrics, and the article lists each alert and metric")
