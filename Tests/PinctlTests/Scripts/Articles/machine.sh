@@ -43,7 +43,8 @@ hosts() {
 serve() { # ADDRESS CERTIFICATE [OPTION…]
     local address=$1 certificate=files/$2 attempt
     shift 2
-    openssl s_server -quiet -accept $address:443 -cert $certificate.pem -key $certificate.key "$@" \
+    # Newer versions of OpenSSL prefer other groups.
+    openssl s_server -quiet -accept $address:443 -groups X25519 -cert $certificate.pem -key $certificate.key "$@" \
         >/dev/null 2>&1 &
     for attempt in {1..100}; do (: >/dev/tcp/$address/443) 2>/dev/null && return; sleep 0.05; done
     return 1
