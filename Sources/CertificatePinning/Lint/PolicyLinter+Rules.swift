@@ -74,12 +74,14 @@ extension PolicyLinter {
         }
     }
 
-    /// Returns whether a pin is one of a CA's key.
+    /// Returns whether a pin is one of a CA's key. Without a role or a file, only the public roots are known.
     private func isAuthority(_ pin: CanonicalPin) -> Bool {
         switch knownRole(of: pin) {
         case .root, .ca, .intermediate: true
         case .leaf: false
-        case .any, nil: calendar.root(of: pin) != nil
+        case .any, nil:
+            calendar.root(of: pin) != nil
+                || SPKIFingerprint(pin.description).map { PublicRoots.names[$0] != nil } ?? false
         }
     }
 
@@ -175,7 +177,7 @@ extension PolicyLinter {
             if let problem = Self.problem(ofHost: host.host) {
                 return LintFinding(.malformedHost, at: location(of: rule), "host \(quoted(host.host)) \(problem)")
             }
-            guard host.includesSubdomains, let name = try? ServerName(host.host),
+            guard host.scope != .exact, let name = try? ServerName(host.host),
                 let section = publicSuffixes.section(of: name), section == .icann || !rule.ownsPublicSuffix
             else { return nil }
             return LintFinding(

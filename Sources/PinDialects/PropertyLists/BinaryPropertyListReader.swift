@@ -48,10 +48,11 @@ struct BinaryPropertyListReader {
         self.bytes = bytes
     }
 
-    private static func problem(_ what: String) -> MarkupProblem {
+    private static func problem(_ what: String, rule: LintRule? = nil) -> MarkupProblem {
         MarkupProblem(
             position: PropertyList.nowhere,
-            message: "the binary property list \(what): create it again, or convert it with plutil -convert xml1")
+            message: "the binary property list \(what): create it again, or convert it with plutil -convert xml1",
+            rule: rule)
     }
 
     /// Reads a big-endian number of `size` bytes. Returns `nil` if it extends past `end` or doesn't fit into `Int`.
@@ -168,7 +169,9 @@ struct BinaryPropertyListReader {
             }
         }
         guard isDictionary else { return PropertyList(.array(values)) }
-        guard Set(keys).count == keys.count else { throw Self.problem("has a duplicate key in a dictionary") }
+        guard Set(keys).count == keys.count else {
+            throw Self.problem("has a duplicate key in a dictionary", rule: .duplicate)
+        }
         return PropertyList(.dictionary(zip(keys, values).map { PropertyList.Member($0, $1) }))
     }
 }

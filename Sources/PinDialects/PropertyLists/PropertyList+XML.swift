@@ -91,7 +91,7 @@ extension PropertyList {
                 if let earlier = places.updateValue(position, forKey: text) {
                     problems.add(
                         "duplicate key \(quoted(text)), first at \(earlier.line):\(earlier.column): keep one",
-                        at: position)
+                        at: position, rule: .duplicate)
                 }
                 guard let value = PropertyList(child, &problems) else { continue }
                 members.append(Member(text, value, at: position, range: start..<child.range.upperBound))

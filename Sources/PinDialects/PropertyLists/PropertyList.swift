@@ -65,7 +65,7 @@ extension PropertyList {
             let list = PropertyList(document: root, &problems)
             if let list, problems.isEmpty { return list }
         } catch {
-            problems.add(error.message, at: error.position)
+            problems.add(error.message, at: error.position, rule: error.rule)
         }
         throw PolicyFileError(problems: problems.sorted)
     }

@@ -6,6 +6,8 @@ package import PinctlBasics
 package struct MarkupProblem: Error, Hashable, Sendable {
     package let position: SourcePosition
     package let message: String
+    /// The lint rule that the problem breaks, if any.
+    var rule: LintRule?
 }
 
 /// A reader of the part of XML 1.0 that configuration files use: elements, attributes, text, CDATA, comments, and the

@@ -58,7 +58,7 @@ extension YAMLReader {
                 throw problem("merge keys (<<) aren't supported: write the members out", at: key.position)
             }
             guard keys.insert(name).inserted else {
-                throw problem("the key \(quoted(name)) appears twice: remove one", at: key.position)
+                throw problem("the key \(quoted(name)) appears twice: remove one", at: key.position, rule: .duplicate)
             }
             skipBlanks()
             guard cursor.byte == UInt8(ascii: ":"), isQuoted || isAtIndicator(":") else {

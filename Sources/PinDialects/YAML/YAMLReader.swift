@@ -75,9 +75,10 @@ package struct YAMLReader {
 // MARK: - Lines
 
 extension YAMLReader {
-    func problem(_ message: String, at position: SourcePosition? = nil) -> PolicyFileError {
+    func problem(_ message: String, at position: SourcePosition? = nil, rule: LintRule? = nil) -> PolicyFileError {
         PolicyFileError(problems: [
-            PolicyProblem(location: PolicyLocation(path: path, position ?? cursor.position), message: message)
+            PolicyProblem(
+                location: PolicyLocation(path: path, position ?? cursor.position), message: message, rule: rule)
         ])
     }
 
@@ -236,7 +237,7 @@ extension YAMLReader {
                 throw problem("merge keys (<<) aren't supported: write the members out", at: key.position)
             }
             guard keys.insert(name).inserted else {
-                throw problem("the key \(quoted(name)) appears twice: remove one", at: key.position)
+                throw problem("the key \(quoted(name)) appears twice: remove one", at: key.position, rule: .duplicate)
             }
             cursor.step()
             members.append(YAMLNode.Member(key: name, position: key.position, value: try value(ofKeyAt: column)))

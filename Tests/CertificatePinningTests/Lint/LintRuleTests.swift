@@ -2,6 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinDialects
+import PinctlBasics
 import TestPKI
 import Testing
 
@@ -79,6 +80,35 @@ struct LintRuleTests {
         #expect(try found(root) == ["P003 warning"])
         #expect(try found(leaf, root) == [])
         #expect(try found(leaf, rule: "") == [])
+    }
+
+    @Test("P003: the backup of pins of CAs is a second CA, also if only the library knows the roots")
+    func backupOfAuthority() throws {
+        let roots = ["C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=", "diGVwiVYbubAI3RW4hB9xU8e/CH2GnkuvVFZE8zmgzI="]
+        let values = try roots.map { try #require(Base64.decodeCanonical(Array($0.utf8))) }
+        let leaf = CanonicalPin(.publicKey, .sha256, Array(1...32))
+        func advice(_ pins: [CanonicalPin]) throws -> String {
+            let rule = CanonicalRule(patterns: [HostPattern("a.test", .exact)], pins: pins)
+            let found = CanonicalPolicy(rules: [rule], combination: .closest).lint([], path: "x", at: TestSite.time)
+            return try #require(found.first { $0.rule == .noBackup }).message
+        }
+        let first = CanonicalPin(.publicKey, .sha256, values[0])
+        #expect(try advice([first]).hasSuffix("add the pin of a second CA that you can get a certificate from"))
+        #expect(try advice([leaf]).hasSuffix("add the pin of a key that is kept offline"))
+        // The digest of a certificate isn't that of a root's key.
+        let certificate = CanonicalPin(.certificate, .sha256, values[0])
+        #expect(try advice([certificate]).hasSuffix("add the pin of a key that is kept offline"))
+        let own = try server.leaf.key.pin.dropFirst("sha256/".count)
+        for (pins, isAuthority) in [(roots, true), ([roots[0]], true), ([roots[0], String(own)], false)] {
+            let text = """
+                { "version": 1, "domains": [
+                { "host": "a.test", "pins": [\(pins.map { "\"sha256/\($0)\"" }.joined(separator: ", "))] } ] }
+                """
+            let file = try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
+            let message = try #require(file.lint(at: TestSite.time).first { $0.rule == .noBackup }).message
+            #expect(message.contains("second CA") == isAuthority, "\(message)")
+            #expect(message.contains("kept offline") != isAuthority && message.hasSuffix(", with \"backup\": true"))
+        }
     }
 
     @Test("P016: an anchor that expires within 180 days is reported, as an error if no other anchor is left")

@@ -293,6 +293,7 @@ struct LintTests {
             (rule("A.test", []), ["P008"]), (rule("a.test.", []), ["P008"]), (rule("a.*.test", []), ["P008"]),
             (rule("müller.test", []), ["P008"]), (rule("", [], .every), []),
             (rule("com", [], .exactAndBelow), ["P010"]), (rule("com", [], .exact), []),
+            (rule("com", [], .oneLabelBelow), ["P010"]), (rule("com", [], .exactAndOneLabelBelow), ["P010"]),
             (rule("a.test", [CanonicalPin(.certificate, .full, [1]), good]), ["P022"]),
         ]
         for (rule, expected) in rows {
@@ -308,6 +309,35 @@ struct LintTests {
             let allowed = policy.lint(
                 Array("<!-- pinctl-allow P009: meant so -->".utf8), path: "x", at: TestSite.time)
             #expect(allowed == [])
+        }
+    }
+
+    @Test("P010: a rule for the names below a public suffix, at any depth, also of the list's private section")
+    func suffixes() {
+        let list = """
+            // ===BEGIN ICANN DOMAINS===
+            uk
+            co.uk
+            // ===END ICANN DOMAINS===
+            // ===BEGIN PRIVATE DOMAINS===
+            github.io
+            // ===END PRIVATE DOMAINS===
+            """
+        func found(_ host: String, _ scope: HostPattern.Scope, isOwner: Bool = false) -> [String] {
+            var rule = CanonicalRule(patterns: [HostPattern(host, scope)], pins: [])
+            rule.ownsPublicSuffix = isOwner
+            return CanonicalPolicy(rules: [rule], combination: .closest).lint(
+                [], path: "x", at: TestSite.time, publicSuffixes: PublicSuffixes(list: Array(list.utf8))
+            ).map(\.rule.rawValue)
+        }
+        for scope in HostPattern.Scope.allCases where scope != .every {
+            let expected = scope == .exact ? [] : ["P010"]
+            for host in ["uk", "co.uk", "github.io"] {
+                #expect(found(host, scope) == expected, "\(host) \(scope)")
+            }
+            for host in ["shop.co.uk", "team.github.io"] { #expect(found(host, scope) == [], "\(host) \(scope)") }
+            // An owner can have a suffix of the private section only.
+            #expect(found("github.io", scope, isOwner: true) == [] && found("uk", scope, isOwner: true) == expected)
         }
     }
 

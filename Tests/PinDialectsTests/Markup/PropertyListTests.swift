@@ -117,6 +117,19 @@ struct PropertyListTests {
         return bytes + [0, 0, 0, 0, 0, 0, 1, 1] + wide(count ?? UInt8(objects.count)) + wide(top) + wide(table)
     }
 
+    @Test("P005: a key that appears twice is reported under its rule, also in a binary list")
+    func twice() {
+        let binary = Self.binary([[0xD2, 1, 1, 2, 2], [0x51, 0x61], [0x09]])
+        let text = "<plist><dict><key>a</key><true/><key>a</key><true/></dict></plist>"
+        for bytes in [binary, Array(text.utf8)] {
+            #expect {
+                _ = try PropertyList.read(bytes, path: "f")
+            } throws: { error in
+                (error as? PolicyFileError)?.problems.map(\.rule) == [.duplicate]
+            }
+        }
+    }
+
     @Test("XI4: Offsets and counts in a binary list are checked against the file", arguments: hostileRows)
     func hostile(bytes: [UInt8], problem: String) {
         let found = problems { () throws(PolicyFileError) in _ = try PropertyList.read(bytes, path: "f") }

@@ -47,6 +47,15 @@ struct YAMLReaderTests {
     @Test("The part of YAML that configurations use is read", arguments: accepted)
     func isRead(_ text: String, _ expected: String) { #expect(Self.reading(text) == expected) }
 
+    @Test("P005: a key that appears twice is reported under its rule", arguments: ["a: 1\na: 2\n", "{a: 1, a: 2}"])
+    func twice(text: String) {
+        #expect {
+            _ = try YAMLReader.read(Array(text.utf8), path: "f")
+        } throws: { error in
+            (error as? PolicyFileError)?.problems.map(\.rule) == [.duplicate]
+        }
+    }
+
     @Test(
         "XI6: Everything else is refused at its line and column",
         arguments: [

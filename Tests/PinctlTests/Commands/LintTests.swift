@@ -154,6 +154,55 @@ struct LintTests {
         }
     }
 
+    @Test("Pins, keys and hosts that are wrong in the same way have the same identifier in every format")
+    func identifiers() async throws {
+        let pin = strangePin.dropFirst("sha256/".count)
+        func android(_ domains: String, _ pins: String) -> String {
+            """
+            <network-security-config><domain-config>\(domains)
+            <pin-set>\(pins)</pin-set></domain-config></network-security-config>
+            """
+        }
+        func xmlPin(_ text: some StringProtocol) -> String { "<pin digest=\"SHA-256\">\(text)</pin>" }
+        func apple(_ entries: String) -> String {
+            """
+            <plist version="1.0"><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict>
+            \(entries)
+            </dict></dict></dict></plist>
+            """
+        }
+        func appleHost(_ name: String, _ pin: some StringProtocol, _ more: String = "") -> String {
+            """
+            <key>\(name)</key><dict>\(more)<key>NSPinnedLeafIdentities</key><array><dict>\
+            <key>SPKI-SHA256-BASE64</key><string>\(pin)</string></dict></array></dict>
+            """
+        }
+        func okHttp(_ host: String, _ pin: String) -> String {
+            "val a = CertificatePinner.Builder().add(\"\(host)\", \"\(pin)\").build()"
+        }
+        let (below, pinned) = ("<key>NSIncludesSubdomains</key><true/>", "\"\(strangePin)\"")
+        let (host, other) = ("<domain>a.test</domain>", xmlPin(try site.leaf.key.pin.dropFirst("sha256/".count)))
+        let rows: [(String, rules: [String], status: Int32)] = [
+            (android(host, xmlPin("no base64!") + other), ["P001"], 2),
+            (android(host, xmlPin("AAECAwQFBgcICQoLDA0ODxAREhM=") + other), ["P001"], 2),
+            (android(host, xmlPin(pin) + xmlPin("")), ["P001"], 2),
+            (android("<domain includeSubdomains=\"true\">co.uk</domain>", xmlPin(pin) + other), ["P010"], 1),
+            (android(host + "<domain>A.test</domain>", xmlPin(pin) + other), ["P005"], 2),
+            (apple(appleHost("a.test", "short")), ["P025", "P001"], 1),
+            (apple(appleHost("com", pin, below)), ["P010"], 1),
+            (apple(appleHost("a.test", pin) + appleHost("a.test", pin)), ["P005"], 2),
+            (apple(appleHost("a.test", pin) + appleHost("A.test", pin)), ["P005", "P008"], 0),
+            (okHttp("*.com", strangePin), ["P010"], 1), (okHttp("**.com", strangePin), ["P010"], 1),
+            (okHttp("a.test", "sha256/no"), ["P001"], 1), (policyText([("a.test", ["\"sha256/no\""])]), ["P001"], 2),
+            (policyText([("a.test", [pinned]), ("a.test", [pinned])]), ["P005"], 2),
+        ]
+        for (text, rules, status) in rows {
+            let run = await pinctl("lint", "--json", "--rule", "P003=off", try site.folder.add(text))
+            let found = try run.decoded(as: Document.self).results.compactMap(\.rule)
+            #expect(found == rules && run.status == status, "\(rules): \(text)\n\(run.output)\(run.errors)")
+        }
+    }
+
     @Test("The API level of an Android app is that of --target-sdk, or of the files around its config")
     func target() async throws {
         let text = androidText([try site.leaf.key.pin, strangePin])
