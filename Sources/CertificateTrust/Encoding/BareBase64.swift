@@ -16,17 +16,30 @@ enum BareBase64 {
         if let object = object(text) { return [object] }
         var objects: [[UInt8]] = []
         for line in text.split(separator: 0x0A) where !line.allSatisfy(isBlank) {
-            guard let object = object(line) else { return nil }
+            guard let object = object(line) else {
+                for index in objects.indices { wipe(&objects[index]) }
+                return nil
+            }
             objects.append(object)
         }
         return objects
     }
 
+    /// Returns the object of a text that contains nothing else. No other copy of it is left in memory, since it may be
+    /// a private key.
     private static func object(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        guard let der = Base64.decodeCanonical(text.filter { !isBlank($0) }), der.count >= leastSize else { return nil }
+        var digits: [UInt8] = []
+        digits.reserveCapacity(text.count)
+        defer { wipe(&digits) }
+        for character in text where !isBlank(character) { digits.append(character) }
+        guard var der = Base64.decodeCanonical(digits) else { return nil }
         var cursor = DERCursor(0..<der.count)
         let isWhole = (try? cursor.next(DERTag.sequence, der.span)) != nil && cursor.isAtEnd
-        return isWhole || KeyContainer.isPKCS12(der.span) ? der : nil
+        guard der.count >= leastSize, isWhole || KeyContainer.isPKCS12(der.span) else {
+            wipe(&der)
+            return nil
+        }
+        return der
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }

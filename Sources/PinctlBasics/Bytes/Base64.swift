@@ -25,10 +25,12 @@ package enum Base64 {
     }
 
     /// Decodes the canonical encoding of some bytes. Returns `nil` if there is white space, padding is missing, or
-    /// trailing bits are set.
+    /// trailing bits are set. No other copy of the bytes is left in memory.
     package static func decodeCanonical(_ characters: [UInt8]) -> [UInt8]? {
         guard !characters.isEmpty, characters.count % 4 == 0 else { return nil }
         var decoder = Base64Decoder(limit: characters.count)
+        decoder.reserveAll()
+        defer { decoder.wipe() }
         for character in characters {
             guard table[Int(character)] != blank, decoder.take(character) else { return nil }
         }
@@ -99,6 +101,9 @@ package struct Base64Decoder {
         groupCount = 0
         paddings = 0
     }
+
+    /// Reserves the storage for as many bytes as the limit allows, since growing it would leave the old one in memory.
+    fileprivate mutating func reserveAll() { storage.reserveCapacity(limit + Base64Words.slack) }
 
     /// Overwrites the storage.
     package mutating func wipe() { PinctlBasics.wipe(&storage) }
