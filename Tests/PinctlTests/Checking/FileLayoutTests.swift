@@ -234,6 +234,35 @@ struct FileLayoutTests {
         #expect(accepted.lines.last?.contains(count) == true, "\(accepted)")
     }
 
+    @Test("A text under the name of a certificate isn't understood, and is irrelevant under another name")
+    func misnamed() async throws {
+        for text in ["<html><title>404 Not Found</title></html>\n", "Not found\n", "{ \"error\": \"not found\" }\n"] {
+            for (name, status) in [("x.pem", Int32(2)), ("x.CRT", 2), ("x.key", 2), ("x.html", 0), ("x", 0)] {
+                let folder = try await tree([("chain.pem", leaf + issuer), (name, text)])
+                let run = await check(folder.path)
+                withExtendedLifetime(folder) {}
+                #expect(run.status == status && run.errors.contains("/\(name): ") == (status == 2), "\(name): \(run)")
+            }
+        }
+    }
+
+    @Test("In a directory, a request or record with another key than the pinned one fails, and a key alone doesn't")
+    func strangeKeys() async throws {
+        let key = try TestKey()
+        let request = try TestSigningRequest("api.test", key: key).pemText
+        let bare = try site.folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
+        let record = await pinctl("hash", "--as", "tlsa=_443._tcp.api.test", bare).output
+        for (text, status) in [
+            (request, Int32(1)), (record, 1), (try key.privateKeyPEM, 0),
+            (try TestPEM.block("PUBLIC KEY", key.publicKeyDER), 0),
+        ] {
+            let folder = try await tree([("chain.pem", leaf + issuer), ("x", text)])
+            let run = await check(folder.path)
+            withExtendedLifetime(folder) {}
+            #expect(run.status == status && run.output.contains("pin mismatch") == (status == 1), "\(text)\(run)")
+        }
+    }
+
     @Test("A directory without anything to check fails, whatever is in it")
     func nothing() async throws {
         let folder = try await tree([("README", "nothing\n"), ("privkey.pem", try TestKey().privateKeyPEM)])

@@ -171,6 +171,22 @@ import Testing
         #expect(.now - start >= .milliseconds(99) && waited >= .milliseconds(80))
     }
 
+    @Test("The question for the version of an old server counts toward --rate, and waits outside of the time limit")
+    func rateOfOldVersion() async throws {
+        try await LoopbackServer(chain: [site.leaf]) { $0.protocolVersions = .tls10 ... .tls10 }.run { server in
+            let target = try Target(server.target())
+            // On a busy machine, the connections themselves may take longer than the limit.
+            for attempt in 1...10 {
+                let start = ContinuousClock.now
+                let text = failure(await (try probe("--rate=1", "--timeout=0.9", "--retries=0")).probes(of: target)[0])
+                let time = ContinuousClock.now - start
+                guard text.contains("offers TLS 1.0 alone") || attempt == 10 else { continue }
+                #expect(text.contains("offers TLS 1.0 alone") && time >= .milliseconds(990), "\(text), \(time)")
+                return
+            }
+        }
+    }
+
     @Test("The time limit for a target applies wherever a server stalls", arguments: stalls.indices)
     func bounded(index: Int) async throws {
         let (_, script, scheme) = stalls[index]

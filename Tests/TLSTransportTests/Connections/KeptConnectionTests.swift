@@ -1,5 +1,6 @@
 import CertificateTrust
 import Glibc
+import HTTPMessages
 import PinctlBasics
 import TLSTransport
 import TestPKI
@@ -139,6 +140,59 @@ import Testing
             case .end: #expect(state == .ended)
             }
             await connection.close()
+        }
+    }
+
+    /// The parts of a record that a server sends through a proxy with TLS, before and after the request.
+    enum EarlyPart: CaseIterable, Sendable { case data, ticket }
+
+    @Test(
+        "DS1: Part of a record in a tunnel isn't the answer to a later request, whatever the proxy sends in between",
+        arguments: EarlyPart.allCases)
+    func earlyInTunnel(_ early: EarlyPart) async throws {
+        let (site, house) = (try TestSite(), try TestSite("proxy.example.test"))
+        let isAsked = Locked(false)
+        let script = LoopbackServer.Script.handle { connection in
+            var forge = try connection.forge()
+            let ticket = RawTLS.message(4, [0, 0, 1, 0, 1, 2, 3, 4, 1, 7, 0, 1, 7, 0, 0])
+            let bytes = early == .data ? try forge.record([65]) : try forge.record(ticket, type: 22)
+            try connection.writeBelow(Array(bytes.prefix(8)))
+            while !isAsked.withLock({ $0 }) { connection.pause(.milliseconds(1)) }
+            try connection.writeBelow(Array(bytes.dropFirst(8)))
+            try connection.writeBelow(try forge.record([66]))
+            while try connection.read() != nil {}
+        }
+        let origin = try LoopbackServer(chain: site.chain, script) {
+            $0.protocolVersions = .tls13 ... .tls13
+            $0.resumption = .none
+        }
+        try await origin.run { origin in
+            let script = LoopbackServer.Script.proxy(to: ["api.example.test:443": origin.port]) { _ in
+                .tunnel(after: .established, withTickets: true)
+            }
+            try await LoopbackServer(chain: house.chain, script).run { proxy in
+                let way = try await Transport.shared.connect(
+                    to: try ServerName(proxy.address), port: proxy.port, options: .patient)
+                let outer = try await way.secure(as: house.name, options: .patient)
+                let path = try house.path(outer.presented)
+                let bare = try await outer.acceptProxy(path)
+                let head = try HTTPRequestHead(
+                    method: "CONNECT", target: .authority,
+                    origin: HTTPOrigin(scheme: .https, name: site.name, port: 443))
+                _ = try await bare.requestTunnel(head, limit: .seconds(600))
+                let inner = try await bare.secure(as: site.name, options: .patient)
+                let innerPath = try site.path(inner.presented)
+                let connection = try await inner.accept(innerPath) { approval }
+                var state = IdleState.quiet
+                while state == .quiet { state = await connection.idleState() }
+                #expect(state == .part)
+                isAsked.withLock { $0 = true }
+                switch early {
+                case .data: await expectFailure(\.isProtocolFailure) { _ = try await connection.receive() }
+                case .ticket: #expect(try await connection.receive() == [66])
+                }
+                await connection.close()
+            }
         }
     }
 

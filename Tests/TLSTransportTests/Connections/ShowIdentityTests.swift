@@ -53,6 +53,30 @@ import Testing
         }
     }
 
+    @Test("The end of the time for everything isn't acceptance of a client certificate, also if the limits are equal")
+    func outOfTime() async throws {
+        let server = try LoopbackServer(chain: site.chain) {
+            $0.protocolVersions = .tls13 ... .tls13
+            $0.clientAuthentication = .init(roots: [], isRequired: true)
+        }
+        try await server.run { server in
+            let endpoint = try site.endpoint(on: server)
+            // On a busy machine the handshake itself may take longer than the first limits.
+            for limit in [Duration.milliseconds(300), .seconds(2), .seconds(20)] {
+                let options = DialOptions.with { ($0.handshakeTimeout, $0.totalTimeout) = (limit, limit) }
+                do throws(TransportError) {
+                    let pending = try await Transport.shared.dial(endpoint, options: options)
+                    let (outcome, _) = try await pending.show(identity, patience: limit)
+                    Issue.record("\(outcome)")
+                } catch {
+                    guard case .timedOut = error else { throw error }
+                }
+                if server.records.contains(where: \.handshakeCompleted) { return }
+            }
+            Issue.record("no handshake was done within any limit")
+        }
+    }
+
     @Test("The staple is nil if the server has none", arguments: [LoopbackServer.TLSVersion.tls12, .tls13])
     func noStaple(version: LoopbackServer.TLSVersion) async throws {
         let server = try LoopbackServer(chain: site.chain) { $0.protocolVersions = version...version }

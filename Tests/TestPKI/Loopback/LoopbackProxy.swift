@@ -5,8 +5,9 @@ extension LoopbackServer {
     package enum ProxyAnswer: Sendable {
         /// Opens a tunnel for CONNECT, and forwards everything else.
         case serve
-        /// Opens a tunnel after a response of any kind.
-        case tunnel(after: Response)
+        /// Opens a tunnel after a response of any kind. A proxy with TLS can send a session ticket of its own before
+        /// each piece that it forwards to the client.
+        case tunnel(after: Response, withTickets: Bool = false)
         /// Answers in place of the target. The next request is then read, unless the response closes.
         case respond(Response)
         /// Runs any other code, after which the connection ends.
@@ -33,9 +34,9 @@ extension LoopbackServer.Script {
                     return try connection.tunnel(to: port, after: .established)
                 case .serve:
                     guard try connection.forward(request, to: targets) else { return }
-                case .tunnel(let response):
+                case .tunnel(let response, let withTickets):
                     guard let port = targets[request.target] else { return }
-                    return try connection.tunnel(to: port, after: response)
+                    return try connection.tunnel(to: port, after: response, withTickets: withTickets)
                 case .respond(let response):
                     try connection.write(response)
                     if response.closes { return }
@@ -56,11 +57,13 @@ extension LoopbackServer.Response {
 }
 
 extension LoopbackServer.Connection {
-    fileprivate func tunnel(to port: UInt16, after response: LoopbackServer.Response) throws(TestPKIError) {
+    fileprivate func tunnel(
+        to port: UInt16, after response: LoopbackServer.Response, withTickets: Bool = false
+    ) throws(TestPKIError) {
         let target = try connectOnLoopback(port: port)
         defer { close(target) }
         try write(response)
-        copyBothWays(target)
+        copyBothWays(target, withTickets: withTickets)
     }
 
     /// Fetches `http://host:port/path` over a connection of its own. Returns whether the client's connection stays open

@@ -29,7 +29,7 @@ extension LoopbackServer.Connection {
     }
 
     /// Copies between the client and `target` until both have ended, or the client is gone.
-    func copyBothWays(_ target: Int32) {
+    func copyBothWays(_ target: Int32, withTickets: Bool = false) {
         for descriptor in [socket, target] {
             _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         }
@@ -45,7 +45,11 @@ extension LoopbackServer.Connection {
                 let upMoved = up.move(
                     from: readNow, to: { sendNow($0, on: target) }, end: { shutdown(target, Int32(SHUT_WR)) }),
                 let downMoved = down.move(
-                    from: { receiveNow(on: target) }, to: writeNow,
+                    from: { receiveNow(on: target) },
+                    to: { bytes in
+                        if withTickets { try? sendTicket() }
+                        return writeNow(bytes)
+                    },
                     end: {
                         closeNotify()
                         shutdown(socket, Int32(SHUT_WR))
