@@ -32,6 +32,15 @@ struct CheckTests {
         }
     }
 
+    @Test("A list of targets without any is an error, also beside another one", arguments: [1, 2])
+    func emptyLists(count: Int) async throws {
+        let lists = try (0..<count).map { try site.folder.add("# none\n\n", name: "list\($0)") }
+        let run = await pinctl(["check", "--pin", strangePin] + lists.flatMap { ["--targets", $0] })
+        let names = lists.joined(separator: ", ")
+        #expect(run.errors == "pinctl: --targets: nothing to check in \(names): give at least one target\n", "\(run)")
+        #expect(run.status == 2 && run.lines == ["0 checked"], "\(run)")
+    }
+
     @Test("A mismatch prints what is served, what is pinned and what to do")
     func mismatch() async throws {
         try await site.serve { server in

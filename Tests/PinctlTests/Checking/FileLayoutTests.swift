@@ -183,7 +183,9 @@ struct FileLayoutTests {
             ("a README", 0, "1 text"), ("an INI file", 0, "1 text"), ("JSON", 0, "1 JSON file"),
             ("a policy", 0, "1 file of pins"), ("an encrypted key", 0, "1 private key"),
             ("another CA", 0, "1 CA certificate"), ("a hidden binary file", 0, "1 hidden file"),
-            ("a binary file", 2, "1 file not understood"), ("an empty file", 2, "1 file not understood"),
+            ("a binary file", 2, "1 file not understood"), ("control characters", 2, "1 file not understood"),
+            ("text in an old encoding", 0, "1 text"), ("bytes that aren't text", 2, "1 file not understood"),
+            ("an empty file", 2, "1 file not understood"),
             ("Base64 in a text", 2, "1 file not understood"), ("hexadecimal DER", 2, "1 file not understood"),
             ("a commented-out certificate", 2, "1 file not understood"),
             ("a dangling link", 2, "1 file not understood"), ("a damaged certificate", 2, "1 file not understood"),
@@ -208,6 +210,10 @@ struct FileLayoutTests {
         case "another CA": _ = try folder.add(TestCertificate.root("Another").pemText, name: "x")
         case "a hidden binary file": _ = try folder.add([0, 1, 2, 3], name: ".x")
         case "a binary file": _ = try folder.add([0, 1, 2, 3], name: "x")
+        case "control characters": _ = try folder.add("a\u{1}\u{2}b\n", name: "x")
+        case "text in an old encoding":
+            _ = try folder.add(Array("Schl".utf8) + [0xFC] + Array("ssel\n".utf8), name: "x")
+        case "bytes that aren't text": _ = try folder.add([UInt8](0xA0...0xDF), name: "x")
         case "an empty file": _ = try folder.add("", name: "x")
         case "Base64 in a text": _ = try folder.add("cert = \(TestPEM.base64(der))\n", name: "x")
         case "hexadecimal DER":

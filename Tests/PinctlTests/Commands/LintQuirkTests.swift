@@ -59,6 +59,15 @@ struct LintQuirkTests {
         #expect(!off.output.contains("[\(row.rule)]"))
     }
 
+    @Test("A host's dictionary in that of another host is one finding, which names the host")
+    func hostInHost() async throws {
+        let file = try site.folder.add(Self.apple(Self.host("api.test", Self.leaves + Self.host("b.test"))))
+        let found = await pinctl("lint", file).lines.filter { $0.contains("[P036]") }
+        let place = "NSAppTransportSecurity/NSPinnedDomains/api.test"
+        let message = "error[P036] \"b.test\" in \(place) is ignored: move it to NSPinnedDomains"
+        #expect(found.count == 1 && found[0].hasSuffix(message), "\(found)")
+    }
+
     @Test("A dialect file that pins nothing, or rejects every server, is an error in every report format")
     func reports() async throws {
         for row in Self.rows where ["P024", "P025"].contains(row.rule) {
