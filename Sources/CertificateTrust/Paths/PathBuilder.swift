@@ -57,11 +57,11 @@ struct PathBuilder {
     }
 
     /// Visits candidates, leaf first and anchor last, until `visit` ends the search. The leaf itself isn't checked by
-    /// `admits`.
-    mutating func search<Judge: PathJudge>(with judge: inout Judge) -> Outcome {
+    /// `admits`. The judge is given `report` with each question.
+    mutating func search<Judge: PathJudge>(with judge: inout Judge, _ report: (Judge.Event) -> Bool) -> Outcome {
         var path = [leaf]
         path.reserveCapacity(4)
-        return walk(&path, &judge)
+        return walk(&path, &judge, report)
     }
 
     /// Whether this path is the only one that a search could visit: going by names, each certificate has no issuer
@@ -73,17 +73,21 @@ struct PathBuilder {
         }
     }
 
-    private mutating func walk<Judge: PathJudge>(_ path: inout [X509Certificate], _ judge: inout Judge) -> Outcome {
-        let outcome = extend(&path, &judge)
+    private mutating func walk<Judge: PathJudge>(
+        _ path: inout [X509Certificate], _ judge: inout Judge, _ report: (Judge.Event) -> Bool
+    ) -> Outcome {
+        let outcome = extend(&path, &judge, report)
         // A path that is accepted isn't copied.
         if outcome != .stopped, path.count > longestWalk.count { longestWalk = path }
         return outcome
     }
 
-    private mutating func extend<Judge: PathJudge>(_ path: inout [X509Certificate], _ judge: inout Judge) -> Outcome {
+    private mutating func extend<Judge: PathJudge>(
+        _ path: inout [X509Certificate], _ judge: inout Judge, _ report: (Judge.Event) -> Bool
+    ) -> Outcome {
         guard let current = path.last else { return .exhausted }
         if path.count == 1, store.contains(current) {
-            let outcome = yield(path, &judge)
+            let outcome = yield(path, &judge, report)
             guard outcome == .exhausted, !current.isSelfIssued else { return outcome }
         }
         guard path.count < TrustBudget.maximumPathLength else {
@@ -95,13 +99,13 @@ struct PathBuilder {
             guard judge.budget.spendStep() else { return .overBudget }
             guard !isRepeated(issuer, in: path) else { continue }
             if isAnchor {
-                let outcome = step(&path, to: issuer, &judge, asAnchor: true)
+                let outcome = step(&path, to: issuer, &judge, report, asAnchor: true)
                 guard outcome == .exhausted else { return outcome }
             }
             // A path ends at the first anchor. If the path was rejected there and the anchor isn't a root, the search
             // continues above it.
             if !isAnchor || !issuer.isSelfIssued, judge.budget.steps <= Self.patience || leadsToAnchor(issuer) {
-                let outcome = step(&path, to: issuer, &judge, asAnchor: false)
+                let outcome = step(&path, to: issuer, &judge, report, asAnchor: false)
                 guard outcome == .exhausted else { return outcome }
             }
         }
@@ -109,15 +113,16 @@ struct PathBuilder {
     }
 
     private mutating func step<Judge: PathJudge>(
-        _ path: inout [X509Certificate], to issuer: X509Certificate, _ judge: inout Judge, asAnchor: Bool
+        _ path: inout [X509Certificate], to issuer: X509Certificate, _ judge: inout Judge,
+        _ report: (Judge.Event) -> Bool, asAnchor: Bool
     ) -> Outcome {
         if !badEdges.isEmpty, let current = path.last, badEdges.contains(Edge(subject: current, issuer: issuer)) {
             return .exhausted
         }
-        guard judge.admits(issuer, behind: path, asAnchor: asAnchor) else { return .exhausted }
+        guard judge.admits(issuer, behind: path, asAnchor: asAnchor, report) else { return .exhausted }
         path.append(issuer)
         defer { path.removeLast() }
-        return asAnchor ? yield(path, &judge) : walk(&path, &judge)
+        return asAnchor ? yield(path, &judge, report) : walk(&path, &judge, report)
     }
 
     /// Whether an anchor is above a certificate, if every signature were valid. CAs that sign only each other produce
@@ -146,9 +151,11 @@ struct PathBuilder {
         return names
     }
 
-    private mutating func yield<Judge: PathJudge>(_ path: [X509Certificate], _ judge: inout Judge) -> Outcome {
+    private mutating func yield<Judge: PathJudge>(
+        _ path: [X509Certificate], _ judge: inout Judge, _ report: (Judge.Event) -> Bool
+    ) -> Outcome {
         guard judge.budget.spendCandidate() else { return .overBudget }
-        switch judge.visit(path) {
+        switch judge.visit(path, report) {
         case .stop: return .stopped
         case .next: return .exhausted
         case .overBudget: return .overBudget
@@ -196,9 +203,13 @@ struct PathBuilder {
 
 /// The decisions about the paths that a ``PathBuilder`` finds.
 protocol PathJudge {
+    /// A report to the caller of the search. The caller's closure is passed on and never stored, so it needn't escape.
+    associatedtype Event
     var budget: TrustBudget { get set }
     /// Whether `issuer` may follow `path`. Called once for each step, before any signature is verified.
-    mutating func admits(_ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool) -> Bool
+    mutating func admits(
+        _ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool, _ report: (Event) -> Bool
+    ) -> Bool
     /// Judges a candidate, leaf first and anchor last.
-    mutating func visit(_ path: [X509Certificate]) -> PathBuilder.Visit
+    mutating func visit(_ path: [X509Certificate], _ report: (Event) -> Bool) -> PathBuilder.Visit
 }

@@ -34,6 +34,12 @@ struct TrustEvaluation: PathJudge {
         var budget: TrustBudget
     }
 
+    /// A report to the caller, whose answer counts only for a valid path: whether the caller accepts it.
+    enum Event {
+        case valid(Path)
+        case tried(TrustAttempt)
+    }
+
     private struct Placed: Hashable {
         var certificate: X509Certificate
         var isAnchor: Bool
@@ -42,8 +48,6 @@ struct TrustEvaluation: PathJudge {
     let claim: Claim
     /// Seconds since 1970.
     private let time: Int64
-    private let accepting: (Path) -> Bool
-    private let tracing: (TrustAttempt) -> Void
     var budget = TrustBudget()
     /// Whether a certificate is admitted at its position. Each is judged once per evaluation.
     private var admissions = [Placed: Bool](minimumCapacity: 3)
@@ -65,65 +69,62 @@ struct TrustEvaluation: PathJudge {
         guard let seconds = Int64(exactly: time.timeIntervalSince1970.rounded(.down)) else {
             return Result(finding: noTime, budget: TrustBudget())
         }
-        // The closures don't outlive this call, which their types can't express. The runtime check for that stores the
-        // length of the source file's path, and a package must be identical whatever directory it is built in.
-        #sourceLocation(file:"TrustEvaluation.run.swift",line:61)
-        return withoutActuallyEscaping(accepting) { accepting in
-            withoutActuallyEscaping(tracing) { tracing in
-                var evaluation = TrustEvaluation(claim: claim, time: seconds, accepting: accepting, tracing: tracing)
-                if let finding = evaluation.overSize {
-                    evaluation.note(finding, of: [claim.presented.leaf])
-                } else {
-                    evaluation.search()
-                }
-                return Result(
-                    accepted: evaluation.accepted, isRefused: evaluation.isRefused,
-                    finding: evaluation.finding ?? overBudget, budget: evaluation.budget)
+        var evaluation = TrustEvaluation(claim: claim, time: seconds)
+        func report(_ event: Event) -> Bool {
+            switch event {
+            case .valid(let path): return accepting(path)
+            case .tried(let attempt): tracing(attempt)
             }
+            return true
         }
-        #sourceLocation()
+        if let finding = evaluation.overSize {
+            evaluation.note(finding, of: [claim.presented.leaf], report)
+        } else {
+            evaluation.search(report)
+        }
+        return Result(
+            accepted: evaluation.accepted, isRefused: evaluation.isRefused, finding: evaluation.finding ?? overBudget,
+            budget: evaluation.budget)
     }
 
-    private init(
-        claim: Claim, time: Int64, accepting: @escaping (Path) -> Bool,
-        tracing: @escaping (TrustAttempt) -> Void
-    ) {
+    private init(claim: Claim, time: Int64) {
         self.claim = claim
         self.time = time
-        self.accepting = accepting
-        self.tracing = tracing
         if claim.policy.revocation != .ignore {
             revocation = RevocationCheck(
                 evidence: claim.revocation, presented: claim.presented.intermediates, policy: claim.policy, time: time)
         }
     }
 
-    private mutating func search() {
+    private mutating func search(_ report: (Event) -> Bool) {
         let presented = claim.presented
         if let finding = nameFinding ?? certificateFinding(presented.leaf, depth: 0, place: .leaf) {
-            return note(finding, of: [presented.leaf])
+            return note(finding, of: [presented.leaf], report)
         }
         var builder = PathBuilder(
             leaf: presented.leaf, intermediates: presented.intermediates, store: claim.store, time: time)
-        let outcome = builder.search(with: &self)
+        let outcome = builder.search(with: &self, report)
         guard accepted == nil else { return }
         // Also if a path was refused: whoever concludes something from the others has to know that they weren't all seen.
-        if outcome == .overBudget, finding?.rule != .budget { note(Self.overBudget, of: builder.longestWalk) }
+        if outcome == .overBudget, finding?.rule != .budget { note(Self.overBudget, of: builder.longestWalk, report) }
         if finding == nil, !isRefused {
-            note(builder.isCutShort ? Self.tooLong : missingIssuer(builder.longestWalk), of: builder.longestWalk)
+            note(
+                builder.isCutShort ? Self.tooLong : missingIssuer(builder.longestWalk), of: builder.longestWalk, report)
         }
     }
 
-    mutating func admits(_ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool) -> Bool {
+    mutating func admits(
+        _ issuer: X509Certificate, behind path: [X509Certificate], asAnchor: Bool, _ report: (Event) -> Bool
+    ) -> Bool {
         let place = Placed(certificate: issuer, isAnchor: asAnchor)
         if let isAdmitted = admissions[place] { return isAdmitted }
         let finding = certificateFinding(issuer, depth: path.count, place: asAnchor ? .anchor : .intermediate)
         admissions[place] = finding == nil
-        if let finding { note(finding, of: path + [issuer]) }
+        if let finding { note(finding, of: path + [issuer], report) }
         return finding == nil
     }
 
-    mutating func visit(_ path: [X509Certificate]) -> PathBuilder.Visit {
+    mutating func visit(_ path: [X509Certificate], _ report: (Event) -> Bool) -> PathBuilder.Visit {
         let valid: Path
         do throws(PathRefusal) {
             try checkDepth(path)
@@ -134,21 +135,21 @@ struct TrustEvaluation: PathJudge {
             try checkRevocation(path)
             valid = Path(certificates: path, transparencyFinding: try checkTransparency(path))
         } catch {
-            note(error.finding, of: path)
+            note(error.finding, of: path, report)
             return error.visit
         }
-        guard accepting(valid) else {
-            tracing(TrustAttempt(certificates: path, outcome: .refused))
+        guard report(.valid(valid)) else {
+            _ = report(.tried(TrustAttempt(certificates: path, outcome: .refused)))
             isRefused = true
             return .next
         }
-        tracing(TrustAttempt(certificates: path, outcome: .accepted))
+        _ = report(.tried(TrustAttempt(certificates: path, outcome: .accepted)))
         accepted = valid
         return .stop
     }
 
-    private mutating func note(_ finding: TrustFinding, of path: [X509Certificate]) {
-        tracing(TrustAttempt(certificates: path, outcome: .untrusted(finding)))
+    private mutating func note(_ finding: TrustFinding, of path: [X509Certificate], _ report: (Event) -> Bool) {
+        _ = report(.tried(TrustAttempt(certificates: path, outcome: .untrusted(finding))))
         if finding.rule.usefulness > (self.finding?.rule.usefulness ?? -1) { self.finding = finding }
     }
 
@@ -339,9 +340,9 @@ extension TrustEvaluation {
             claim: Claim(
                 presented: presented, name: nil, store: TrustStore(certificates: [anchor]), policy: policy,
                 revocation: .none, transparency: .none),
-            time: time, accepting: { _ in true }, tracing: { _ in })
+            time: time)
         evaluation.budget = budget
-        evaluation.search()
+        evaluation.search { _ in true }
         budget = evaluation.budget
         return evaluation.accepted?.certificates
     }
