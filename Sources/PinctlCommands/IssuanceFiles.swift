@@ -5,51 +5,100 @@ import PinctlBasics
 import PinctlFoundation
 
 extension Arguments {
-    /// Returns what the files of `--issuance` say about keys, or `nil` without the flag.
-    func keyRenewals() throws(UsageError) -> [KeyRenewal]? {
+    /// Returns what the files and directories of `--issuance` say about keys, or `nil` without the flag.
+    func keyRenewals(at time: Date) throws(UsageError) -> [KeyRenewal]? {
         let paths = all(.issuance)
         guard !paths.isEmpty else { return nil }
         var renewals: [KeyRenewal] = []
         for path in paths {
             guard case .folder = FileKind(path) else {
-                guard let found = try Self.keyRenewals(inFile: path) else {
-                    throw .unusable(["\(path): isn't an issuance file: name \(IssuanceProgram.files)"])
+                guard let found = try IssuanceFiles.renewals(inFile: path) else {
+                    throw .unusable([
+                        "\(path): isn't an issuance file: name \(IssuanceProgram.files), or a directory with the "
+                            + "server's last certificates"
+                    ])
                 }
                 renewals += found
                 continue
             }
-            guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-                throw .unusable(["\(path): can't be listed: check its permissions"])
-            }
-            var count = 0
-            for name in names.sorted() {
-                let file = path + (path.hasSuffix("/") ? "" : "/") + name
-                guard case .file = FileKind(file), let found = try Self.keyRenewals(inFile: file) else { continue }
-                count += 1
-                renewals += found
-            }
-            guard count > 0 else {
-                throw .unusable(["\(path): has no issuance file: name \(IssuanceProgram.files)"])
-            }
+            renewals += try IssuanceFiles.renewals(inDirectory: path, at: time)
         }
         return renewals
     }
+}
 
-    /// Reads a file, or returns `nil` if no program is recognized.
-    private static func keyRenewals(inFile path: String) throws(UsageError) -> [KeyRenewal]? {
+private enum IssuanceFiles {
+    /// Reads a file of settings, or returns `nil` if no program is recognized.
+    static func renewals(inFile path: String) throws(UsageError) -> [KeyRenewal]? {
         let bytes = try DialectInput.contents(path)
-        guard let program = IssuanceProgram(recognizing: bytes, path: path) else { return nil }
+        guard let program = IssuanceProgram(recognizing: bytes) else {
+            if let reason = IssuanceProgram.refusal(of: bytes, path: path) { throw .unusable(["\(path): \(reason)"]) }
+            return nil
+        }
         var options: (path: String, bytes: [UInt8])?
         if let file = program.optionsPath(of: path), case .file = FileKind(file) {
             options = (file, try DialectInput.contents(file))
         }
         do throws(PolicyFileError) {
-            return try program.read(bytes, path: path, options: options) { file throws(UnreadableCertificate) in
-                try certificate(inFile: file)
-            }
+            return try program.read(
+                bytes, path: path, options: options,
+                archive: { directory throws(UnreadableCertificate) in try certificates(inArchive: directory) },
+                certificate: { file throws(UnreadableCertificate) in try certificate(inFile: file) })
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
+    }
+
+    /// Reads the files of settings in a directory. Without them, the directory is an archive of certificates.
+    static func renewals(inDirectory path: String, at time: Date) throws(UsageError) -> [KeyRenewal] {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+            throw .unusable(["\(path): can't be listed: check its permissions"])
+        }
+        let folder = path + (path.hasSuffix("/") ? "" : "/")
+        var renewals: [KeyRenewal] = []
+        var hasSettings = false
+        for file in names.sorted().map({ folder + $0 }) {
+            guard case .file = FileKind(file), let found = try Self.renewals(inFile: file) else { continue }
+            hasSettings = true
+            renewals += found
+        }
+        return hasSettings ? renewals : try archive(path, at: time)
+    }
+
+    /// Reads the certificates in a directory and in those below it. Everything there has to be understood, and settings
+    /// can't be ignored in favor of what happened.
+    private static func archive(_ path: String, at time: Date) throws(UsageError) -> [KeyRenewal] {
+        let inputs: [InputPath]
+        do throws(InputProblem) { inputs = try InputPath.all(of: path) } catch {
+            throw .unusable(["\(path): \(error.reason)"])
+        }
+        let files = inputs.map { CheckedFile($0, InputReader(password: KeyPassword())) }
+        if let problem = files.lazy.flatMap(\.problems).first { throw .unusable([problem.reason]) }
+        for file in files where try renewals(inFile: file.input.path) != nil {
+            throw .unusable([
+                "\(path): has certificates and settings in the directories below it: name \(file.input.folder)"
+            ])
+        }
+        for folder in Set(files.map(\.input.folder)).sorted() {
+            let settings = "\(folder)/../../renewal"
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: settings)) ?? []
+            guard names.contains(where: { $0.hasSuffix(".conf") }) else { continue }
+            throw .unusable(["\(path): belongs to certbot, whose settings say more: name \(plainPath(settings))"])
+        }
+        let pool = CertificatePool(files.lazy.flatMap(\.certificates))
+        let leaves = files.flatMap(\.certificates).filter(pool.isLeaf)
+        let found: [KeyRenewal]
+        do throws(PolicyFileError) {
+            found = try CertificateArchive.renewals(of: leaves, path: path, at: time)
+        } catch {
+            throw .unusable(error.problems.map(\.description))
+        }
+        guard !found.isEmpty else {
+            throw .unusable([
+                "\(path): has no issuance file and no certificate of a server: name \(IssuanceProgram.files)"
+            ])
+        }
+        return found
     }
 }
 
@@ -61,16 +110,20 @@ private func certificate(inFile file: String) throws(UnreadableCertificate) -> I
     } catch {
         throw UnreadableCertificate("\(error)")
     }
-    let first = certificates.first
-    let entries = first?.subjectAlternativeNames ?? []
-    let names = entries.compactMap { entry in
-        switch entry {
-        case .dns, .ipAddress: entry.description
-        default: nil
-        }
-    }
-    guard let first, !names.isEmpty else {
+    guard let first = certificates.first.map(IssuedCertificate.init), !first.names.isEmpty else {
         throw UnreadableCertificate("\(file) has no certificate with a hostname")
     }
-    return IssuedCertificate(names: names, key: first.subjectPublicKeyInfo.keyKind)
+    return first
+}
+
+/// Returns the certificates in one of certbot's archives, oldest first, or none if there is no such directory.
+private func certificates(inArchive directory: String) throws(UnreadableCertificate) -> [IssuedCertificate] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    let numbers = names.compactMap { name in
+        name.hasPrefix("cert") && name.hasSuffix(".pem")
+            ? Int(name.dropFirst("cert".count).dropLast(".pem".count)) : nil
+    }
+    var certificates: [IssuedCertificate] = []
+    for number in numbers.sorted() { certificates.append(try certificate(inFile: "\(directory)/cert\(number).pem")) }
+    return certificates
 }

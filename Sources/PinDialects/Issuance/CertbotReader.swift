@@ -8,6 +8,9 @@ import PinctlBasics
 /// "Modifying the Renewal Configuration of Existing Certificates" and the options `--reuse-key` and `--new-key`). The
 /// hosts are those of the certificate in `cert`. The file itself has only those of the webroot plugin. A file whose hosts
 /// aren't known is refused, because the rules for them would look like rules that no file is about.
+///
+/// certbot keeps the last certificates in `archive_dir`, as `cert1.pem` and so on. They show a key that changes although
+/// the settings keep it, such as by an option of the command that renews.
 struct CertbotReader {
     let path: String
     /// The options of the `cli.ini` that certbot reads too, if there is one.
@@ -22,8 +25,8 @@ struct CertbotReader {
 
     /// The keys that are read, after their section.
     private static let keys: Set = [
-        "cert", "fullchain", "[renewalparams]reuse_key", "[renewalparams]key_type", "[renewalparams]rsa_key_size",
-        "[renewalparams]elliptic_curve",
+        "cert", "fullchain", "archive_dir", "[renewalparams]reuse_key", "[renewalparams]key_type",
+        "[renewalparams]rsa_key_size", "[renewalparams]elliptic_curve",
     ]
 
     private struct Entry {
@@ -32,7 +35,8 @@ struct CertbotReader {
     }
 
     func read(
-        _ bytes: [UInt8], certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
+        _ bytes: [UInt8], archive: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate],
+        certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let lineage = name.hasSuffix(".conf") ? String(name.dropLast(5)) : name
@@ -79,6 +83,8 @@ struct CertbotReader {
             hosts.append(lineage)
         }
         let parameters = PolicyLocation(path: path, line: header, column: 1)
+        let remedy =
+            "run certbot renew --cert-name \(lineage) --reuse-key --force-renewal with the pinned key in place"
         let renewal: KeyRenewal
         if let option = options?.deciding {
             renewal = KeyRenewal(
@@ -92,9 +98,7 @@ struct CertbotReader {
                 at: setting.map { PolicyLocation(path: path, line: $0.line, column: 1) } ?? parameters,
                 program: "certbot",
                 setting: setting.map { "reuse_key = \($0.value)" } ?? "[renewalparams] has no reuse_key",
-                remedy:
-                    "run certbot renew --cert-name \(lineage) --reuse-key --force-renewal with the pinned key in place, "
-                    + "which sets reuse_key = True")
+                remedy: "\(remedy), which sets reuse_key = True")
         }
         var settings: [String: (text: String, location: PolicyLocation)] = [:]
         for (key, entry) in entries where key.hasPrefix("[renewalparams]") {
@@ -104,12 +108,43 @@ struct CertbotReader {
         }
         guard renewal.effect == .keepsKey, let key = issued?.key,
             let conflict = CertbotKey(key).conflict(options: options, settings: settings, section: parameters)
-        else { return [renewal] }
+        else {
+            let change =
+                renewal.effect == .keepsKey ? try newKeys(in: entries["archive_dir"], of: lineage, archive) : nil
+            guard let change else { return [renewal] }
+            return [
+                KeyRenewal(
+                    names: hosts, .changesKey, at: change.location, program: "certbot",
+                    setting: "\(change.summary), against \(renewal.setting)",
+                    remedy: "remove --new-key and --no-reuse-key from the command that renews, and \(remedy)")
+            ]
+        }
         return [
             KeyRenewal(
                 names: hosts, .stops, at: conflict.location, program: "certbot", setting: conflict.setting,
                 remedy: conflict.remedy)
         ]
+    }
+
+    /// Returns what the archive shows if it contradicts settings that keep the key.
+    private func newKeys(
+        in entry: Entry?, of lineage: String,
+        _ read: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate]
+    ) throws(PolicyFileError) -> (summary: String, location: PolicyLocation)? {
+        let named = entry?.value ?? "/archive/\(lineage)"
+        do throws(UnreadableCertificate) {
+            for directory in [entry?.value, copy(of: named, "archive")].compactMap(\.self) {
+                let found = try read(directory)
+                guard !found.isEmpty else { continue }
+                let history = KeyHistory(found.map(\.fingerprint))
+                return history.contradictsSettings ? (history.summary, PolicyLocation(path: directory)) : nil
+            }
+            return nil
+        } catch {
+            throw IssuanceText.problem(
+                "the earlier certificates aren't known, because \(error.reason): remove that file, or restore it",
+                at: PolicyLocation(path: path, line: entry?.line ?? 1, column: 1))
+        }
     }
 
     /// Reads the certificate that the file names. If the file is in a copy of certbot's directory, the certificate may
@@ -120,13 +155,18 @@ struct CertbotReader {
         do throws(UnreadableCertificate) {
             return try read(file)
         } catch {
-            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count >= 2, parts[parts.count - 2] == "renewal", let live = file.firstRange(of: "/live/")
-            else { throw error }
-            let copy = parts.dropLast(2).map { $0 + "/" }.joined() + "live/" + file[live.upperBound...]
-            guard let found = try? read(copy) else { throw error }
+            guard let copy = copy(of: file, "live"), let found = try? read(copy) else { throw error }
             return found
         }
+    }
+
+    /// Returns the path of a file in the copy of certbot's directory that this file may be in. `directory` is the part
+    /// of certbot's directory that has the file.
+    private func copy(of file: String, _ directory: String) -> String? {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count >= 2, parts[parts.count - 2] == "renewal", let start = file.firstRange(of: "/\(directory)/")
+        else { return nil }
+        return parts.dropLast(2).map { $0 + "/" }.joined() + "\(directory)/" + file[start.upperBound...]
     }
 
     /// Returns the header of a section without blanks, quotes and comments, or `nil` for other lines.

@@ -2,7 +2,7 @@ package import CertificatePinning
 package import CertificateTrust
 import PinctlBasics
 
-/// The programs whose configuration says whether a certificate's key changes when it is renewed.
+/// The programs whose settings say whether a certificate's key changes when it is renewed.
 package enum IssuanceProgram: String, Sendable, CaseIterable {
     /// certbot's `renewal/NAME.conf`.
     case certbot
@@ -10,28 +10,21 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     case certManager = "cert-manager"
     /// acme.sh's `NAME.conf`.
     case acmeSh = "acme.sh"
-    /// lego's `.lego.yml`, or a script, unit or crontab with its command line.
+    /// lego's `.lego.yml`.
     case lego
-    /// A Caddyfile, or Caddy's configuration in JSON.
+    /// Caddy's configuration in JSON.
     case caddy = "Caddy"
 
     /// The files that are recognized, for messages.
     package static let files =
-        "certbot's renewal/NAME.conf, a cert-manager manifest, acme.sh's NAME.conf, lego's .lego.yml or command line, "
-        + "a file named Caddyfile, *.caddyfile or *.caddy, or Caddy's JSON"
+        "certbot's renewal/NAME.conf, a cert-manager manifest, acme.sh's NAME.conf, lego's .lego.yml or Caddy's JSON"
 
-    /// Returns the program that a file is for, judging by its contents, or `nil`. A Caddyfile is recognized by its name.
-    package init?(recognizing bytes: [UInt8], path: String) {
-        let name = path.split(separator: "/").last.map(String.init) ?? path
-        let lines = IssuanceText.lines(bytes)
-        if name.hasPrefix("Caddyfile") || [".caddyfile", ".caddy"].contains(where: name.lowercased().hasSuffix) {
-            self = .caddy
-            return
-        }
+    /// Returns the program that a file is for, judging by its contents, or `nil`.
+    package init?(recognizing bytes: [UInt8]) {
         // A text may have a million lines, so they are made once for all programs.
         var manifest = CertManagerReader.Marks()
         var (isAcmeSh, isLego) = (false, false)
-        for line in lines {
+        for line in IssuanceText.lines(bytes) {
             let text = line.text
             if text.utf8.contains(bytesOf: "renewalparams"), CertbotReader.section(text) == "[renewalparams]" {
                 self = .certbot
@@ -49,22 +42,46 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
             self = .caddy
         } else if isLego {
             self = .lego
-        } else if LegoCommandReader.recognizes(lines) {
-            self = .lego
         } else {
             return nil
         }
     }
 
+    /// Returns why a file isn't read although it decides about renewals, and what to name instead, or `nil` for files
+    /// that don't.
+    ///
+    /// What a command or a Caddyfile does depends on what runs it and on other files. So neither is judged, and a file
+    /// that runs lego or is named as a Caddyfile must not count as one that has nothing to do with renewals.
+    package static func refusal(of bytes: [UInt8], path: String) -> String? {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        if name.hasPrefix("Caddyfile") || [".caddyfile", ".caddy"].contains(where: name.lowercased().hasSuffix) {
+            return "is a Caddyfile, which may import other files: name the JSON that caddy adapt --config \(name) "
+                + "prints"
+        }
+        guard IssuanceText.lines(bytes).contains(where: { namesLego($0.text.utf8) }) else { return nil }
+        return "runs lego, and commands aren't read: name the .lego.yml of lego 5, or a directory with the server's "
+            + "last certificates"
+    }
+
+    /// Whether a word is `lego` or a path that ends so.
+    private static func namesLego(_ line: Substring.UTF8View) -> Bool {
+        line.contains(bytesOf: "lego")
+            && line.split { !$0.isWordByte && !"-./".utf8.contains($0) }.contains { word in
+                word.split(separator: UInt8(ascii: "/")).last.map { $0.elementsEqual("lego".utf8) } ?? false
+            }
+    }
+
     /// Reads the renewals that a file of the program configures.
     ///
-    /// certbot's files name the certificate instead of its hosts: `certificate` reads the one in a file.
-    /// `options` is the file of ``optionsPath(of:)``, if it exists.
+    /// certbot's files name the certificate instead of its hosts, and the directory with the earlier ones:
+    /// `certificate` reads the one in a file, and `archive` the certificates in a directory, oldest first. `options` is
+    /// the file of ``optionsPath(of:)``, if it exists.
     package func read(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
+        archive: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate] = { _ in [] },
         certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
-        let renewals = try unchecked(bytes, path: path, options: options, certificate: certificate)
+        let renewals = try unchecked(bytes, path: path, options: options, archive: archive, certificate: certificate)
         for renewal in renewals {
             guard let host = renewal.hosts.map(\.host).first(where: { !$0.utf8.allSatisfy { $0 < 0x80 } }) else {
                 continue
@@ -78,6 +95,7 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
 
     private func unchecked(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])?,
+        archive: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate],
         certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
         // Also refuses what isn't UTF-8, and what is too large.
@@ -89,16 +107,11 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
                 _ = try TextCursor(checking: options.bytes, path: options.path)
                 reader.options = try CertbotOptions(options.bytes, path: options.path)
             }
-            return try reader.read(bytes, certificate: certificate)
+            return try reader.read(bytes, archive: archive, certificate: certificate)
         case .certManager: return try CertManagerReader(path: path).read(bytes)
         case .acmeSh: return try AcmeShReader(path: path).read(bytes)
-        case .lego:
-            let isConfiguration = IssuanceText.lines(bytes).contains { $0.text.hasPrefix("certificates:") }
-            return isConfiguration
-                ? try LegoReader(path: path).read(bytes) : try LegoCommandReader(path: path).read(bytes)
-        case .caddy:
-            return CaddyConfigReader.recognizes(bytes)
-                ? try CaddyConfigReader(path: path).read(bytes) : try CaddyReader(path: path).read(bytes)
+        case .lego: return try LegoReader(path: path).read(bytes)
+        case .caddy: return try CaddyConfigReader(path: path).read(bytes)
         }
     }
 
@@ -109,16 +122,29 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     }
 }
 
-/// A certificate that a configuration names.
+/// A certificate of a server, as far as its renewal is concerned.
 package struct IssuedCertificate: Sendable {
     /// The hosts, with wildcards.
     package let names: [String]
     /// The kind of the certificate's key.
     package let key: PublicKeyKind
+    package let fingerprint: SPKIFingerprint
 
-    package init(names: [String], key: PublicKeyKind) {
+    package init(names: [String], key: PublicKeyKind, fingerprint: SPKIFingerprint) {
         self.names = names
         self.key = key
+        self.fingerprint = fingerprint
+    }
+
+    package init(_ certificate: X509Certificate) {
+        names = certificate.subjectAlternativeNames.compactMap { entry in
+            switch entry {
+            case .dns, .ipAddress: entry.description
+            default: nil
+            }
+        }
+        key = certificate.subjectPublicKeyInfo.keyKind
+        fingerprint = certificate.spkiFingerprint
     }
 }
 

@@ -29,10 +29,11 @@ extension CommandDefinition {
             ),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
+            let time = try arguments.time(in: environment)
             let job = LintJob(
                 settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),
-                calendar: try arguments.rootCalendar(), renewals: try arguments.keyRenewals(),
-                target: try arguments.targetLevel(), time: try arguments.time(in: environment))
+                calendar: try arguments.rootCalendar(), renewals: try arguments.keyRenewals(at: time),
+                target: try arguments.targetLevel(), time: time)
             if let note = job.calendar?.note(at: job.time) { console.note("note: \(note)") }
             let reports = try arguments.reports(in: environment, &console)
             var report = Report(command: "lint", time: job.time, policy: nil)

@@ -278,16 +278,66 @@ struct RenewalTests {
             changing: "acme.sh --issue -d api.example.com -w www --always-force-new-domain-key --force")
     }
 
+    @Test(
+        "lint finds in certbot's archive that renewals change the key, against settings", PeerProgram.certbot.isNeeded)
+    func certbotArchive() async throws {
+        let site = try await RenewalSite()
+        let (chain, key) = try await Client.certbot.setUp(site)
+        try await site.serve(chain, key)
+        let lint = try lintCommand("letsencrypt/renewal", site)
+        let renew = "certbot renew --force-renewal >>log 2>&1"
+        // A new key that is planned, and is kept afterwards.
+        let planned = try await site.run("\(renew); \(renew) --new-key; \(lint) && \(renew) && \(lint)")
+        #expect(planned.status == 0 && !planned.text.contains("P035"), "\(planned.text)")
+        let changed = try await site.run("\(renew) --new-key; \(renew) --new-key; \(lint)")
+        #expect(changed.status == 1 && changed.text.contains("against reuse_key = True"), "\(changed.text)")
+        let file = try await site.run("cat letsencrypt/renewal/api.example.com.conf")
+        #expect(file.text.contains("reuse_key = True") && file.text.contains("archive_dir = "), "\(file.text)")
+        let again = try await site.run("\(renew); \(lint)")
+        #expect(again.status == 0 && !again.text.contains("P035"), "\(again.text)")
+    }
+
+    @Test("lint finds in the certificates that were served whether lego keeps the key", PeerProgram.lego.isNeeded)
+    func legoArchive() async throws {
+        let site = try await RenewalSite()
+        let (chain, key) = try await Client.lego.setUp(site)
+        try await site.serve(chain, key)
+        try site.release([[try pin("root", site)]])
+        let lint = try lintCommand("served", site)
+        let single = try await site.run("\(lint); \(try lintCommand("lego/certificates", site))")
+        #expect(single.text.split(separator: "one certificate doesn't show").count == 3, "\(single.text)")
+        for isNew in [false, true, true] {
+            let result = try await Client.lego.renew(site, withNewKey: isNew)
+            #expect(result.status == 0, "\(result.text)")
+            // The next certificate is a second younger.
+            let found = try await site.run("sleep 1; \(lint)")
+            let served = try FileManager.default.contentsOfDirectory(atPath: site.folder.path + "/served").count - 1
+            switch served {
+            case 2: #expect(found.status == 0 && !found.text.contains("P035"), "\(found.text)")
+            case 3: #expect(found.status == 0 && found.text.contains("warning[P035]"), "\(found.text)")
+            default: #expect(found.status == 1 && found.text.contains("3 different keys"), "\(found.text)")
+            }
+        }
+        // The recipe's command is not a file of settings.
+        let script = try await site.run("echo 'lego renew --reuse-key' >renew; \(try lintCommand("renew", site))")
+        #expect(script.status == 2, "\(script.text)")
+    }
+
+    /// Returns the command that lints a policy with the key of the served certificate.
+    private func lintCommand(_ files: String, _ site: RenewalSite) throws -> String {
+        let pin = try site.served().key.description
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "domains": [ { "host": "api.example.com", "pins": [{ "pin": "\(pin)", "role": "leaf" }] } ] }
+            """)
+        return "pinctl lint --rule P003=off --issuance \(files) \(policy)"
+    }
+
     private func lint(_ client: Client, _ files: String, changing change: String) async throws {
         let site = try await RenewalSite()
         let served = try await client.setUp(site)
         try await site.serve(served.chain, served.key)
-        let pin = try site.served().key.description
-        _ = try site.folder.add(
-            """
-            { "version": 1, "domains": [ { "host": "api.example.com", "pins": [{ "pin": "\(pin)", "role": "leaf" }] } ] }
-            """, name: "pins.jsonc")
-        let command = "pinctl lint --rule P003=off --issuance \(files) pins.jsonc"
+        let command = try lintCommand(files, site)
         let kept = try await site.run(command)
         #expect(kept.status == 0 && !kept.text.contains("P035"), "\(kept.text)")
         let changed = try await site.run("\(change) >log 2>&1; \(command)")

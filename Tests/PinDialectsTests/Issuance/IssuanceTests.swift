@@ -40,10 +40,15 @@ struct IssuanceTests {
     /// The certificate in the file above. No other one can be read.
     private static func certificate(_ file: String) throws(UnreadableCertificate) -> IssuedCertificate {
         guard file == "/etc/letsencrypt/live/api.test/cert.pem" else { throw UnreadableCertificate("there is none") }
-        return IssuedCertificate(names: ["api.test"], key: .ellipticCurve("P-256"))
+        return issued("api.test")
     }
 
-    private static func caddy(_ site: String, options: String = "") -> String { options + site }
+    /// A certificate with the given names, whose key has a number.
+    private static func issued(
+        _ names: String..., kind: PublicKeyKind = .ellipticCurve("P-256"), key: UInt8 = 0
+    ) -> IssuedCertificate {
+        IssuedCertificate(names: names, key: kind, fingerprint: SPKIFingerprint(hashing: [key].span))
+    }
 
     static let rows: [Row] = [
         Row("certbot without the setting", path: "renewal/api.test.conf", certbot, "api.test changes 7"),
@@ -203,123 +208,6 @@ struct IssuanceTests {
 
             """, "api.test,*.test keeps 7", "web.test changes 12", "mail.test changes 13"),
         Row(
-            "lego in a script",
-            "#!/bin/sh\nlego --email a@b -d api.test -d www.test --http run\nlego --email a@b \\\n  -d api.test,www.test --http renew --reuse-key\n",
-            "api.test,www.test keeps 3"),
-        Row(
-            "lego in a crontab", "0 3 * * * root /usr/bin/lego --domains=api.test --http renew && nginx -s reload\n",
-            "api.test changes 1"),
-        Row(
-            "lego 5 in a unit", "[Service]\nExecStart=/usr/bin/lego run --http -d 'api.test'\n", "api.test changes 2"),
-        Row(
-            "lego with one dash, two, and an equals sign",
-            "lego -domains a.test renew -reuse-key\nlego --d=b.test renew --reuse-key=true\nlego -d=c.test renew\n",
-            "a.test keeps 1", "b.test keeps 2", "c.test changes 3"),
-        Row(
-            "lego with a flag that a later one revokes", "lego -d a.test renew --reuse-key --reuse-key=false\n",
-            "a.test changes 1"),
-        Row(
-            "lego beside signs of the shell without blanks",
-            "(lego -d a.test renew)&&x --reuse-key\nlego -d b.test renew>/dev/null 2>&1\n"
-                + "y=$(lego -d c.test renew|x --reuse-key)\nlego -d d.test --email $(m) renew 2>&1 --reuse-key\n",
-            "a.test changes 1", "b.test changes 2", "c.test changes 3", "d.test keeps 4"),
-        Row(
-            "lego in quotes for a shell",
-            "0 3 * * * root sh -c 'lego -d a.test renew'\nsh -c \"lego -d \\\"b.test\\\" renew --reuse-key\"\n"
-                + "bash -lc 'x && lego -d c.test renew && y' --reuse-key\nsu -c \"sh -c 'lego -d d.test renew'\"\n"
-                + "command: [\"sh\", \"-c\", \"lego -d e.test renew\"]\n",
-            "a.test changes 1", "b.test keeps 2", "c.test changes 3", "d.test changes 4", "e.test changes 5"),
-        Row(
-            "lego in other quotes",
-            "ssh a \"lego -d a.test renew\"\nlego -d a.test renew --reuse-key\necho \"lego renew failed\"\n"
-                + "x [\"sh\",\"-c\",\"lego -d b.test renew\"]\nX=\"lego -d c.test renew --reuse-key\"\n"
-                + "echo it\\'s; lego -d d.test renew\n",
-            "a.test unknown 1", "a.test keeps 2", "b.test changes 4", "d.test changes 6"),
-        Row(
-            "lego in quotes for a program that isn't a shell",
-            "lego -d a.test run\ngrep -c 'lego -d a.test renew --reuse-key' f\nsh x.sh -c 'lego -d a.test renew --reuse-key'\n"
-                + "grep -c 'lego renew' f\nsh -c true x -c 'lego -d a.test renew --reuse-key'\n"
-                + "bash --norc 'lego -d a.test renew --reuse-key'\n",
-            "a.test changes 1"),
-        Row(
-            "lego in quotes for a shell with other flags and arguments",
-            "bash -ce 'lego -d a.test renew'\nbash -cx 'lego -d b.test renew'\nsh -c -- 'lego -d c.test renew'\n"
-                + "ExecStart=/bin/bash -eo pipefail -c 'lego -d d.test renew'\nsu -s /bin/sh www -c 'lego -d e.test renew'\n"
-                + "docker exec -it lego sh -c 'lego -d f.test renew'\nflock -n /l -c 'lego -d g.test renew'\n"
-                + "sh -c -e 'lego -d h.test renew'\nexec \"/usr/bin/dash\" -c 'lego -d i.test renew'\n",
-            "a.test changes 1", "b.test changes 2", "c.test changes 3", "d.test changes 4", "e.test changes 5",
-            "f.test changes 6", "g.test changes 7", "h.test changes 8", "i.test changes 9"),
-        Row(
-            "lego in quotes with tabs and with a dollar sign",
-            "sh -c 'lego\t-d\ta.test\trenew'\nsh -c $'lego -d b.test renew'\nsh -c $\"lego -d c.test renew\"\n",
-            "a.test changes 1", "b.test changes 2", "c.test changes 3"),
-        Row(
-            "lego for a shell in JSON and YAML",
-            "{\"command\": [\"sh\", \"-c\", \"lego -d a.test renew\"]}\n"
-                + "- {name: x, command: [sh, -c, 'lego -d b.test renew']}\n"
-                + "\"command\": [\"/bin/sh\",\"-c\",\"lego -d c.test renew\"]}\n"
-                + "{\"x\":1,\"command\":[\"sh\",\"-c\",\"lego -d d.test renew\"],\"y\":[\"--reuse-key\"]}\n"
-                + "  \"sh\", \"-c\", \"lego -d e.test renew\"\n{\"command\": \"lego -d f.test renew\"}\n"
-                + "{\"command\":\"lego -d g.test renew\",\"x\":1}\n",
-            "a.test changes 1", "b.test changes 2", "c.test changes 3", "d.test changes 4", "e.test changes 5",
-            "f.test unknown 6", "g.test unknown 7"),
-        Row(
-            "lego in a list",
-            "CMD [\"lego\", \"--domains\", \"a.test\", \"renew\"]\n[\"lego\",\"-d\",\"b.test\",\"renew\"]\n"
-                + "command: [/lego, -d, c.test, renew, --reuse-key]\n"
-                + "[[\"lego\",\"-d\",\"d.test\",\"renew\"],[\"lego\",\"-d\",\"e.test\",\"renew\",\"--reuse-key\"]]\n"
-                + "  \"lego\", \"-d\", \"f.test\", \"renew\"\n",
-            "a.test changes 1", "b.test changes 2", "c.test keeps 3", "d.test changes 4", "e.test keeps 4",
-            "f.test changes 5"),
-        Row(
-            "lego with signs of JSON that the shell has too",
-            "{ lego -d \"a.test\",b.test --dns.resolvers [2001:db8::1]:53 renew; }\nlego -d {{ x }} -d c.test renew\n"
-                + "[ -f x ] && lego -d d.test,e.test renew\necho [; lego -d f.test,g.test renew\n",
-            "a.test,b.test changes 1", "c.test changes 2", "d.test,e.test changes 3", "f.test,g.test changes 4"),
-        Row("lego for a variable", "lego -d \"$DOMAIN\" renew --reuse-key\n", " keeps 1"),
-        Row(
-            "lego after a comment and with a flag of another command",
-            "# lego -d a.test renew --reuse-key\nlego -d a.test renew; echo --reuse-key\n", "a.test changes 2"),
-        Row(
-            "A site", path: "Caddyfile", "api.test {\n\treverse_proxy :9000\n}\n", "api.test changes 1"),
-        Row(
-            "A site with U-labels and capitals", path: "Caddyfile", "Bücher.example, *.例え.test:8443 {\n}\n",
-            "xn--bcher-kva.example,*.xn--r8jz45g.test changes 1"),
-        Row(
-            "A site with a trailing dot and an address", path: "Caddyfile", "a.test., [2001:DB8:0::1]:8443 {\n}\n",
-            "a.test,2001:db8::1 changes 1"),
-        Row(
-            "A site without braces", path: "Caddyfile", "api.test\n\ntls {\n\treuse_private_keys\n}\n",
-            "api.test keeps 4"),
-        Row(
-            "A site in a file that another one imports", path: "sites/api.caddy", "api.test {\n}\n",
-            "api.test changes 1"),
-        Row(
-            "A site with an email address", path: "conf/web.caddyfile",
-            "https://api.test:8443/x, *.w.test {\n tls a@b.test {\n  reuse_private_keys\n }\n}\n",
-            "api.test,*.w.test keeps 3"),
-        Row(
-            "Sites without certificates", path: "Caddyfile",
-            "{\n\tadmin off\n}\nhttp://a.test, b.test:80, :443, {$SITE} {\n}\nc.test {\n\ttls c.pem c.key\n}\n"),
-        Row("No automation", path: "Caddyfile", "{\n\tauto_https off\n}\na.test {\n}\n"),
-        Row(
-            "Redirects only", path: "Caddyfile", "{\n\tauto_https disable_redirects\n}\na.test {\n}\n",
-            "a.test changes 4"),
-        Row(
-            "A snippet in the directive and one in the site", path: "Caddyfile",
-            "(keys) {\n\treuse_private_keys\n}\n(all) {\n\ttls {\n\t\timport keys\n\t}\n}\na.test {\n\timport all\n}\nb.test {\n\ttls {\n\t\tprotocols tls1.3\n\t}\n}\n",
-            "a.test keeps 2", "b.test changes 13"),
-        Row(
-            "An imported file", path: "Caddyfile", "import sites/*\na.test {\n\timport ../tls.conf\n}\n",
-            "a.test unknown 3"),
-        Row(
-            "A setting in texts and comments", path: "Caddyfile",
-            "a.test {\n\t# tls { reuse_private_keys }\n\trespond <<END\n\t\ttls {\n\t\t\treuse_private_keys\n\t\t}\n\t\tEND\n\trespond \"} tls {\n reuse_private_keys }\"\n}\n",
-            "a.test changes 1"),
-        Row(
-            "Snippets that import each other", path: "Caddyfile",
-            "(a) {\n\timport b\n}\n(b) {\n\timport a\n}\na.test {\n\timport a\n}\n", "a.test changes 7"),
-        Row(
             "Caddy's JSON with policies, of which the first that matches counts", path: "caddy.json",
             """
             {"apps": {
@@ -405,7 +293,7 @@ struct IssuanceTests {
             let text = "cert = /c.pem\n[renewalparams]\nreuse_key = True\n" + own
             let found = try IssuanceProgram.certbot.read(
                 Array(text.utf8), path: "x.conf", options: options.map { ("cli.ini", Array($0.utf8)) }
-            ) { _ in IssuedCertificate(names: ["a.test"], key: key) }
+            ) { _ in Self.issued("a.test", kind: key) }
             try #require(found.count == 1)
             #expect((found[0].effect == .stops) == (expected != nil), "\(options ?? "") \(own) \(key)")
             if let expected {
@@ -419,7 +307,7 @@ struct IssuanceTests {
         let found = try IssuanceProgram.certbot.read(
             Array("cert = /c.pem\n[renewalparams]\nkey_type = rsa\n".utf8), path: "x.conf",
             options: ("cli.ini", Array("key-type = ecdsa\n".utf8))
-        ) { _ in IssuedCertificate(names: ["a.test"], key: .rsa(bits: 2048)) }
+        ) { _ in Self.issued("a.test", kind: .rsa(bits: 2048)) }
         #expect(found.map(\.effect) == [.changesKey])
     }
 
@@ -431,7 +319,7 @@ struct IssuanceTests {
         ) { file throws(UnreadableCertificate) in
             files.append(file)
             guard file == "backup/live/api.test/cert.pem" else { throw UnreadableCertificate("there is none") }
-            return IssuedCertificate(names: ["copy.test"], key: .ellipticCurve("P-256"))
+            return Self.issued("copy.test")
         }
         #expect(found.flatMap(\.hosts).map(\.host) == ["copy.test"])
         #expect(files == ["/etc/letsencrypt/live/api.test/cert.pem", "backup/live/api.test/cert.pem"])
@@ -459,7 +347,7 @@ struct IssuanceTests {
     @Test("XI7: Each program's files say whether a renewal keeps the key, and where", arguments: rows)
     func renewals(row: Row) throws {
         let bytes = Array(row.text.utf8)
-        let program = try #require(IssuanceProgram(recognizing: bytes, path: row.path))
+        let program = try #require(IssuanceProgram(recognizing: bytes))
         let found = try program.read(bytes, path: row.path, certificate: Self.certificate).map { renewal in
             let names = renewal.hosts.map { ($0.scope == .oneLabelBelow ? "*." : "") + $0.host }
             let effect =
@@ -478,9 +366,8 @@ struct IssuanceTests {
     func certificate() throws {
         let bytes = Array((Self.certbot + "[[webroot_map]]\nold.test = /srv\n").utf8)
         let found = try IssuanceProgram.certbot.read(bytes, path: "x.conf") { file throws(UnreadableCertificate) in
-            IssuedCertificate(
-                names: file == "/etc/letsencrypt/live/api.test/cert.pem" ? ["A.test", "*.b.test"] : [],
-                key: .ellipticCurve("P-256"))
+            #expect(file == "/etc/letsencrypt/live/api.test/cert.pem")
+            return Self.issued("A.test", "*.b.test")
         }
         #expect(found.map(\.hosts) == [[HostPattern("a.test", .exact), HostPattern("b.test", .oneLabelBelow)]])
     }
@@ -510,15 +397,9 @@ struct IssuanceTests {
         ("a.yaml", "kind: {{ x }}\n# cert-manager.io/\n", "a.yaml:1:"),
         ("a.yml", "certificates:\n  a:\n    renew:\n      reuseKey: 1\n", "a.yml:4:17: error: reuseKey is \"1\""),
         ("a.yml", "certificates:\n  a: &x\n    domains: [a.test]\n", "a.yml:2:6: error: anchors"),
-        ("a.sh", "export LEGO_REUSE_KEY=true\nlego -d a.test renew\n", "a.sh:1:1: error: the environment variable"),
         (
             "a.conf", "Le_Domain='a.test\(String(repeating: ",a.test", count: 1000))'\n",
             "a.conf:1:1: error: more than 1000"
-        ),
-        ("a.sh", String(repeating: "lego renew -d a.test\n", count: 1001), "a.sh: error: more than 1000 commands"),
-        (
-            "a.sh", "lego renew -d a.test\(String(repeating: ",a.test", count: 1000))\n",
-            "a.sh:1:1: error: more than 1000"
         ),
         (
             "a.conf", "[renewalparams]\n[[webroot_map]]\n" + String(repeating: "a.test = /srv\n", count: 1001),
@@ -536,56 +417,111 @@ struct IssuanceTests {
                 + (0...1000).map { "\"a\($0).test\"" }.joined(separator: ",") + "]}}}}",
             "a.json: error: more than 1000 names"
         ),
-        ("Caddyfile", "straße.test {\n}\n", "Caddyfile:1:1: error: the hostname \"straße.test\" can't be compared"),
-        ("Caddyfile", "bu\u{308}cher.test {\n}\n", "Caddyfile:1:1: error: the hostname "),
-        ("Caddyfile", "a。test {\n}\n", "Caddyfile:1:1: error: the hostname "),
         (
-            "Caddyfile", "a.test {\n\ttls {\n\t\treuse_private_keys off\n\t}\n}\n",
-            "Caddyfile:3:22: error: reuse_private_keys is followed by \"off\", and Caddy refuses the file"
+            "a.yml", "certificates:\n  a:\n    domains: [straße.test]\n",
+            "a.yml:2:3: error: the hostname \"straße.test\" can't be compared"
         ),
-        ("Caddyfile", "a.test {\n", "Caddyfile:2:1: error: unexpected end of the text"),
-        ("Caddyfile", "a.test {\n}\nb.test\n", "Caddyfile:3:1: error: unexpected \"b.test\""),
-        ("Caddyfile", "a.test {\n\trespond \"x\n}\n", "Caddyfile:2:10: error: the quote isn't closed"),
-        ("Caddyfile", "a.test {\n\trespond <<END\n}\n", "Caddyfile:2:10: error: the text that << begins has no end"),
-        ("Caddyfile", String(repeating: "a {\n", count: 70), "Caddyfile:66:"),
-        ("Caddyfile", "a.test \u{FF}", ""),
+        ("a.yml", "certificates:\n  a:\n    domains: [bu\u{308}cher.test]\n", "a.yml:2:3: error: the hostname "),
+        ("a.yml", "certificates:\n  a:\n    domains: [a。test]\n", "a.yml:2:3: error: the hostname "),
+        ("a.conf", "Le_Domain='a.test'\n\u{FF}", ""),
     ]
 
     @Test("XI7: A file that its program refuses, or that isn't supported, is an error", arguments: refused)
     func refuses(path: String, text: String, message: String) throws {
         // The last row isn't UTF-8.
-        let bytes = text.unicodeScalars.contains("\u{FF}") ? Array("a.test ".utf8) + [0xFF] : Array(text.utf8)
-        let program = try #require(IssuanceProgram(recognizing: bytes, path: path))
+        let bytes =
+            text.unicodeScalars.contains("\u{FF}") ? Array("Le_Domain='a.test'\n".utf8) + [0xFF] : Array(text.utf8)
+        let program = try #require(IssuanceProgram(recognizing: bytes))
         let error = #expect(throws: PolicyFileError.self) {
             try program.read(bytes, path: path, certificate: Self.certificate)
         }
         #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
     }
 
-    @Test("XI7: A command line that is longer than any shell accepts is refused")
-    func longLines() throws {
-        func read(_ text: String) throws -> [KeyRenewal] {
-            try IssuanceProgram.lego.read(Array(text.utf8), path: "f", certificate: Self.certificate)
-        }
-        let word = "lego renew -d a.test "
-        #expect(try read(word + String(repeating: "x", count: (1 << 16) - word.count)).count == 1)
-        for long in [
-            word + String(repeating: "x", count: (1 << 16) - word.count + 1),
-            word + String(repeating: "\\\nx", count: 1 << 16) + "\n",
-        ] {
-            #expect(throws: PolicyFileError.self) { try read(long) }
-            #expect(IssuanceProgram(recognizing: Array(long.utf8), path: "f") == nil)
+    @Test(
+        "XI7: What runs lego, and a Caddyfile, are refused with the name of what is read instead",
+        arguments: [
+            ("a.sh", "#!/bin/sh\nlego -d a.test renew --reuse-key\n"), ("a.service", "ExecStart=/usr/bin/lego run\n"),
+            ("a.yaml", "command: [\"lego\", \"renew\"]\n"), ("a", "X=$(lego renew)\n"),
+            ("a", "'/opt/lego/lego' run\n"),
+            ("a", "sh -c 'lego\trenew'\n"), ("a", "image: goacme/lego\n"), ("/etc/caddy/Caddyfile", ""),
+            ("sites/a.caddy", "a.test {\n}\n"), ("a.CADDYFILE", ""), ("Caddyfile.prod", "a.test\n"),
+        ])
+    func refusals(path: String, text: String) {
+        #expect(IssuanceProgram(recognizing: Array(text.utf8)) == nil)
+        let reason = IssuanceProgram.refusal(of: Array(text.utf8), path: path)
+        #expect(reason?.contains(path.lowercased().contains("caddy") ? "caddy adapt" : ".lego.yml") == true)
+    }
+
+    @Test(
+        "A file that has nothing to do with renewals isn't refused",
+        arguments: [
+            ("a.txt", "legolas and lego-like bricks\n"), ("a.json", "{\"url\": \"https://lego.test/\"}"),
+            ("caddy.log", ""),
+            ("a", "my_lego renew\n"), ("lego", "x\n"), ("a", ""),
+        ])
+    func noRefusal(path: String, text: String) {
+        #expect(IssuanceProgram.refusal(of: Array(text.utf8), path: path) == nil)
+    }
+
+    /// The keys in certbot's archive, oldest first, and the effect with `reuse_key` and without it.
+    static let archives: [(keys: [UInt8], kept: KeyRenewal.Effect)] = [
+        ([], .keepsKey), ([1], .keepsKey), ([1, 1], .keepsKey), ([1, 1, 1], .keepsKey),
+        // One new key may be planned.
+        ([1, 2], .keepsKey), ([1, 1, 2], .keepsKey), ([1, 2, 2], .keepsKey), ([1, 2, 3, 3], .keepsKey),
+        // The key of an earlier certificate that was put back.
+        ([1, 2, 1], .keepsKey),
+        ([1, 2, 3], .changesKey), ([1, 1, 1, 2, 3], .changesKey), ([3, 3, 3, 1, 2], .changesKey),
+    ]
+
+    @Test("certbot's archive counts against settings that keep the key, and never for those that don't")
+    func archive() throws {
+        for (keys, kept) in Self.archives {
+            for (own, expected) in [("reuse_key = True\n", kept), ("reuse_key = False\n", .changesKey)] {
+                let text = "archive_dir = /etc/letsencrypt/archive/api.test\n" + Self.certbot + own
+                let found = try IssuanceProgram.certbot.read(
+                    Array(text.utf8), path: "x.conf",
+                    archive: { directory in
+                        #expect(directory == "/etc/letsencrypt/archive/api.test")
+                        return keys.map { Self.issued("api.test", key: $0) }
+                    }, certificate: Self.certificate)
+                #expect(found.map(\.effect) == [expected], "\(keys) \(own)")
+                guard own.contains("True"), expected == .changesKey else { continue }
+                #expect(found[0].location.description == "/etc/letsencrypt/archive/api.test")
+                #expect(found[0].setting == "the last 3 certificates have 3 different keys, against reuse_key = True")
+            }
         }
     }
 
-    @Test("XI7: A Caddyfile with more words than the limit is refused")
-    func words() throws {
-        func read(_ count: Int) throws -> [KeyRenewal] {
-            let text = "a.test {\n\t" + String(repeating: "x ", count: count - 3) + "\n}\n"
-            return try IssuanceProgram.caddy.read(Array(text.utf8), path: "Caddyfile", certificate: Self.certificate)
+    @Test("certbot's archive may be beside the directory of a copy, and an unreadable certificate in it is an error")
+    func archivePlaces() throws {
+        func read(_ text: String, _ directories: inout [String]) throws -> [KeyRenewal] {
+            var seen: [String] = []
+            defer { directories = seen }
+            return try IssuanceProgram.certbot.read(
+                Array(text.utf8), path: "copy/renewal/api.test.conf",
+                archive: { directory throws(UnreadableCertificate) in
+                    seen.append(directory)
+                    guard directory.hasPrefix("copy/") else { return [] }
+                    return [1, 2, 3].map { Self.issued("api.test", key: $0) }
+                }, certificate: Self.certificate)
         }
-        #expect(try read(1 << 16).count == 1)
-        #expect(throws: PolicyFileError.self) { try read((1 << 16) + 1) }
+        var directories: [String] = []
+        let kept = Self.certbot + "reuse_key = True\n"
+        let named = try read("archive_dir = /var/le/archive/other\n" + kept, &directories)
+        #expect(directories == ["/var/le/archive/other", "copy/archive/other"])
+        #expect(named.map(\.effect) == [.changesKey])
+        #expect(try read(kept, &directories).map(\.effect) == [.changesKey])
+        #expect(directories == ["copy/archive/api.test"])
+        let error = #expect(throws: PolicyFileError.self) {
+            try IssuanceProgram.certbot.read(
+                Array("archive_dir = /a\n\(kept)".utf8), path: "x.conf",
+                archive: { _ throws(UnreadableCertificate) in throw UnreadableCertificate("cert2.pem is empty") },
+                certificate: Self.certificate)
+        }
+        #expect(
+            error?.description.hasPrefix(
+                "x.conf:1:1: error: the earlier certificates aren't known, because cert2.pem is empty: ") == true)
     }
 
     @Test(
@@ -595,6 +531,6 @@ struct IssuanceTests {
             "lego is a client\n", "{ \"version\": 1 }\n", "apiVersion: v1\nkind: Secret\n",
         ])
     func unrecognized(text: String) {
-        #expect(IssuanceProgram(recognizing: Array(text.utf8), path: "file") == nil)
+        #expect(IssuanceProgram(recognizing: Array(text.utf8)) == nil)
     }
 }

@@ -111,7 +111,7 @@ struct IssuanceTests {
         let chain = try site.folder.add(
             try site.intermediate.leaf("api.test", "www.test").pemText, name: "cert.pem")
         let made = try await shell(
-            "mkdir renewal renewal/inner empty; cp leaf.pem renewal; cp leaf.pem empty", in: site.folder)
+            "mkdir renewal renewal/inner empty text; cp leaf.pem renewal; echo text >text/README", in: site.folder)
         #expect(made.status == 0)
         for (name, text) in [
             ("renewal/web.conf", "cert = \(chain)\n[renewalparams]\n"),
@@ -123,7 +123,7 @@ struct IssuanceTests {
         let found = await findings(policy, ["--issuance", site.folder.path + "/renewal"])
         #expect(found.count == 1 && found[0].contains("error[P035]"), "\(found)")
         #expect(found.first?.contains("renewal/web.conf:2:1: [renewalparams] has no reuse_key") == true)
-        for name in ["empty", "leaf.pem", "nothing"] {
+        for name in ["empty", "text", "leaf.pem", "nothing"] {
             let run = await pinctl("lint", "--issuance", site.folder.path + "/" + name, policy, now: now)
             #expect(run.status == 2, "\(name)")
         }
@@ -165,9 +165,172 @@ struct IssuanceTests {
         #expect(run.status == 1 && run.output.contains("error[P035] api.test pins leaf"), "\(run)")
     }
 
+    /// Writes a file below the site's directory, and returns its path.
+    @discardableResult
+    private func put(_ text: String, _ name: String) throws -> String {
+        let path = "\(site.folder.path)/\(name)"
+        let directory = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    /// Returns a directory with certificates, a day apart, by the numbers of their keys, and their keys. Each is in a
+    /// directory whose name says nothing about the order.
+    private func archive(_ keys: [Int], for names: [String] = ["api.test"], days: Int64 = 90) throws -> String {
+        let path = "archive\(UInt32.random(in: 0...(.max)))"
+        var known = [0: site.leaf.key]
+        for (index, number) in keys.enumerated() {
+            let key = try known[number] ?? TestKey()
+            known[number] = key
+            var settings = TestCertificate.Settings.server(names)
+            settings.notBefore = Int64(now.timeIntervalSince1970) + Int64(index - keys.count) * 86_400
+            settings.notAfter = settings.notBefore + days * 86_400 - 1
+            let leaf = try site.intermediate.issue(settings, key: key)
+            try put(leaf.pemText + site.intermediate.pemText, "\(path)/\(keys.count - index)/fullchain.pem")
+            try put(try key.privateKeyPEM, "\(path)/\(keys.count - index)/privkey.pem")
+        }
+        return "\(site.folder.path)/\(path)"
+    }
+
+    static let histories: [(keys: [Int], summary: String)] = [
+        ([0], "warning one certificate doesn't show whether a renewal keeps the key"),
+        ([0, 0], ""), ([0, 0, 0], ""), ([1, 2, 0, 0, 0], ""),
+        ([1, 0], "error the last 2 certificates have 2 different keys"),
+        ([0, 1], "error the last 2 certificates have 2 different keys"),
+        ([2, 1, 0], "error the last 3 certificates have 3 different keys"),
+        ([0, 0, 0, 1, 2], "error the last 3 certificates have 3 different keys"),
+        ([0, 1, 1], "warning the last 3 certificates have 2 different keys"),
+        ([0, 0, 1], "warning the last 3 certificates have 2 different keys"),
+        ([0, 1, 0], "warning the last 3 certificates have 2 different keys"),
+    ]
+
+    @Test("The last certificates in a directory show whether renewals keep the key", arguments: histories)
+    func history(keys: [Int], summary: String) async throws {
+        let archive = try archive(keys)
+        let policy = try policy(#""leaf", "backup""#)
+        let found = await findings(policy, ["--issuance", archive, "--rule", "P011=off"])
+        guard let severity = summary.split(separator: " ").first else { return #expect(found == []) }
+        #expect(found.count == 1 && found[0].hasPrefix("4:1: \(severity)[P035] api.test pins leaf"), "\(found)")
+        #expect(found.first?.contains("(\(archive): \(summary.dropFirst(severity.count + 1))): ") == true, "\(found)")
+    }
+
+    @Test("The finding about a directory of certificates says what to do, and a key that is kept suffices for P011")
+    func archiveMessage() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        let changing = try archive([1, 0])
+        let run = await pinctl("lint", "--issuance", changing, policy, now: now)
+        #expect(
+            run.lines.contains(
+                "\(policy):4:1: error[P035] api.test pins leaf, but the ACME client creates a new key at each renewal "
+                    + "(\(changing): the last 2 certificates have 2 different keys): have it keep the key, as with the "
+                    + "option --reuse-key of certbot and lego"), "\(run)")
+        #expect(run.status == 1)
+        #expect(try await findings(policy, ["--issuance", archive([0, 0])]) == [])
+        let single = try await findings(policy, ["--issuance", archive([0])])
+        #expect(single.map { $0.split(separator: " ")[1] } == ["error[P011]", "warning[P035]"])
+        let expired = try await findings(policy, ["--issuance", archive([0, 0], days: 1), "--rule", "P011=off"])
+        #expect(expired.count == 1 && expired[0].contains("the last certificate has expired"), "\(expired)")
+    }
+
+    @Test("Each host has the certificates that are for it, and the same certificate in several files counts once")
+    func archivedHosts() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        func lint(_ paths: String...) async -> [String] {
+            await findings(policy, ["--rule", "P011=off"] + paths.flatMap { ["--issuance", $0] })
+        }
+        let kept = try archive([0, 0], for: ["api.test", "www.test"])
+        let others = try archive([1, 2, 3], for: ["www.test"])
+        #expect(try await shell("cp -r \(others) \(kept)/others", in: site.folder).status == 0)
+        #expect(await lint(kept) == [])
+        // One of two servers is enough to break clients.
+        #expect(try await lint(kept, archive([1, 2])).first?.contains("error[P035]") == true)
+        let single = try archive([0])
+        let copied = try await shell("cp -r \(single)/1 \(single)/copy; ln -s 1 \(single)/current", in: site.folder)
+        #expect(copied.status == 0)
+        #expect(await lint(single).first?.contains("one certificate") == true)
+        let other = try await lint(archive([1, 2], for: ["www.test"]))
+        #expect(other.count == 1 && other[0].contains("no issuance file has its host"), "\(other)")
+    }
+
+    @Test("A directory of certificates with something that isn't understood, or with settings, is refused")
+    func refusedArchives() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        let rows: [(name: String, text: String, message: String)] = [
+            ("3/chain.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "chain.pem[0]: "),
+            ("3/cert.pem", "not found\n", "cert.pem"),
+            ("3/api.conf", "Le_Domain='api.test'\n", "has certificates and settings in the directories below it: name"),
+            (
+                "renew.sh", "#!/bin/sh\nlego -d api.test renew\n",
+                "runs lego, and commands aren't read: name the .lego.yml"
+            ),
+            ("3/renew", "lego renew\n", "runs lego"),
+            (
+                "3/Caddyfile", "api.test\n",
+                "is a Caddyfile, which may import other files: name the JSON that caddy adapt"
+            ),
+        ]
+        for row in rows {
+            let archive = try archive([0, 0])
+            try put(row.text, "\(archive.dropFirst(site.folder.path.count + 1))/\(row.name)")
+            let run = await pinctl("lint", "--issuance", archive, policy, now: now)
+            #expect(run.status == 2 && run.output == "" && run.errors.contains(row.message), "\(row.name): \(run)")
+        }
+        for (name, text) in [("renew.sh", "lego renew --reuse-key\n"), ("Caddyfile", "api.test\n"), ("x", "y\n")] {
+            let file = try put(text, "named/" + name)
+            let run = await pinctl("lint", "--issuance", file, policy, now: now)
+            #expect(run.status == 2 && run.output == "" && run.errors.contains("\(file): "), "\(name): \(run)")
+        }
+    }
+
+    @Test("certbot's archive is read with its settings, and not instead of them")
+    func certbotArchive() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        let archive = try archive([2, 1, 0])
+        let made = try await shell(
+            """
+            mkdir -p etc/archive/api.test etc/live/api.test etc/renewal
+            for n in 1 2 3; do cp \(archive)/$((4 - n))/fullchain.pem etc/archive/api.test/cert$n.pem; done
+            ln -s ../../archive/api.test/cert3.pem etc/live/api.test/cert.pem
+            """, in: site.folder)
+        #expect(made.status == 0, "\(made)")
+        let etc = site.folder.path + "/etc"
+        func settings(_ reuse: String) throws -> String {
+            try put(
+                """
+                archive_dir = \(etc)/archive/api.test
+                cert = \(etc)/live/api.test/cert.pem
+                [renewalparams]
+                reuse_key = \(reuse)
+                """, "etc/renewal/api.test.conf")
+        }
+        let file = try settings("True")
+        let contradicted = await findings(policy, ["--issuance", file])
+        #expect(
+            contradicted.first
+                == "4:1: error[P035] api.test pins leaf, but certbot creates a new key at each renewal "
+                + "(\(etc)/archive/api.test: the last 3 certificates have 3 different keys, against reuse_key = True): "
+                + "remove --new-key and --no-reuse-key from the command that renews, and run certbot renew --cert-name "
+                + "api.test --reuse-key --force-renewal with the pinned key in place", "\(contradicted)")
+        for path in ["archive", "archive/api.test", "live", "live/api.test", ""] {
+            let run = await pinctl("lint", "--issuance", "\(etc)/\(path)", policy, now: now)
+            #expect(run.status == 2 && run.errors.contains("\(etc)/renewal"), "\(path): \(run)")
+        }
+        // The key is kept again. Without the setting, that doesn't count.
+        let again = try await shell("cd etc/archive/api.test; cp cert3.pem cert2.pem", in: site.folder)
+        #expect(again.status == 0)
+        #expect(await findings(policy, ["--issuance", file]) == [])
+        let forbidden = try await findings(policy, ["--issuance", settings("False")])
+        #expect(
+            forbidden.first?.contains("error[P035]") == true && forbidden.first?.contains("reuse_key = False") == true)
+        try put("garbage\n", "etc/archive/api.test/cert1.pem")
+        let broken = try await pinctl("lint", "--issuance", settings("True"), policy, now: now)
+        #expect(broken.status == 2 && broken.errors.contains("the earlier certificates aren't known"), "\(broken)")
+    }
+
     @Test("Files in other dialects are judged too")
     func dialects() async throws {
-        let file = try site.folder.add("api.test {\n}\n", name: "Caddyfile")
+        let file = try site.folder.add("Le_Domain='api.test'\nLe_ForceNewDomainKey='1'\n")
         let plist = try site.folder.add(
             """
             <plist version="1.0"><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict>

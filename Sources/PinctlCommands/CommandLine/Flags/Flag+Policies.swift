@@ -14,9 +14,9 @@ extension Flag {
             + "that the policy includes)")
     static let issuance = Flag(
         "issuance", value: .file("FILE|DIR"), repeatable: true,
-        "report pinned keys that change at renewal, as the files that configure it say",
+        "report pinned keys that change at renewal, as the settings of the client or its last certificates show",
         details: "FILE is " + IssuanceProgram.files
-            + ". A directory means its files, without those in its subdirectories.")
+            + ". DIR has such files, or else the last certificates of servers, also in directories below it.")
     static let from = Flag(
         "from", value: .choice("DIALECT", dialects),
         "read pin files as this dialect if they are not recognized or contain two (pinctl help dialects)")

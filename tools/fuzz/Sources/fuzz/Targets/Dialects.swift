@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 import FoundationEssentials
 
 @testable import PinDialects
@@ -23,9 +24,13 @@ extension FuzzTarget {
         .dialect(.tlsa),
         .dialect(.certspotter),
         FuzzTarget(name: "issuance") { bytes in
-            _ = IssuanceProgram(recognizing: bytes, path: "f")
+            _ = IssuanceProgram(recognizing: bytes)
+            _ = IssuanceProgram.refusal(of: bytes, path: "f")
+            let key = SPKIFingerprint(hashing: bytes.span)
+            let issued = IssuedCertificate(names: ["a.test", "*.b.test"], key: .ed25519, fingerprint: key)
             for program in IssuanceProgram.allCases {
-                _ = try? program.read(bytes, path: "f", options: ("o", bytes)) { _ in ["a.test", "*.b.test"] }
+                _ = try? program.read(bytes, path: "f", options: ("o", bytes), archive: { _ in [issued] }) { _ in issued
+                }
             }
         },
     ]

@@ -1,0 +1,74 @@
+package import CertificatePinning
+package import CertificateTrust
+import PinctlBasics
+package import PinctlFoundation
+
+/// The keys of a server's last certificates, which show whether renewals kept the key.
+///
+/// The settings of a client count before what happened. So a history is a reason for a finding about settings that keep
+/// the key, and never one against a finding about settings that don't.
+struct KeyHistory {
+    /// Two renewals: one new key may be planned, and a second one shows that the client creates them.
+    private static let length = 3
+    private let keys: [SPKIFingerprint]
+
+    /// Creates the history from the keys of all certificates, oldest first.
+    init(_ keys: [SPKIFingerprint]) { self.keys = keys.suffix(Self.length) }
+
+    /// The effect of a renewal, if nothing else is known about it.
+    var effect: KeyRenewal.Effect {
+        switch Set(keys).count {
+        case _ where keys.count < 2: .unknown
+        case 1: .keepsKey
+        case keys.count: .changesKey
+        default: .unknown
+        }
+    }
+
+    /// Whether the last two renewals created a key each.
+    var contradictsSettings: Bool { keys.count == Self.length && effect == .changesKey }
+
+    var summary: String {
+        guard keys.count > 1 else { return "one certificate doesn't show whether a renewal keeps the key" }
+        let count = Set(keys).count
+        return "the last \(keys.count) certificates have \(count == 1 ? "the same key" : "\(count) different keys")"
+    }
+}
+
+/// The certificates in a directory, as what is known about their renewal. No file of settings belongs to them.
+package enum CertificateArchive {
+    /// Returns one renewal for the hosts that are in the same certificates.
+    package static func renewals(
+        of certificates: [X509Certificate], path: String, at time: Date
+    ) throws(PolicyFileError) -> [KeyRenewal] {
+        let place = PolicyLocation(path: path)
+        guard certificates.count <= IssuanceText.limit else {
+            throw IssuanceText.problem("more than \(IssuanceText.limit) certificates: split the directory", at: place)
+        }
+        // The last one keeps the order of certificates of the same second.
+        let sorted = Set(certificates).map { ($0, ($0.notBefore, $0.notAfter, $0.spkiFingerprint.description)) }
+            .sorted { $0.1 < $1.1 }.map(\.0)
+        var members: [String: [Int]] = [:]
+        for (index, certificate) in sorted.enumerated() {
+            for name in Set(IssuedCertificate(certificate).names) { members[name, default: []].append(index) }
+        }
+        let series = Dictionary(grouping: members.keys) { members[$0] ?? [] }
+        return series.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { indices, names in
+            let history = KeyHistory(indices.map { sorted[$0].spkiFingerprint })
+            // A client doesn't use a directory whose certificates it let expire.
+            let isInUse = indices.last.map { sorted[$0].notAfter >= time } ?? false
+            let effect = isInUse ? history.effect : .unknown
+            let remedy =
+                if effect == .changesKey {
+                    "have it keep the key, as with the option --reuse-key of certbot and lego"
+                } else if isInUse {
+                    "name the file that configures the renewal, or keep three certificates there"
+                } else {
+                    "name the directory with the certificates that the server has now"
+                }
+            return KeyRenewal(
+                names: names.sorted(), effect, at: place, program: "the ACME client",
+                setting: isInUse ? history.summary : "the last certificate has expired", remedy: remedy)
+        }
+    }
+}
