@@ -189,8 +189,7 @@ extension ReleaseRule {
                 (1...2).contains { role.covers(index: $0, of: 3) && pin.role.covers(index: $0, of: 3) }
             }
         }
-        return canMeet && !authorities.isEmpty
-            ? .depends(authorities) : .refused("no pin matches this key", .missing(unmet))
+        return canMeet ? .depends(authorities) : .refused("no pin matches this key", .missing(unmet))
     }
 
     private func deniedPin(of key: SPKIFingerprint) -> String? {

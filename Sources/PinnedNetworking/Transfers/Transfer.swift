@@ -222,11 +222,10 @@ final class Transfer: TaskTransfer {
 
     private func follow(_ next: URLRequest) async throws {
         var followed = current
-        let isOtherOrigin = try followed.follow(next)
+        try followed.follow(next)
         try await discardResponse()
         current = followed
         session.logIgnoredFields(of: next)
-        if isOtherOrigin { logins.origin = nil }
         task.status.withLock {
             $0.redirectCount += 1
             $0.currentRequest = next

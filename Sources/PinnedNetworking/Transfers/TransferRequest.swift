@@ -81,12 +81,10 @@ struct TransferRequest: Sendable {
         return true
     }
 
-    /// Changes to the request that a redirect leads to. Returns whether it has another origin.
-    mutating func follow(_ next: URLRequest) throws(RequestTargetError) -> Bool {
+    /// Changes to the request that a redirect leads to.
+    mutating func follow(_ next: URLRequest) throws(RequestTargetError) {
         let next = target.isWebSocket ? next.asHandshake : next
-        let target = try RequestTarget(next, isWebSocket: target.isWebSocket)
-        defer { (request, self.target) = (next, target) }
+        (request, target) = (next, try RequestTarget(next, isWebSocket: target.isWebSocket))
         redirectCount += 1
-        return target.origin != self.target.origin
     }
 }

@@ -80,10 +80,9 @@ import Testing
     @Test("A redirect changes the target and counts, and a malformed one changes nothing")
     func redirects() throws {
         var request = try Self.request()
-        let changes = try ["https://a.test/z", "https://a.test:444/z"].map {
-            try request.follow(URLRequest(url: try #require(URL(string: $0))))
+        for url in ["https://a.test/z", "https://a.test:444/z"] {
+            try request.follow(URLRequest(url: try #require(URL(string: url))))
         }
-        #expect(changes == [false, true])
         #expect((request.redirectCount, request.target.path, request.target.port) == (2, "/z", 444))
         let unsupported = URLRequest(url: try #require(URL(string: "gopher://a.test/")))
         #expect(throws: RequestTargetError.unsupportedScheme("gopher")) { try request.follow(unsupported) }
