@@ -210,6 +210,17 @@ private let attacks: [Attack] = [
         "a number of a key set that only some readers of JSON read exactly",
         { try rotated($0, set: $0.keySet([2, 3, 4], number: (1 << 53) + 1)) }, malformed("\"number\"")),
     Attack(
+        "17 keys in a key set",
+        { publisher in
+            let more = try (0..<15).map { _ in "\"\(Data(try TestKey(.p256).publicKeyDER).base64EncodedString())\"" }
+            let set = publisher.keySet([2, 3], number: 2)
+                .replacingOccurrences(of: "\"keys\": [", with: "\"keys\": [\(more.joined(separator: ", ")), ")
+            return try rotated(publisher, set: set)
+        }, malformed("17 keys")),
+    Attack(
+        "a key set for no application", { try rotated($0, set: $0.keySet([2, 3, 4], number: 2, audience: "")) },
+        malformed("\"audience\" of the key set is empty")),
+    Attack(
         "33 key sets",
         { publisher in
             let set = try publisher.signedKeySet(publisher.keySet([0]), signers: [])
@@ -241,6 +252,13 @@ private let attacks: [Attack] = [
             let text = Contents().text.replacingOccurrences(of: "\"version\": 1", with: "\"version\": 2")
             return "{\(try publisher.envelope(text, signers: [0, 1]))}"
         }, malformed("\"version\"")),
+    Attack(
+        "201 files",
+        { publisher in
+            let more = (1...200).map { ("\($0).json", Publisher.policy()) }
+            let files = ["pins.json": Publisher.policy()].merging(more) { $1 }
+            return try publisher.bundle(Contents(files: files))
+        }, malformed("201 files")),
     Attack("no policy", { try $0.bundle(Contents(policy: "other.json")) }, malformed("other.json")),
     Attack(
         "an invalid policy", { try $0.bundle(Contents(files: ["pins.json": "{\"version\": 1, \"domains\": []}"])) },

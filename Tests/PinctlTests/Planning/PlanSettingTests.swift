@@ -45,6 +45,18 @@ struct PlanSettingTests {
         #expect(explained.lines[0].hasPrefix("api.test: no pins: the file pins no host, and "), "\(explained)")
     }
 
+    @Test("A release that refuses hosts without a rule isn't said to have no pins, even if every rule is off")
+    func unlisted() async throws {
+        let policy = try site.folder.add(
+            """
+            { "version": 1, "unlisted": "refuse",
+              "domains": [{ "host": "off.test", "mode": "off", "pins": ["\(strangePin)"] }] }
+            """)
+        let run = await plan("--against", policy, "--host", "api.test")
+        #expect(run.status == 1 && run.output.contains("it refuses hosts without a rule"), "\(run)")
+        #expect(!run.errors.contains("no pins"), "\(run)")
+    }
+
     @Test("overridePins on the system's roots turns the pins off for every public chain, and the row reports it")
     func systemOverride() async throws {
         let roots = #"<certificates src="system" overridePins="true" />"#

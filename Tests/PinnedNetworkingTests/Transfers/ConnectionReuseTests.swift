@@ -368,6 +368,28 @@ struct ConnectionReuseTests {
         }
     }
 
+    @Test("TC20: A request whose stream was read isn't repeated")
+    func readStream() async throws {
+        let site = try TestSite.shared.get()
+        let script = LoopbackServer.Script.handle { connection in
+            guard try connection.readRequest() != nil else { return }
+            try connection.write(LoopbackServer.Response(body: "hello"))
+            _ = try connection.readRequest()
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            _ = try await session.get()
+            var request = URLRequest(url: try #require(URL(string: "https://pinned.test/again")))
+            request.httpMethod = "PUT"
+            request.httpBodyStream = InputStream(data: Data("own".utf8))
+            let sent = request
+            let error = await #expect(throws: URLError.self) { try await session.data(for: sent) }
+            #expect(error?.code == .networkConnectionLost)
+            await session.flush()
+            #expect(await server.ended(server.records.count).map(\.requests.count) == [2])
+        }
+    }
+
     @Test(
         "TC20: A request isn't repeated after any part of an answer",
         arguments: [

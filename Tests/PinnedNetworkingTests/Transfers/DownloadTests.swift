@@ -156,15 +156,27 @@ struct DownloadTests {
         "A range that ends beyond any possible file size is rejected",
         arguments: ["*", "6", "9223372036854775807", "-9223372036854775808"])
     func endlessPart(total: String) throws {
+        try Self.expectRejected("bytes 5-9223372036854775807/\(total)")
+    }
+
+    @Test(
+        "A range that doesn't begin after the last byte is rejected, even if it is as long as its body",
+        arguments: ["bytes 0-8/9", "bytes 4-8/9", "bytes 6-8/9"])
+    func otherStart(range: String) throws { try Self.expectRejected(range) }
+
+    /// The data of a download of which 5 bytes are there.
+    private static func resumeData(validator: String = #"\"v\""#) throws -> ResumeData {
         let text = """
-            {"version":1,"url":"https://a.test/x","validator":"\\"v\\"","count":5,\
+            {"version":1,"url":"https://a.test/x","validator":"\(validator)","count":5,\
             "file":"1B4E28BA-2FA1-11D2-883F-0016D3CCA427"}
             """
-        let data = try ResumeData(Data(text.utf8))
+        return try ResumeData(Data(text.utf8))
+    }
+
+    private static func expectRejected(_ range: String) throws {
+        let data = try resumeData()
         let response = try #require(
-            HTTPURLResponse(
-                url: data.url, statusCode: 206, httpVersion: nil,
-                headerFields: ["Content-Range": "bytes 5-9223372036854775807/\(total)"]))
+            HTTPURLResponse(url: data.url, statusCode: 206, httpVersion: nil, headerFields: ["Content-Range": range]))
         #expect(throws: DownloadError.otherPart) { try data.continues(with: response) }
     }
 
@@ -176,11 +188,7 @@ struct DownloadTests {
             ("Tue, 01 Jan 2030 00:00:00 GMT", "\"w\"", true),
         ] as [(String, String?, Bool)])
     func otherVersion(validator: String, tag: String?, isAccepted: Bool) throws {
-        let text = """
-            {"version":1,"url":"https://a.test/x","validator":"\(validator)","count":5,\
-            "file":"1B4E28BA-2FA1-11D2-883F-0016D3CCA427"}
-            """
-        let data = try ResumeData(Data(text.utf8))
+        let data = try Self.resumeData(validator: validator)
         var fields = ["Content-Range": "bytes 5-8/9"]
         fields["ETag"] = tag
         let response = try #require(

@@ -152,6 +152,44 @@ struct PolicyChangeTests {
         }
     }
 
+    @Test("PE9: The last message of a login isn't sent after the rule that accepted its server has expired")
+    func expiredDuringLogin() async throws {
+        let site = try TestSite.shared.get()
+        let credential = URLCredential(user: "me", password: "word", persistence: .forSession)
+        let delegate = TaskHandlerDelegate { challenge in
+            challenge.protectionSpace.serverTrust == nil ? (.useCredential, credential) : (.performDefaultHandling, nil)
+        }
+        var patience = 0.5
+        while true {
+            let end = Date() + patience
+            let acceptor = NTLMAcceptor()
+            let isInTime = Locked(false)
+            let script = LoopbackServer.Script.answer { request in
+                let response = acceptor.answer(request)
+                // The connection is reserved for the client's last message.
+                if String(decoding: response.bytes, as: UTF8.self).contains("go on") {
+                    isInTime.withLock { $0 = Date() < end }
+                    while Date() < end + 0.01 { Thread.sleep(forTimeInterval: 0.005) }
+                }
+                return response
+            }
+            let error = try await LoopbackServer(chain: site.chain, script).run { server in
+                let policy = try PinningPolicy.pinning(
+                    site.leaf.key.pin, expiry: PinningExpiry(at: end, then: .fail))
+                let session = try site.session(server, policy: policy) {
+                    $0.urlCredentialStorage = URLCredentialStorage()
+                }
+                return try await session.failure(delegate: delegate)
+            }
+            #expect(acceptor.received.isEmpty)
+            #expect(error.code == .serverCertificateUntrusted)
+            if isInTime.withLock({ $0 }) { return }
+            // If the machine was too slow for the first requests, they get more time.
+            patience *= 4
+            try #require(patience < 128, "the first requests fail for another reason")
+        }
+    }
+
     /// Expects this response, or without one that the server is refused.
     private func expect(
         _ body: String?, from session: URLSession, _ delegate: (any URLSessionTaskDelegate)?
