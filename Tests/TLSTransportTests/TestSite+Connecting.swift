@@ -51,13 +51,9 @@ extension TestSite {
     private func connect(to endpoint: Endpoint, _ options: DialOptions) async throws -> VerifiedConnection {
         let pending = try await Transport.shared.dial(endpoint, options: options)
         let path = try path(pending.presented)
-        return try await pending.accept(path) { approval }
+        return try await pending.accept(path)
     }
 }
-
-/// An approval with arbitrary contents.
-let approval = Approval(
-    policy: [7], roots: [7], trustPolicy: .default, revocation: [], acceptance: .verified)
 
 let request = Array("GET / HTTP/1.1\r\nHost: api.example.test\r\nConnection: close\r\n\r\n".utf8)
 

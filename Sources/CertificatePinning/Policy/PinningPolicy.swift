@@ -39,6 +39,9 @@ public struct PinningPolicy: Sendable {
         self.init(checked: rules, table, unlisted, deny: deny)
     }
 
+    /// The policy for programs without one. It accepts every host whose chain is verified.
+    package static let unpinned = PinningPolicy(checked: [], RuleTable([]), .trust, deny: [])
+
     /// Creates a policy from rules that are known to be valid.
     init(checked rules: [PinningRule], _ table: RuleTable, _ unlisted: UnlistedHosts, deny: [Pin]) {
         self.rules = rules

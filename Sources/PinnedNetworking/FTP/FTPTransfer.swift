@@ -86,7 +86,7 @@ final class FTPTransfer: TaskTransfer {
                 }
             }
         } catch {
-            let shown = (control as? VerifiedConnection)?.approval.identity ?? .none
+            let shown = control == nil ? .none : server?.approval.identity ?? .none
             close()
             let refusal = (error as? TransportError).flatMap {
                 IdentityRefused($0, shown: shown, hasAnswered: hasAnswered)

@@ -75,7 +75,9 @@ public final class URLSession: Sendable {
     let credentials = URLCredentialStorage()
     /// The number of the trust settings, which ends the permission to send under earlier ones.
     let approvals = ApprovalNumber()
-    private let currentTrust: Locked<(settings: SessionTrust, number: Int)>
+    private let currentTrust: Locked<(settings: TrustSettings, number: Int)>
+    /// Held while the trust settings are replaced, so that no replacement loses another.
+    private let replacement = Locked(())
     private let label = Locked<String?>(nil)
     let taskCount = Atomic(0)
     /// The names of the header fields that requests had and that were logged as ignored, in lower case.
@@ -149,12 +151,8 @@ public final class URLSession: Sendable {
     ///
     /// A connection that was accepted with other lists isn't reused.
     public var revocationEvidence: RevocationEvidence {
-        get { trust.revocation.evidence }
-        set {
-            // Not under the lock, for which the event loop would wait.
-            let revocation = DigestedEvidence(newValue)
-            replaceTrust { $0.revocation = revocation }
-        }
+        get { trust.revocation }
+        set { replaceTrust { $0.revocation = newValue } }
     }
 
     /// The logs of Certificate Transparency for all further requests. The initial value is the configuration's.
@@ -165,21 +163,21 @@ public final class URLSession: Sendable {
         set { replaceTrust { $0.logs = newValue } }
     }
 
-    var trust: SessionTrust { currentTrust.withLock(\.settings) }
+    var trust: TrustSettings { currentTrust.withLock(\.settings) }
 
     /// The trust settings, and the permission to send under them.
-    var permittingTrust: (SessionTrust, SendPermit) {
+    var permittingTrust: (TrustSettings, SendPermit) {
         let (settings, number) = currentTrust.withLock { $0 }
         return (settings, SendPermit(approvals, number: number))
     }
 
     /// Changes the trust settings. When this returns, no byte of a request is sent that only the earlier ones permit.
-    private func replaceTrust(_ change: (inout SessionTrust) -> Void) {
-        approvals.replace { number in
-            currentTrust.withLock { trust in
-                change(&trust.settings)
-                trust.number = number
-            }
+    private func replaceTrust(_ change: (inout TrustSettings) -> Void) {
+        replacement.withLock { _ in
+            // Computes digests, so it isn't done under the locks that the event loop waits for.
+            var settings = trust
+            change(&settings)
+            approvals.replace { number in currentTrust.withLock { $0 = (settings, number) } }
         }
     }
 

@@ -68,8 +68,8 @@ public final class URLSessionConfiguration: Sendable {
     /// Nothing is fetched, and the client doesn't request stapled OCSP responses. A certificate that requires one (RFC
     /// 7633) is rejected unless revocation is ignored.
     public var revocationEvidence: RevocationEvidence {
-        get { self[\.trust.revocation].evidence }
-        set { setTrust(\.trust.revocation, to: DigestedEvidence(newValue), "revocationEvidence") }
+        get { self[\.trust.revocation] }
+        set { setTrust(\.trust.revocation, to: newValue, "revocationEvidence") }
     }
 
     /// The logs of Certificate Transparency for `trustPolicy.certificateTransparency`, and for the rules that have a setting
@@ -289,7 +289,7 @@ public enum tls_protocol_version_t: UInt16, Sendable {
 
 /// The values of a configuration.
 struct SessionSettings: Sendable {
-    var trust = SessionTrust()
+    var trust = TrustSettings()
     var observer: (@Sendable (ServerTrustDecision) -> Void)?
     var reportSink: (any PinReportSink)?
     var minimumTLS = tls_protocol_version_t.TLSv12
@@ -315,26 +315,6 @@ struct SessionSettings: Sendable {
     var waitsForConnectivity = false
     /// The library that decodes bodies, or `nil` without one.
     var zlib = ZlibLibrary.system
-}
-
-/// The settings for evaluating servers. A session's settings can be replaced. A request uses those that are current.
-struct SessionTrust: Sendable {
-    var pinning: PinningPolicy?
-    var store: TrustStore?
-    var policy = TrustPolicy.default
-    var revocation = DigestedEvidence(.none)
-    var logs: TransparencyLogList?
-}
-
-/// Evidence about revocation with its digest, which is computed once because lists can be large.
-struct DigestedEvidence: Sendable {
-    let evidence: RevocationEvidence
-    let digest: [UInt8]
-
-    init(_ evidence: RevocationEvidence) {
-        self.evidence = evidence
-        digest = evidence.digest
-    }
 }
 
 extension URLSessionConfiguration: Hashable {

@@ -180,10 +180,10 @@ final class ConnectionPool {
 
     private func storeSession(of connection: PooledConnection, for key: Key) {
         guard let verified = connection.connection as? VerifiedConnection, let session = verified.session(),
-            connection.generation == generation
+            let approval = connection.origin?.approval, connection.generation == generation
         else { return }
         let group = group(key)
-        group.sessions.append(StoredSession(session: session, approval: verified.approval))
+        group.sessions.append(StoredSession(session: session, approval: approval))
         group.sessions = group.sessions.suffix(Self.sessionLimit)
     }
 

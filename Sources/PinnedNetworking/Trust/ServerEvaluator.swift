@@ -15,18 +15,14 @@ final class ServerEvaluator: Sendable {
     private let scheme: String
     /// The type of the proxy, if the server is one.
     private let proxyType: String?
-    private let policy: PinningPolicy?
-    private let store: TrustStore
-    private let roots: [UInt8]
-    private let trustPolicy: TrustPolicy
-    private let revocation: DigestedEvidence
-    private let logs: TransparencyLogList?
+    private let settings: TrustSettings
+    private let anchors: TrustStore
 
     /// Creates the evaluation. Throws ``SystemTrustStore/Unread`` if the system's trust store is required and hasn't
     /// been read yet.
     init(
         _ name: ServerName, port: UInt16, protocol scheme: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil,
-        by trust: SessionTrust, for task: URLSessionTask, of session: URLSession
+        by settings: TrustSettings, for task: URLSessionTask, of session: URLSession
     ) throws {
         self.session = session
         self.task = task
@@ -34,13 +30,8 @@ final class ServerEvaluator: Sendable {
         self.port = port
         self.scheme = scheme
         self.proxyType = proxyType
-        policy = trust.pinning
-        let anchors = policy?.rule(for: name, port: Int(port))?.anchors
-        store = try anchors ?? trust.store ?? SystemTrustStore.read()
-        roots = store.digest
-        trustPolicy = trust.policy
-        revocation = trust.revocation
-        logs = trust.logs
+        self.settings = settings
+        anchors = try settings.anchors(for: name, port: Int(port))
     }
 
     // MARK: Connections of earlier requests
@@ -62,10 +53,9 @@ final class ServerEvaluator: Sendable {
     }
 
     /// Whether a server was approved under the trust settings of this request.
-    func hasSettings(of approval: Approval) -> Bool {
-        approval.policy == policy?.digest ?? [] && approval.roots == roots && approval.trustPolicy == trustPolicy
-            && approval.revocation == revocation.digest && approval.transparency == logs?.digest ?? []
-    }
+    func hasSettings(of approval: Approval) -> Bool { approval.settings == settings.digest }
+
+    private var policy: PinningPolicy { settings.pinning ?? .unpinned }
 
     private var identitySpace: URLProtectionSpace {
         URLProtectionSpace(
@@ -87,8 +77,7 @@ final class ServerEvaluator: Sendable {
         } else {
             // A trust of its own, as for a new connection: what one delegate has set for a trust, by identity, doesn't
             // apply to the challenge of another.
-            let evaluated = try await evaluate(
-                trust(over: server), on: .reused)
+            let evaluated = try await approve(trust(over: server), on: .reused)
             guard evaluated.approval.acceptance == server.approval.acceptance else {
                 throw refusal(.rejected(name))
             }
@@ -97,63 +86,45 @@ final class ServerEvaluator: Sendable {
         return try await identityQuestion.choose(request.issuers)?.digest == request.sent
     }
 
-    /// Returns the claim of a server that presented this chain, for one challenge. `timestamps` are those in its TLS
-    /// extension.
-    private func trust(over presented: PresentedChain, timestamps: [UInt8]?) -> ServerTrust {
-        ServerTrust(
-            presented: presented, name: name, store: store, policy: trustPolicy, revocation: revocation.evidence,
-            transparency: TransparencyEvidence(logs: logs, handshakeTimestamps: timestamps))
-    }
-
     /// Returns the claim of a server that was evaluated before, for another challenge.
     private func trust(over server: EvaluatedServer) -> ServerTrust {
-        trust(over: server.trust.presented, timestamps: server.trust.transparency.handshakeTimestamps)
+        settings.claim(
+            of: name, presenting: server.trust.presented,
+            timestamps: server.trust.transparency.handshakeTimestamps, under: anchors)
     }
 
     /// Calls the observer for a server that the task's delegates were already asked about, or don't have to be. Runs
     /// off the event loop, since the observer is the program's own code.
     func observe(_ server: EvaluatedServer) async {
-        report(server.result, .reused)
+        report(server.grounds, .reused)
     }
 
     // MARK: Evaluation
 
-    /// Asks the delegates about a server and evaluates it. Throws a ``ServerTrustRefusal``, or the error that ended the
-    /// task in the meantime.
+    // It has three steps: `approve` asks the delegates, `decide` combines their answer with the policy's decision, and
+    // `PinningPolicy.evaluate` verifies the chain and compares the pins.
+
+    /// Approves a server, or throws a ``ServerTrustRefusal``, or the error that ended the task in the meantime. Asks the
+    /// delegates unless there is an answer.
     ///
     /// Runs off the event loop: the evaluation of a malicious chain can take a tenth of a second, which must not delay
     /// other transfers.
-    private func evaluate(
-        _ trust: ServerTrust, on connection: ServerTrustDecision.Connection
+    private func approve(
+        _ trust: ServerTrust, answer: ChallengeAnswer? = nil, on connection: ServerTrustDecision.Connection
     ) async throws -> EvaluatedServer {
-        let space = URLProtectionSpace(serverTrust: trust, port: port, protocol: scheme, proxyType: proxyType)
-        task.limit.progress(to: .delegate)
-        let answer = try await session.answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
-        task.limit.progress(to: .handshake)
-        return try evaluate(trust, answer, on: connection)
-    }
-
-    /// Evaluates the server of an open connection after the trust settings were replaced. The delegates aren't asked.
-    /// So a chain that only a delegate accepted, under the earlier settings, is refused.
-    func confirm(_ server: EvaluatedServer) async throws {
-        _ = try evaluate(trust(over: server), .byDefault, on: .reused)
-    }
-
-    private func evaluate(
-        _ trust: ServerTrust, _ answer: ChallengeAnswer, on connection: ServerTrustDecision.Connection
-    ) throws -> EvaluatedServer {
+        let answer = if let answer { answer } else { try await ask(about: trust) }
         let now = Date()
         do throws(ServerTrustRefusal) {
             let start = ContinuousClock.now
-            let result = try evaluate(trust, answer: answer, at: now)
+            let grounds = try decide(on: trust, answer, at: now)
             let time = (ContinuousClock.now - start) / .seconds(1)
             let isForSession = answer.step?.isSessionWide ?? false
-            if connection != .reused { logAndQueueReport(result, trust, at: now) }
-            report(result, connection)
+            if connection != .reused { logAndQueueReport(grounds, trust, at: now) }
+            report(grounds, connection)
             return EvaluatedServer(
-                trust: trust, result: result, isAcceptedForSession: isForSession, evaluationTime: time,
-                approval: approval(result, isForSession: isForSession), evaluated: now,
-                end: end(of: result, after: now))
+                trust: trust, grounds: grounds, isAcceptedForSession: isForSession, evaluationTime: time,
+                approval: approval(on: grounds, isForSession: isForSession), evaluated: now,
+                end: settings.nextExpiry(under: grounds.decision?.rule, after: now))
         } catch {
             if connection != .reused, case .refused(.mismatch(let mismatch), _, _, _) = error {
                 queueReport(mismatch, trust, at: now)
@@ -164,16 +135,25 @@ final class ServerEvaluator: Sendable {
         }
     }
 
-    /// Returns the refusal of a server as the reason of the whole request.
-    private func refusal(_ reason: ServerTrustRefusal) -> ServerTrustRefusal {
-        proxyType == nil ? reason : .proxyRefused(name, port: Int(port), reason)
+    private func ask(about trust: ServerTrust) async throws -> ChallengeAnswer {
+        let space = URLProtectionSpace(serverTrust: trust, port: port, protocol: scheme, proxyType: proxyType)
+        task.limit.progress(to: .delegate)
+        let answer = try await session.answer(to: URLAuthenticationChallenge(protectionSpace: space), of: task)
+        task.limit.progress(to: .handshake)
+        return answer
     }
 
-    /// Evaluates a presented chain. The delegates' answer can only restrict what the policy accepts, with one
+    /// Evaluates the server of an open connection after the trust settings were replaced. The delegates aren't asked.
+    /// So a chain that only a delegate accepted, under the earlier settings, is refused.
+    func confirm(_ server: EvaluatedServer) async throws {
+        _ = try await approve(trust(over: server), answer: .byDefault, on: .reused)
+    }
+
+    /// Decides on a presented chain. The delegates' answer can only restrict what the policy accepts, with one
     /// exception: an untrusted chain that a delegate accepts for a host without pins.
-    private func evaluate(
-        _ trust: ServerTrust, answer: ChallengeAnswer, at time: Date
-    ) throws(ServerTrustRefusal) -> EvaluatedServer.Result {
+    private func decide(
+        on trust: ServerTrust, _ answer: ChallengeAnswer, at time: Date
+    ) throws(ServerTrustRefusal) -> EvaluatedServer.Grounds {
         var isAcceptedByDelegate = false
         switch answer.disposition {
         case .performDefaultHandling: break
@@ -186,32 +166,18 @@ final class ServerEvaluator: Sendable {
             isAcceptedByDelegate = true
         }
         do throws(PinningError) {
-            return .success(try decide(on: trust, at: time))
+            return .verified(try policy.evaluate(trust, port: Int(port), at: time))
         } catch {
-            guard isAcceptedByDelegate, case .untrusted = error,
-                policy?.leavesToDelegate(trust, port: Int(port)) ?? true
-            else { throw .refused(error, name, port: Int(port)) }
-            return .failure(error)
+            guard isAcceptedByDelegate, case .untrusted = error, policy.leavesToDelegate(trust, port: Int(port)) else {
+                throw .refused(error, name, port: Int(port))
+            }
+            return .acceptedByDelegate(despite: error)
         }
     }
 
-    private func decide(on trust: ServerTrust, at time: Date) throws(PinningError) -> PinDecision {
-        if let policy { return try policy.evaluate(trust, port: Int(port), at: time) }
-        do throws(TrustFinding) {
-            return .unpinned(try trust.evaluate(at: time), nil)
-        } catch {
-            throw .untrusted(error)
-        }
-    }
-
-    /// Returns the time when the acceptance must be evaluated again, because the rule, a revocation list or the list of
-    /// logs expires.
-    private func end(of result: EvaluatedServer.Result, after now: Date) -> Date? {
-        let list = trustPolicy.revocation == .ignore ? nil : revocation.evidence.nextExpiry(after: now)
-        let rule = (try? result.get())?.rule
-        let mode = rule?.certificateTransparency ?? trustPolicy.certificateTransparency
-        let logs = mode == .ignore ? nil : logs.flatMap { now < $0.end ? $0.end : nil }
-        return [rule?.nextExpiry(after: now), list, logs].compactMap(\.self).min()
+    /// Returns the refusal of a server as the reason of the whole request.
+    private func refusal(_ reason: ServerTrustRefusal) -> ServerTrustRefusal {
+        proxyType == nil ? reason : .proxyRefused(name, port: Int(port), reason)
     }
 
     private var identityQuestion: IdentityQuestion {
@@ -219,21 +185,19 @@ final class ServerEvaluator: Sendable {
             name: name, port: port, scheme: scheme, proxyType: proxyType, session: session, task: task)
     }
 
-    private func approval(_ result: EvaluatedServer.Result, isForSession: Bool) -> Approval {
+    private func approval(on grounds: EvaluatedServer.Grounds, isForSession: Bool) -> Approval {
         let acceptance: Approval.Acceptance =
-            switch result {
-            case .success: .verified
-            case .failure: isForSession ? .session : .task(task.taskIdentifier)
+            switch grounds {
+            case .verified: .verified
+            case .acceptedByDelegate: isForSession ? .session : .task(task.taskIdentifier)
             }
-        return Approval(
-            policy: policy?.digest ?? [], roots: roots, trustPolicy: trustPolicy, revocation: revocation.digest,
-            transparency: logs?.digest ?? [], acceptance: acceptance)
+        return Approval(settings: settings.digest, acceptance: acceptance)
     }
 
-    private func report(_ result: EvaluatedServer.Result, _ connection: ServerTrustDecision.Connection) {
-        switch result {
-        case .success(let decision): report(.accepted(decision), connection)
-        case .failure(let error): report(.acceptedByDelegate(error), connection)
+    private func report(_ grounds: EvaluatedServer.Grounds, _ connection: ServerTrustDecision.Connection) {
+        switch grounds {
+        case .verified(let decision): report(.accepted(decision), connection)
+        case .acceptedByDelegate(let error): report(.acceptedByDelegate(error), connection)
         }
     }
 
@@ -246,15 +210,15 @@ final class ServerEvaluator: Sendable {
     }
 
     /// Logs and reports that a server was accepted without its pins.
-    private func logAndQueueReport(_ result: EvaluatedServer.Result, _ trust: ServerTrust, at time: Date) {
-        switch result {
-        case .success(let decision):
+    private func logAndQueueReport(_ grounds: EvaluatedServer.Grounds, _ trust: ServerTrust, at time: Date) {
+        switch grounds {
+        case .verified(let decision):
             decision.log()
             if let finding = decision.path.transparencyFinding {
                 NSLog("%@", "PinnedNetworking continues: \(name) port \(port): \(finding)")
             }
             if case .forgiven(let mismatch) = decision { queueReport(mismatch, trust, at: time) }
-        case .failure(let error):
+        case .acceptedByDelegate(let error):
             NSLog("%@", "PinnedNetworking continues: a delegate accepted \(name) port \(port): \(error)")
         }
     }
@@ -266,17 +230,18 @@ final class ServerEvaluator: Sendable {
 
     // MARK: New connections
 
-    /// Evaluates the server of a handshake, and lets `finish` complete the handshake with the request for a client
+    /// Approves the server of a handshake, and lets `finish` complete the handshake with the request for a client
     /// identity.
     @TransportActor
-    private func evaluate<Connection: ~Copyable>(
+    private func complete<Connection: ~Copyable>(
         _ pending: consuming PendingConnection, as server: inout EvaluatedServer?,
         finish: (consuming PendingConnection, EvaluatedServer, IdentityQuestion) async throws -> Connection
     ) async throws -> Connection {
         let evaluated: EvaluatedServer
+        let trust = settings.claim(
+            of: name, presenting: pending.presented, timestamps: pending.timestamps, under: anchors)
         do {
-            evaluated = try await evaluate(
-                trust(over: pending.presented, timestamps: pending.timestamps), on: pending.isResumed ? .resumed : .new)
+            evaluated = try await approve(trust, on: pending.isResumed ? .resumed : .new)
         } catch {
             await pending.refuse()
             throw error
@@ -297,34 +262,26 @@ final class ServerEvaluator: Sendable {
         _ issuers: [[UInt8]], _ question: IdentityQuestion, for server: EvaluatedServer
     ) async throws -> ClientIdentity? {
         let identity = try await question.choose(issuers)
-        let current = try? ServerEvaluator(
-            name, port: port, protocol: scheme, proxyType: proxyType, by: session.trust, for: task, of: session)
-        guard current?.hasSettings(of: server.approval) == true else { throw SupersededApproval() }
+        guard session.trust.digest == server.approval.settings else { throw SupersededApproval() }
         return identity
     }
 
-    /// Evaluates the origin and completes its handshake.
+    /// Approves the origin and completes its handshake.
     @TransportActor
     func accept(_ pending: consuming PendingConnection, as server: inout EvaluatedServer?) async throws
         -> VerifiedConnection
     {
-        try await evaluate(pending, as: &server) { pending, evaluated, identity in
-            try await pending.accept(
-                evaluated.path, identity: { try await self.choose($0, identity, for: evaluated) }
-            ) {
-                var approval = evaluated.approval
-                approval.identity = identity.decision
-                return approval
-            }
+        try await complete(pending, as: &server) { pending, evaluated, identity in
+            try await pending.accept(evaluated.path) { try await self.choose($0, identity, for: evaluated) }
         }
     }
 
-    /// Evaluates a proxy and completes its handshake.
+    /// Approves a proxy and completes its handshake.
     @TransportActor
     func acceptProxy(
         _ pending: consuming PendingConnection, as server: inout EvaluatedServer?
     ) async throws -> BareConnection {
-        try await evaluate(pending, as: &server) { pending, evaluated, identity in
+        try await complete(pending, as: &server) { pending, evaluated, identity in
             try await pending.acceptProxy(evaluated.path) { try await self.choose($0, identity, for: evaluated) }
         }
     }
@@ -332,11 +289,19 @@ final class ServerEvaluator: Sendable {
 
 /// A server of a connection, with the reason why it was accepted.
 final class EvaluatedServer: Sendable {
-    /// The policy's decision, or the reason why the chain isn't trusted if a delegate accepted the server nevertheless.
-    typealias Result = Swift.Result<PinDecision, PinningError>
+    /// The grounds on which a server was accepted.
+    enum Grounds: Sendable {
+        /// The policy accepts a verified path.
+        case verified(PinDecision)
+        /// The chain isn't trusted, for this reason. A delegate accepted it, and no pins apply to the host.
+        case acceptedByDelegate(despite: PinningError)
+
+        /// The policy's decision, or `nil` if it accepts no path.
+        var decision: PinDecision? { if case .verified(let decision) = self { decision } else { nil } }
+    }
 
     let trust: ServerTrust
-    let result: Result
+    let grounds: Grounds
     /// Whether the session's delegate answered for every task, so that later tasks don't ask again.
     let isAcceptedForSession: Bool
     /// The time in seconds for verifying the chain and comparing the pins.
@@ -352,18 +317,18 @@ final class EvaluatedServer: Sendable {
     private let lastValidity: Date?
 
     fileprivate init(
-        trust: ServerTrust, result: Result, isAcceptedForSession: Bool, evaluationTime: TimeInterval,
+        trust: ServerTrust, grounds: Grounds, isAcceptedForSession: Bool, evaluationTime: TimeInterval,
         approval: Approval, evaluated: Date, end: Date?, identityRequest: IdentityQuestion.DefaultHandled? = nil
     ) {
         self.trust = trust
-        self.result = result
+        self.grounds = grounds
         self.isAcceptedForSession = isAcceptedForSession
         self.evaluationTime = evaluationTime
         self.approval = approval
         self.evaluated = evaluated
         self.end = end
         self.identityRequest = identityRequest
-        lastValidity = (try? result.get())?.path.certificates.map(\.notAfter).min()
+        lastValidity = grounds.decision?.path.certificates.map(\.notAfter).min()
     }
 
     /// Returns the server after its request for a client identity, if it had one, was answered.
@@ -373,12 +338,12 @@ final class EvaluatedServer: Sendable {
         var approval = approval
         approval.identity = identity
         return EvaluatedServer(
-            trust: trust, result: result, isAcceptedForSession: isAcceptedForSession, evaluationTime: evaluationTime,
+            trust: trust, grounds: grounds, isAcceptedForSession: isAcceptedForSession, evaluationTime: evaluationTime,
             approval: approval, evaluated: evaluated, end: end, identityRequest: request)
     }
 
     /// The verified path, or `nil` if a delegate accepted the server without one.
-    var path: VerifiedPath? { (try? result.get())?.path }
+    var path: VerifiedPath? { grounds.decision?.path }
 
     /// Whether the server can still be used. The path and the rule that accepted it can expire while the connection is
     /// kept. If the clock was turned back, a rule that had expired applies again.

@@ -15,8 +15,8 @@ indirect enum ServerTrustRefusal: Error {
 extension ServerTrustRefusal {
     /// Returns the same refusal with the possible causes of a pin mismatch. They are determined from the chain that the
     /// server sent.
-    func explained(_ trust: ServerTrust, by policy: PinningPolicy?, at time: Date) -> ServerTrustRefusal {
-        guard let policy, case .refused(.mismatch(let mismatch), let name, let port, _) = self else { return self }
+    func explained(_ trust: ServerTrust, by policy: PinningPolicy, at time: Date) -> ServerTrustRefusal {
+        guard case .refused(.mismatch(let mismatch), let name, let port, _) = self else { return self }
         let causes = policy.failureCauses(for: trust, port: port, at: time)
         return .refused(.mismatch(mismatch), name, port: port, causes: causes)
     }

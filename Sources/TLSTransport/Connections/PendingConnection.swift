@@ -63,21 +63,21 @@ package struct PendingConnection: ~Copyable, Sendable {
     /// The leaf of `path` must be the presented leaf and its name the endpoint's. Any other path refuses the server and
     /// throws ``TransportError/foreignPath(peer:)``. Nil means that a delegate decided for an unpinned host, which the
     /// caller logs. If the server requests a client certificate, `identity` chooses it while the handshake waits, and
-    /// an error it throws ends the connection. `approval` is called last.
+    /// an error it throws ends the connection.
     package consuming func accept(
-        _ path: VerifiedPath?, identity: @escaping IdentityChoice = { _ in nil },
-        approval: @Sendable () -> Approval
+        _ path: VerifiedPath?, identity: @escaping IdentityChoice = { _ in nil }
     ) async throws -> VerifiedConnection {
-        let (connection, negotiated) = try await finish(path, identity)
+        let (connection, negotiated, wasIdentityRequested) = try await finish(path, identity)
         return VerifiedConnection(
-            connection, approval: approval(), path: path, remoteAddress: remoteAddress, negotiated: negotiated)
+            connection, path: path, remoteAddress: remoteAddress, negotiated: negotiated,
+            wasIdentityRequested: wasIdentityRequested)
     }
 
     /// Accepts a proxy in order to tunnel through it. No request can be sent to it.
     package consuming func acceptProxy(
         _ path: VerifiedPath?, identity: @escaping IdentityChoice = { _ in nil }
     ) async throws -> BareConnection {
-        let (connection, _) = try await finish(path, identity)
+        let (connection, _, _) = try await finish(path, identity)
         return BareConnection(connection, remoteAddress: remoteAddress, context: context)
     }
 
@@ -135,14 +135,16 @@ package struct PendingConnection: ~Copyable, Sendable {
 
     private mutating func finish(
         _ path: VerifiedPath?, _ identity: IdentityChoice
-    ) async throws -> (Connection, NegotiatedTLS) {
+    ) async throws -> (Connection, NegotiatedTLS, wasIdentityRequested: Bool) {
         isAnswered = true
         if let path, path.leaf != presented.leaf || path.name != name {
             await connection.refuse()
             throw TransportError.foreignPath(peer: connection.peer)
         }
         var step = try await connection.accept(until: deadline)
+        var wasIdentityRequested = false
         if case .askIdentity(let issuers) = step {
+            wasIdentityRequested = true
             do {
                 let chosen = try await identity(issuers)
                 step = try await connection.identify(as: chosen?.handle, until: deadline)
@@ -155,7 +157,7 @@ package struct PendingConnection: ~Copyable, Sendable {
             await connection.close()
             throw TransportError.closed(peer: connection.peer)
         }
-        return (connection, negotiated)
+        return (connection, negotiated, wasIdentityRequested)
     }
 
     private var wholeDeadline: Deadline {

@@ -4,20 +4,20 @@ import OpenSSLBridge
 /// A TLS connection whose server was accepted.
 @TransportActor
 package final class VerifiedConnection: RequestConnection {
-    /// The approval of the connection. A request may only use a connection whose approval is valid for it.
-    package nonisolated let approval: Approval
     /// The accepted path, or nil if a delegate accepted the server without one.
     package nonisolated let path: VerifiedPath?
     /// The TLS parameters that were negotiated.
     package nonisolated let negotiated: NegotiatedTLS
+    /// Whether the server requested a client certificate.
+    private nonisolated let wasIdentityRequested: Bool
 
     nonisolated init(
-        _ connection: Connection, approval: Approval, path: VerifiedPath?, remoteAddress: String,
-        negotiated: NegotiatedTLS
+        _ connection: Connection, path: VerifiedPath?, remoteAddress: String, negotiated: NegotiatedTLS,
+        wasIdentityRequested: Bool
     ) {
-        self.approval = approval
         self.path = path
         self.negotiated = negotiated
+        self.wasIdentityRequested = wasIdentityRequested
         super.init(connection, remoteAddress: remoteAddress)
     }
 
@@ -25,7 +25,7 @@ package final class VerifiedConnection: RequestConnection {
     /// client certificate, since a resumed session would reuse that identity without asking. Pass true for `isSameTask`
     /// if the later connection belongs to the task that was asked.
     package func session(ofSameTask isSameTask: Bool = false) -> ResumableSession? {
-        guard isSameTask || approval.identity == .none else { return nil }
+        guard isSameTask || !wasIdentityRequested else { return nil }
         return connection.session().map(ResumableSession.init)
     }
 }

@@ -28,7 +28,7 @@ import Testing
                 let options = DialOptions.with { $0.applicationProtocols = [name] }
                 let pending = try await Transport.shared.dial(endpoint, options: options)
                 let path = try site.path(pending.presented)
-                let connection = try await pending.accept(path) { approval }
+                let connection = try await pending.accept(path)
                 try await connection.send(request)
                 #expect(try await connection.receiveAll().suffix(5) == Array("hello".utf8)[...])
                 await connection.close()

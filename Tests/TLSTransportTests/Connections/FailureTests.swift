@@ -173,7 +173,7 @@ import Testing
                 // In TLS 1.3 the server's part is done and tickets follow. In TLS 1.2 its Finished is still to come.
                 let asked = relay.passedCount
                 let path = try site.path(pending.presented)
-                let connection = try await pending.accept(path) { approval }
+                let connection = try await pending.accept(path)
                 let done = relay.passedCount
                 await connection.close()
                 return version == .tls13 ? asked : done
@@ -194,7 +194,7 @@ import Testing
                         let pending = try await Transport.shared.dial(
                             try endpoint(of: site, relay), options: .with { $0.handshakeTimeout = patience })
                         let path = try site.path(pending.presented)
-                        _ = try await pending.accept(path) { approval }
+                        _ = try await pending.accept(path)
                     }
                     try expectNoSockets(to: relay.port)
                 }

@@ -14,11 +14,10 @@ import Testing
             #expect(pending.presented.certificates.map(\.derBytes) == site.chain.map(\.derBytes))
             #expect(pending.remoteAddress == "127.0.0.1:\(server.port)")
             let path = try site.path(pending.presented)
-            let connection = try await pending.accept(path) { approval }
+            let connection = try await pending.accept(path)
             #expect(connection.negotiated.version == (version == .tls12 ? "TLSv1.2" : "TLSv1.3"))
             #expect(connection.negotiated.applicationProtocol == nil)
             #expect(connection.path == path)
-            #expect(connection.approval == approval)
             try await connection.send(request)
             let response = String(decoding: try await connection.receiveAll(), as: UTF8.self)
             #expect(response.hasSuffix("\r\n\r\nhello"))
@@ -78,7 +77,7 @@ import Testing
             #expect(!first.handshakeCompleted && !first.hasEnded && first.alerts.isEmpty)
             #expect(server.applicationBytes.isEmpty)
             let path = try site.path(pending.presented)
-            let connection = try await pending.accept(path) { approval }
+            let connection = try await pending.accept(path)
             try await connection.send(request)
             #expect(try await connection.receive() != nil)
         }
@@ -94,7 +93,7 @@ import Testing
                 let path = try other.path(theirs.presented)
                 await expectFailure(\.isForeignPath) {
                     let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
-                    _ = try await pending.accept(path) { approval }
+                    _ = try await pending.accept(path)
                 }
                 try await Self.expectRefused(server)
             }
@@ -114,7 +113,7 @@ import Testing
                 let path = try ServerTrust(
                     presented: pending.presented, name: try ServerName("b.example.test"), store: store
                 ).evaluate(at: TestSite.time)
-                _ = try await pending.accept(path) { approval }
+                _ = try await pending.accept(path)
             }
             try await Self.expectRefused(server)
         }
@@ -126,7 +125,7 @@ import Testing
         try await LoopbackServer(chain: [leaf]).run { server in
             let pending = try await Transport.shared.dial(
                 Endpoint(name: try ServerName("127.0.0.1"), port: server.port), options: .patient)
-            let connection = try await pending.accept(nil) { approval }
+            let connection = try await pending.accept(nil)
             #expect(connection.path == nil)
             try await connection.send(request)
             #expect(try await connection.receive() != nil)
@@ -142,7 +141,7 @@ import Testing
             let pending = try await Transport.shared.dial(
                 Endpoint(name: try ServerName("::1"), port: server.port), options: .patient)
             #expect(pending.remoteAddress == "[::1]:\(server.port)")
-            let connection = try await pending.accept(nil) { approval }
+            let connection = try await pending.accept(nil)
             await connection.close()
             #expect(try #require(await server.ended().first).serverName == nil)
         }

@@ -182,7 +182,7 @@ import Testing
                 _ = try await bare.requestTunnel(head, limit: .seconds(600))
                 let inner = try await bare.secure(as: site.name, options: .patient)
                 let innerPath = try site.path(inner.presented)
-                let connection = try await inner.accept(innerPath) { approval }
+                let connection = try await inner.accept(innerPath)
                 var state = IdleState.quiet
                 while state == .quiet { state = await connection.idleState() }
                 #expect(state == .part)

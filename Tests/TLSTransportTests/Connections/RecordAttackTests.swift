@@ -44,7 +44,7 @@ import Testing
         try await server.run { server in
             let session = try await site.session(with: server)
             let path = try site.path(PresentedChain(derCertificates: site.chain.map(\.derBytes)))
-            let connection = try await site.resume(session, with: server).accept(path) { approval }
+            let connection = try await site.resume(session, with: server).accept(path)
             try await connection.send(request)
             _ = try await connection.receiveAll()
             await connection.close()

@@ -39,7 +39,7 @@ import Testing
             #expect(isResumed)
             #expect(pending.presented.certificates.map(\.derBytes) == site.chain.map(\.derBytes))
             let path = try site.path(pending.presented)
-            let connection = try await pending.accept(path) { approval }
+            let connection = try await pending.accept(path)
             try await connection.send(request)
             let response = try await connection.receiveAll()
             #expect(response.suffix(5) == Array("hello".utf8)[...])
@@ -74,7 +74,7 @@ import Testing
         try await server(site, row, later: other.chain).run { server in
             let session = try await site.session(with: server)
             await expectFailure(\.isForeignPath) {
-                _ = try await site.resume(session, with: server).accept(theirs) { approval }
+                _ = try await site.resume(session, with: server).accept(theirs)
             }
             let record = await server.ended(2)[1]
             #expect(!record.handshakeCompleted && record.applicationBytes.isEmpty)
@@ -99,25 +99,24 @@ import Testing
         }
     }
 
-    // Fails if session() no longer checks the identity.
-    @Test("A connection with a client identity leaves no session (TC1–TC9)")
-    func identified() async throws {
+    // Fails if session() no longer checks the request.
+    @Test("A server that requests a client certificate leaves no session (TC1–TC9)", arguments: [false, true])
+    func identified(isShown: Bool) async throws {
         let site = try TestSite()
-        let approvals = [
-            Approval.Identity.stored(digest: nil), .session(digest: [1]), .task(1, digest: [1]),
-        ].map {
-            Approval(
-                policy: [7], roots: [7], trustPolicy: .default, revocation: [], acceptance: .verified, identity: $0)
-        }
-        try await LoopbackServer(chain: site.chain, Self.hello).run { server in
-            for approval in approvals {
-                let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
-                let path = try site.path(pending.presented)
-                let connection = try await pending.accept(path) { approval }
-                try await connection.send(request)
-                _ = try await connection.receiveAll()
-                #expect(await connection.session() == nil)
-            }
+        let client = try TestCertificate.root("Client Root").issue(.client("alice"))
+        let identity = try ClientIdentity(pem: Array((client.pemText + client.key.privateKeyPEM).utf8))
+        let server = try LoopbackServer(chain: site.chain, Self.hello) { $0.clientAuthentication = .init() }
+        try await server.run { server in
+            let pending = try await Transport.shared.dial(try site.endpoint(on: server), options: .patient)
+            let path = try site.path(pending.presented)
+            let connection = try await pending.accept(path) { _ in isShown ? identity : nil }
+            try await connection.send(request)
+            _ = try await connection.receiveAll()
+            #expect(await connection.session() == nil)
+            // There is one, for the task that was asked.
+            #expect(await connection.session(ofSameTask: true) != nil)
+            await connection.close()
+            #expect(await server.ended()[0].clientChain.isEmpty == !isShown)
         }
     }
 }

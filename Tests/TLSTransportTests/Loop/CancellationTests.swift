@@ -88,7 +88,7 @@ import Testing
                 try await cancel(once: { server.records.last?.handshakeCompleted == true }) {
                     let pending = try await Transport.shared.dial(endpoint, options: .patient)
                     let path = try site.path(pending.presented)
-                    _ = try await pending.accept(path) { approval }
+                    _ = try await pending.accept(path)
                 }
                 try expectNoSockets(to: relay.port)
             }

@@ -151,7 +151,7 @@ import Testing
                 #expect(answer.head.statusCode / 100 == 2)
                 let pending = try await bare.secure(as: site.name, options: .patient)
                 let path = try site.path(pending.presented)
-                let connection = try await pending.accept(path) { approval }
+                let connection = try await pending.accept(path)
                 try await connection.send(TLSTransportTests.request)
                 let response = try await connection.receiveAll()
                 #expect(response.suffix(5) == Array("hello".utf8)[...])
