@@ -112,7 +112,7 @@ struct ChainJudge: Sendable {
 
 extension PinFailureCause {
     /// Whether the cause is this machine's clock, which doesn't matter if the time was given.
-    fileprivate var isOfClock: Bool {
+    var isOfClock: Bool {
         switch self {
         case .clockBehind, .clockAhead: true
         default: false

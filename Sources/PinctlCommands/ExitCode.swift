@@ -60,7 +60,18 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
         case .notTrusted:
             "chain not trusted: certificate has expired, hostname mismatch, unknown issuer; pins were not checked"
         case .internalError: "a defect in pinctl: report it"
-        case .interrupted: "interrupted"
+        case .interrupted: "interrupted with Ctrl-C (SIGINT)"
         }
+    }
+
+    /// The statuses with which other signals end the program, as a shell shows them: 128 and the signal's number.
+    static let signals: [(status: Int, meaning: String)] = [
+        (141, "the reader of the output closed the pipe (SIGPIPE), such as head: pinctl ends without a message"),
+        (143, "ended by another program (SIGTERM), such as timeout"),
+    ]
+
+    /// Every status of a run, with its meaning.
+    static var statuses: [(status: Int, meaning: String)] {
+        allCases.map { (Int($0.rawValue), $0.meaning) } + signals
     }
 }

@@ -48,7 +48,9 @@ extension Expectation {
         of trust: ServerTrust, port: UInt16, at time: Date, systemRoots: TrustStore? = nil
     ) -> [PinFailureCause] {
         switch self {
-        case .trust: []
+        case .trust:
+            // The causes of an untrusted chain don't depend on pins.
+            PinningPolicy.failureCauses(withoutPins: trust, at: time)
         case .pins(let policy):
             policy.failureCauses(for: trust, port: Int(port), at: time, systemRoots: systemRoots)
         case .unlisted(let file): file.policy.failureCauses(forUnlisted: trust.name)

@@ -68,6 +68,23 @@ struct FailedCallTests {
                 == "pinctl: cannot read its arguments from /proc/self/cmdline: mount /proc, or close some files\n")
     }
 
+    @Test(
+        "In a namespace of processes without its own /proc, in which libdispatch would trap, pinctl says what to do",
+        .enabled(if: TestCommand.isPresent("unshare", "-r", "--pid", "--fork", "true"), "no namespaces"))
+    func namespace() async throws {
+        let certificate = try folder.add(try TestCertificate.root("Test Root").pemText, name: "c.pem")
+        for command in ["hash \(certificate)", "check api.test"] {
+            let run = try await shell("unshare -r --pid --fork pinctl \(command)")
+            #expect(run.status == 2)
+            #expect(
+                run.errors
+                    == "pinctl: /proc belongs to another namespace of processes, so it lacks /proc/self/task/1/stat: mount it "
+                    + "again (with unshare, add --mount-proc)\n")
+        }
+        let mounted = try await shell("unshare -r --pid --fork --mount-proc pinctl hash \(certificate)")
+        #expect(mounted.status == 0, "\(mounted)")
+    }
+
     @Test("Without memory or processes for its threads, pinctl says so and doesn't wait")
     func threads() async throws {
         let certificate = try folder.add(try TestCertificate.root("Test Root").pemText, name: "c.pem")

@@ -16,6 +16,11 @@ extension PinningPolicy {
         Examination(trust: trust, port: port, policy: self, time: time, systemRoots: systemRoots).causes
     }
 
+    /// Returns the likely causes of a chain that isn't trusted, for a client without pins.
+    package static func failureCauses(withoutPins trust: ServerTrust, at time: Date) -> [PinFailureCause] {
+        PinningPolicy(checked: [], RuleTable([]), .trust, deny: []).failureCauses(for: trust, port: 443, at: time)
+    }
+
     /// Returns the rule that was probably intended for a host that no rule covers, as a cause. Empty if there is none.
     public func failureCauses(forUnlisted host: ServerName) -> [PinFailureCause] {
         var nearest: (miss: HostMiss, rule: PinningRule)?

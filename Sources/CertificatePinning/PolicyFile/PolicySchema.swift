@@ -21,6 +21,26 @@ package enum PolicySchema {
         return places
     }()
 
+    /// Other words for keys, for messages about keys that don't exist. All are in lower case.
+    static let synonyms: [String: String] = {
+        var synonyms: [String: String] = [:]
+        for (key, words) in [
+            ("note", ["name", "label", "title", "description", "comment", "id"]),
+            ("pin", ["sha256", "spki", "spki_sha256", "digest", "fingerprint", "hash", "value", "key"]),
+            ("file", ["certificate", "cert", "path", "pem"]), ("role", ["type", "position", "kind"]),
+            ("host", ["domain", "hostname", "pattern", "url"]),
+            ("subdomains", ["include_subdomains", "include-subdomains", "wildcard", "recursive"]),
+            ("expires", ["expiration", "validuntil", "valid_until", "until", "notafter", "end"]),
+            ("mode", ["enforce", "enforced", "enforcement", "enforcepinning", "enabled"]),
+            ("anchors", ["roots", "ca", "cafile", "ca_file", "trustanchors", "trust-anchors"]),
+            ("reports", ["reporturi", "report-uri", "report_uri", "reporturis", "reporturl"]),
+            ("targets", ["servers", "endpoints"]), ("to", ["format", "dialect", "target"]),
+        ] {
+            for word in words { synonyms[word] = key }
+        }
+        return synonyms
+    }()
+
     /// The keys that are allowed in a policy but are errors in an included file.
     static let unincluded = Set(settings.map(\.name) + ["domains"])
 

@@ -82,7 +82,9 @@ extension PolicyShape {
                         rule: .misplacedSetting)
                     continue
                 }
-                let meant = suggestion(for: member.key, among: keys.map(\.name))
+                let synonym = PolicySchema.synonyms[member.key.lowercased()]
+                let meant =
+                    keys.first { $0.name == synonym }?.name ?? suggestion(for: member.key, among: keys.map(\.name))
                 if let meant { suggested.insert(meant) }
                 problems.add(
                     "unknown key \(quoted(member.key)): "

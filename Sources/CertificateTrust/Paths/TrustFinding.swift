@@ -1,3 +1,5 @@
+import PinctlBasics
+
 /// The reason why a chain isn't trusted: the rule, the certificate that violates it, and the details.
 public struct TrustFinding: Error, Hashable, Sendable {
     /// The rule that was violated.
@@ -12,7 +14,7 @@ public struct TrustFinding: Error, Hashable, Sendable {
 
 extension TrustFinding {
     /// The part of the detail that says what to do, or `nil` if there is none.
-    package var remedy: String? { detail.ranges(of: ": ").last.map { String(detail[$0.upperBound...]) } }
+    package var remedy: String? { ProblemText(detail).remedy }
 }
 
 extension TrustFinding: CustomStringConvertible {

@@ -14,9 +14,14 @@ package struct AndroidProject {
     /// its module's Gradle file five directories above it, and the project's in the next one.
     private static let depth = 6
 
-    /// Creates the project of a config. `path` is relative to the top of the tree that `read` reads, or absolute.
-    package init(config path: String, read: @escaping (String) -> [UInt8]?) {
+    /// Whether a relative path has directories above the one that it is relative to.
+    private let hasFoldersAbove: Bool
+
+    /// Creates the project of a config. `path` is absolute, or relative to the top of the tree that `read` reads, or, if
+    /// `hasFoldersAbove` is true, to a directory in it.
+    package init(config path: String, hasFoldersAbove: Bool = false, read: @escaping (String) -> [UInt8]?) {
         self.path = path
+        self.hasFoldersAbove = hasFoldersAbove
         self.read = read
     }
 
@@ -28,7 +33,13 @@ package struct AndroidProject {
             folders.append(String(rest[...slash]))
             rest = rest[..<slash]
         }
-        return path.hasPrefix("/") || folders.count > Self.depth ? folders : folders + [""]
+        guard !path.hasPrefix("/"), folders.count <= Self.depth else { return folders }
+        guard hasFoldersAbove else { return folders + [""] }
+        // The directory above `../` is `../../`, and not the one that its text begins with.
+        let steps = folders.prefix { !["..", "."].contains($0.dropLast().split(separator: "/").last) }
+        folders = Array(steps) + [folders.dropFirst(steps.count).first ?? ""]
+        while folders.count <= Self.depth { folders.append((folders.last ?? "") + "../") }
+        return folders
     }
 
     /// Returns the contents of a root in the app's resources, `@raw/NAME`, and the path of its file.

@@ -27,7 +27,12 @@ extension Check {
                     .listed(as: input, namesVariant: probes.count > 1)
             }
         ).map { $0.requiring(requiredGroup ?? settings.requiredGroup) }
-        return Outcome(results: results, notes: notes)
+        var outcome = Outcome(results: results, notes: notes)
+        // Without a chain, no address was checked.
+        outcome.isAddressChosenByProxy =
+            probe.isAddressChosenByProxy(target, allAddresses: settings.allAddresses)
+            && probes.contains { $0.failure == nil }
+        return outcome
     }
 
     /// Returns the results with a key mismatch for each mismatched key if another key of the same server matches, since

@@ -34,6 +34,9 @@ struct Check: Sendable {
         // Errors in the arguments themselves are reported before any file is opened.
         let targets = arguments.has(.files) ? [] : try arguments.targets()
         let endpoint = try arguments.checkedHost()
+        if arguments.has(.allowMissing), !arguments.has(.files) {
+            throw .unusable(["\(Flag.allowMissing.dashed) applies to \(Flag.files.dashed): leave it out"])
+        }
         let lists = arguments.all(.targets)
         let password = try arguments.password()
         probe = try ServerProbe(arguments, in: environment, password: password)
@@ -57,7 +60,7 @@ struct Check: Sendable {
         self.judge = judge
         files = FileCheck(
             source: source, judge: judge, reader: InputReader(password: password), endpoint: endpoint,
-            acceptsUnread: arguments.has(.allowUnread))
+            acceptsUnread: arguments.has(.allowUnread), acceptsMissing: arguments.has(.allowMissing))
         checksFiles = arguments.has(.files)
         queue = CheckQueue(named: named, lists: lists, by: source)
         self.lists = lists
@@ -142,6 +145,8 @@ struct Check: Sendable {
         var irrelevant: [String: Int] = [:]
         /// The number of files that weren't understood, wholly or in part.
         var unread = 0
+        /// Whether a proxy chose the only address that was checked.
+        var isAddressChosenByProxy = false
     }
 
     /// Checks all items and prints the results as they finish, or in their order.
@@ -158,6 +163,9 @@ struct Check: Sendable {
         var coverage = FileCheck.Coverage()
         var irrelevant: [String: Int] = [:]
         var unread = 0
+        var proxied = 0
+        var missing = 0
+        let pending = Locked(PendingTargets())
         var entries: [(item: Int, entry: ReportEntry)] = []
         func add(_ result: CheckResult, of item: Int) {
             let result = gate.add(result)
@@ -170,10 +178,16 @@ struct Check: Sendable {
         }
         showProgress()
         let isStopped = await concurrently(
-            { await queue.next() }, atOnce: probe.jobs, inOrder: isOrdered, window: probe.jobs * Self.windowFactor,
+            {
+                let next = await queue.next()
+                pending.withLock { $0.add(next) }
+                return next
+            }, atOnce: probe.jobs, inOrder: isOrdered, window: probe.jobs * Self.windowFactor,
             until: interruption, work: { await outcome(of: $0) },
             each: { item, outcome in
                 items += 1
+                pending.withLock { $0.remove(item) }
+                if outcome.isAddressChosenByProxy { proxied += 1 }
                 console.progress(nil)
                 coverage.formUnion(outcome.coverage)
                 irrelevant.merge(outcome.irrelevant) { $0 + $1 }
@@ -188,13 +202,25 @@ struct Check: Sendable {
                 showProgress()
             })
         console.progress(nil)
-        if isStopped {
-            let rest = queue.count.map { "\($0 - items) of \($0) targets were" } ?? "all targets of the list were"
-            let message = "interrupted before \(rest) checked: run it again for the others"
+        if isStopped, items != queue.count {
+            let message = pending.withLock { $0.interruption(after: items, of: queue.count) }
             console.problem(message, .interrupted)
             if keepsResults { entries.append((Int.max, ReportEntry(problem: message, []))) }
         } else {
-            for result in files.lacking(coverage) { add(result, of: items) }
+            let lacking = files.lacking(coverage)
+            if files.acceptsMissing, !lacking.isEmpty {
+                missing = lacking.count
+                let hosts = FirstNames(lacking.map(\.subject))
+                console.note(
+                    "note: no certificate in the files is valid for \(hosts) (accepted by \(Flag.allowMissing.dashed))")
+            } else {
+                for result in lacking { add(result, of: items) }
+            }
+        }
+        if proxied > 0 {
+            console.note(
+                "note: the proxy chose the address of \(plural(proxied, "target")), so other addresses of "
+                    + "\(proxied == 1 ? "its name" : "their names") were not checked")
         }
         if gate.checked == 0, console.status == .good, !acceptsNothing {
             let names = lists.map(DialectInput.title).joined(separator: ", ")
@@ -213,13 +239,17 @@ struct Check: Sendable {
             report.lead(with: group)
         }
         report.rules = Report.checkRules
-        report.closing = gate.closing + Self.closing(irrelevant, unread: unread)
+        report.closing = console.closing(
+            gate.closing + Self.closing(irrelevant, unread: unread)
+                + (missing == 0 ? "" : "; \(plural(missing, "host")) without a certificate"))
         if report.hasSharedCause || console.rowCount > Report.shownRows {
             console.text(report.groupLines(columns: console.columns))
         }
         var members = source.digest + gate.members.map { ($0.0, .integer($0.1)) }
         if checksFiles {
-            members += [("irrelevant", .integer(irrelevant.values.reduce(0, +))), ("unread", .integer(unread))]
+            members +=
+                [("irrelevant", .integer(irrelevant.values.reduce(0, +))), ("unread", .integer(unread))]
+                + (missing == 0 ? [] : [("missing", .integer(missing))])
         }
         console.summarize(report.closing, members)
         return report
@@ -235,11 +265,10 @@ struct Check: Sendable {
 
     /// Returns the end of the closing line about files that weren't checked.
     private static func closing(_ irrelevant: [String: Int], unread: Int) -> String {
-        func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
         let kinds = irrelevant.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
         let count = irrelevant.values.reduce(0, +)
-        return (count == 0 ? "" : "; \(counted(count, "irrelevant file")) (\(kinds.joined(separator: ", ")))")
-            + (unread == 0 ? "" : "; \(counted(unread, "file")) not understood")
+        return (count == 0 ? "" : "; \(plural(count, "irrelevant file")) (\(kinds.joined(separator: ", ")))")
+            + (unread == 0 ? "" : "; \(plural(unread, "file")) not understood")
     }
 
     private func outcome(of item: CheckItem) async -> Outcome {
@@ -261,14 +290,15 @@ struct Check: Sendable {
                 + (hosts.count > 1 ? " and \(hosts.count - 1) more" : ""))
     }
 
-    /// Prints a result. The first failure for each cause is printed in full, the others and known ones only with their
-    /// headline.
+    /// Prints a result. The first failure for each cause is printed in full, the others in one line without the remedy,
+    /// and known ones only with their headline.
     private func show(
         _ result: CheckResult, isFirst: Bool, _ told: inout ToldRemedies, _ console: inout Console
     ) {
         let explanation = isFirst ? told.shortened(result.explanation(columns: console.columns)) : []
         let mended = result.isMended ? ["  fixed: it failed in the baseline"] : []
         let isHidden = hidesGood && (result.severity == .ok && !result.isMended || result.isKnown)
-        console.result(isHidden ? [] : [result.headline] + explanation + mended, result.json)
+        let headline = isFirst || result.isKnown ? result.headline : result.shortHeadline
+        console.result(isHidden ? [] : [headline] + explanation + mended, result.json)
     }
 }

@@ -16,7 +16,11 @@ extension CheckResult {
     /// The cause of a failure in the form that baselines compare. All unreachable targets have the same one, since the
     /// reason often changes.
     var failure: String? {
-        if case .unreachable = verdict { verdict.word.rawValue } else { failureKey }
+        switch verdict {
+        case .unreachable: verdict.word.rawValue
+        case .noCertificate(let rule, _): "\(verdict.word.rawValue) \(rule.host)"
+        default: failureKey
+        }
     }
 
     /// The key that failed, which baselines compare too, or `nil` if none was seen.
@@ -31,7 +35,7 @@ extension CheckResult {
     /// A one-line description of the failure that fits all hosts with the same cause.
     var failureTitle: String {
         switch verdict {
-        case .unreachable(let failure): "unreachable: \(failure.error.groupTitle)"
+        case .unreachable(let failure): "unreachable: \(failure.groupTitle)"
         case .unlisted where causes.isEmpty: "not covered: the policy has no rule for them"
         case .untrusted(let finding) where causes.isEmpty: finding.groupTitle
         case .keyMismatch where !causes.isEmpty: "key mismatch: \(causeTitle)"
@@ -78,16 +82,16 @@ extension Verdict {
     fileprivate var operands: [String] {
         switch self {
         case .untrusted(let finding): [finding.rule.rawValue, finding.groupOperand]
-        case .unreachable(let failure): [failure.error.groupTitle, failure.sharedRemedy]
+        case .unreachable(let failure): [failure.groupTitle, failure.sharedRemedy]
         case .denied(let match, _, _): ["\(match.pin.fingerprint)"]
         case .keyDenied(let pin): ["\(pin.fingerprint)"]
         case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
             [mismatch.path.anchor.spkiFingerprint.description]
         case .exportRefused(let refusals, _, _): refusals.map(\.finding)
         case .otherGroup(let group, _, _): [group.name, group.used ?? group.version]
-        case .expired(let rule, _, _), .keyExpired(let rule, _), .noCertificate(let rule, _): [rule.host.description]
+        case .expired(let rule, _, _), .keyExpired(let rule, _): [rule.host.description]
         case .keyStrange(_, let rule): rule.map { [$0.host.description] } ?? []
-        case .matched, .trusted, .keyMatched, .unlisted, .wrongOrder: []
+        case .matched, .trusted, .keyMatched, .unlisted, .wrongOrder, .noCertificate: []
         }
     }
 }

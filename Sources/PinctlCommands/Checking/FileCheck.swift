@@ -15,6 +15,8 @@ struct FileCheck: Sendable {
     let endpoint: Endpoint?
     /// Whether files that aren't understood don't fail the run.
     let acceptsUnread: Bool
+    /// Whether hosts of the policy without a certificate don't fail the run.
+    let acceptsMissing: Bool
 
     /// The maximum number of hosts for which a certificate is checked, since it may contain any number.
     static let nameLimit = 200

@@ -3,8 +3,9 @@ import PinctlBasics
 import PinctlFoundation
 
 extension Console {
-    /// Prints what a command doesn't know about a policy if it is in a bundle.
+    /// Prints what a command doesn't know about a policy if it is in a bundle, and counts the bundle.
     mutating func note(of file: PolicyFile) {
+        if file.bundle != nil { noteUnverifiedBundle() }
         for note in file.bundleNotes { self.note("note: \(note)") }
     }
 }

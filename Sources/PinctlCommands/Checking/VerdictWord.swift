@@ -85,7 +85,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .expired: "ship a policy with a later expiry"
         case .notCovered: "add a rule for the host"
         case .noCertificate:
-            "have a certificate issued for this name too, or add the host's own certificate to the files"
+            "have one issued for this name too, or add the host's own certificate to the files; if they are meant for other "
+                + "hosts only, give \(Flag.allowMissing.dashed)"
         case .untrusted:
             "fix the reported reason: send the intermediates, have the certificate reissued, or trust the root of a private "
                 + "CA with --ca-file"

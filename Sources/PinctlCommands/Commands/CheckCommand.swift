@@ -5,7 +5,8 @@ extension CommandDefinition {
         name: "check", summary: "verify the chains of servers, and check their pins", operands: "[TARGET|FILE…]",
         operandCount: 0...Int.max,
         flags: [
-            .policy, .pin, .targets, .files, .host, .allowUnread, .passwordDescriptor, .caFile, .systemRoots, .store,
+            .policy, .pin, .targets, .files, .host, .allowUnread, .allowMissing, .passwordDescriptor, .caFile,
+            .systemRoots, .store,
             .profile, .at, .crl,
             .revocation, .transparencyLogs, .transparency,
         ] + Flag.probing

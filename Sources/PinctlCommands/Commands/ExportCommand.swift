@@ -35,8 +35,7 @@ extension CommandDefinition {
             ("Fail if an exported file differs from the policy", "pinctl export --check pins.jsonc"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let path = arguments.operands.first ?? Arguments.usualPolicyPath(in: environment)
-            let input = try DialectInput(path, as: arguments.dialect(.from))
+            let input = try arguments.exportedInput(in: environment)
             let time = try arguments.time(in: environment)
             if arguments.has(.check), arguments[.into] == nil {
                 return try checkExports(of: input, arguments, time, &console)
@@ -83,6 +82,20 @@ extension CommandDefinition {
                     console.problem(message, .badInput, members: [("file", .string(export.path))])
                 }
             }
+        }
+    }
+}
+
+extension Arguments {
+    /// Returns the operand's policy, or else the default one.
+    fileprivate func exportedInput(in environment: CommandEnvironment) throws(UsageError) -> DialectInput {
+        let dialect = try dialect(.from)
+        if let path = operands.first { return try DialectInput(path, as: dialect) }
+        let path = Self.usualPolicyPath(in: environment)
+        do throws(UsageError) {
+            return try DialectInput(path, as: dialect)
+        } catch {
+            throw .unusable(Self.messages(error.messages, onUnnamedPolicy: path, "name a FILE"))
         }
     }
 }

@@ -61,11 +61,13 @@ extension CommandDefinition {
                     if let path = result.verdict.path {
                         add(path, target.endpoint, target: target.detour)
                     } else {
-                        if case .untrusted(let finding) = result.verdict, finding.rule == .unknownIssuer {
-                            lacksRoot = true
+                        var reason = result.verdict.finding
+                        if case .untrusted(let finding) = result.verdict {
+                            reason = "not trusted [\(finding.rule.rawValue)]: \(finding.text(from: .server))"
+                            lacksRoot = lacksRoot || finding.rule == .unknownIssuer
                         }
                         console.problem(
-                            "\(target): \(result.verdict.finding)", result.severity.exitCode,
+                            "\(target): \(reason)", result.severity.exitCode,
                             members: [("target", .string(target.description))])
                     }
                 }
@@ -82,7 +84,7 @@ extension CommandDefinition {
                     } catch {
                         if error.rule == .unknownIssuer { lacksRoot = true }
                         console.problem(
-                            "\(endpoint): not trusted: \(error)", .notTrusted,
+                            "\(endpoint): not trusted: \(error.text(from: .file))", .notTrusted,
                             members: [("target", .string(endpoint.description))])
                     }
                 }

@@ -42,7 +42,7 @@ extension CommandDefinition {
             for path in files { job.lint(path, isNamed: !arguments.operands.isEmpty, &report, &console) }
             let errors = report.entries.count { $0.outcome.isFailure }
             let warnings = report.entries.count { $0.outcome == .warning }
-            report.closing = "\(files.count) linted: errors \(errors), warnings \(warnings)"
+            report.closing = console.closing("\(files.count) linted: errors \(errors), warnings \(warnings)")
             console.summarize(
                 report.closing,
                 [("files", .integer(files.count)), ("errors", .integer(errors)), ("warnings", .integer(warnings))])
@@ -177,7 +177,10 @@ private struct LintJob {
 
     /// Returns the API level that the files around an app's config set, if they do.
     private func declaredTarget(around config: String, _ console: inout Console) -> AndroidTarget? {
-        AndroidProject(config: config, read: ReleaseTree.workingTree.optional).level(of: config) {
+        let isFile = config != DialectInput.title("-")
+        let project = AndroidProject(
+            config: config, hasFoldersAbove: isFile, read: ReleaseTree.workingTree.optional)
+        return project.level(of: config) {
             console.note("note: " + $0)
         }
     }

@@ -127,13 +127,13 @@ extension CommandDefinition {
             console.text(text.lines)
             let tally = PlanTally(cells, of: reader, unjudged: unjudged)
             console.text([""])
-            console.summarize(tally.line, tally.members + [("timeline", timeline.json)])
+            report.closing = console.closing(tally.line)
+            console.summarize(report.closing, tally.members + [("timeline", timeline.json)])
             let remedy = PlanRemedy(
                 releases: releases, hosts: hosts, cells: cells, names: plan.names, candidates: candidates,
                 isComplete: unread.isEmpty)
             console.text(remedy.lines)
             if !reports.isEmpty { report.entries += cells.map { $0.entry(releases, hosts, plan.names) } }
-            report.closing = tally.line
             report.matrix = ReportMatrix(
                 hosts: hosts.map(\.title),
                 rows: releases.indices.map { release in

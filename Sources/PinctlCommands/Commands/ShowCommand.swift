@@ -107,7 +107,7 @@ private struct ShownProbe: Sendable {
         let status: ExitCode = chain.isTrusted ? .good : .notTrusted
         if export.replacesText {
             export.print(chain.presented, place, &console)
-            if let finding = chain.finding { console.problem("\(probe.target): \(chain.verdict): \(finding)", status) }
+            if let reason = chain.reason { console.problem("\(probe.target): \(chain.verdict): \(reason)", status) }
         } else {
             let verdict: JSON = chain.isTrusted ? "ok" : "untrusted"
             console.result(

@@ -75,9 +75,12 @@ extension ShownChain {
     /// The verdict: `trusted`, or the rule that failed.
     var verdict: String { finding.map { "not trusted [\($0.rule.rawValue)]" } ?? "trusted" }
 
+    /// The reason why the chain isn't trusted, with what to do.
+    var reason: String? { finding?.text(from: source == "file" ? .file : .server) }
+
     /// The lines below the headline.
     var lines: [String] {
-        var lines = finding.map { ["  why: \($0)"] } ?? []
+        var lines = reason.map { ["  why: \($0)"] } ?? []
         lines += CertificateRow.lines(rows, now: now) + transparency.lines
         for path in paths.dropFirst() { lines.append("  other path: \(other(path))") }
         return lines

@@ -83,8 +83,8 @@ struct ShownFiles {
         let place: [(String, JSON)] = [("input", .string(file))]
         if export.replacesText {
             export.print(certificates, place, &console)
-            if let chain, let finding = chain.finding, isRefused {
-                console.problem("\(title): \(chain.verdict): \(finding)", .notTrusted)
+            if let chain, let reason = chain.reason, isRefused {
+                console.problem("\(title): \(chain.verdict): \(reason)", .notTrusted)
             }
         } else if !certificates.isEmpty || !contents.others.isEmpty {
             var headline = ["\(title)  \(contents.summary)"]

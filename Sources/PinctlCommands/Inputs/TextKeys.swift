@@ -11,10 +11,14 @@ enum TextKeys {
     static func objects(in text: [UInt8], _ password: KeyPassword) throws(InputProblem) -> [InputObject] {
         let mayHaveKeys = EncodedText.mayHaveKeys(text)
         let start = text.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
-        // A bracket begins a section of an INI file too.
-        if start.first == UInt8(ascii: "{") || start.first == UInt8(ascii: "[") && isJSON(text) {
-            do throws(InputProblem) { return try WebKeys.objects(in: text) } catch {
-                guard mayHaveKeys else { throw error }
+        let isArray = start.first == UInt8(ascii: "[")
+        if isArray || start.first == UInt8(ascii: "{") {
+            let document = JSONCReader.read(text, dialect: .json)
+            // A bracket begins a section of an INI file too.
+            if !isArray || document.root != nil && document.problems.isEmpty {
+                do throws(InputProblem) { return try WebKeys.objects(in: document) } catch {
+                    guard mayHaveKeys else { throw error }
+                }
             }
         }
         let lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
@@ -40,11 +44,6 @@ enum TextKeys {
         return isPlain
             && (String(validating: text, as: UTF8.self) != nil
                 || text.count { $0 >= 0x80 } * 4 < text.count)
-    }
-
-    private static func isJSON(_ text: [UInt8]) -> Bool {
-        let document = JSONCReader.read(text, dialect: .json)
-        return document.root != nil && document.problems.isEmpty
     }
 
     private static func records(in text: [UInt8]) throws(InputProblem) -> [InputObject] {

@@ -4,8 +4,7 @@ import PinctlBasics
 
 /// JSON Web Keys (RFC 7517), a single one or a set. Private parts are ignored.
 enum WebKeys {
-    static func objects(in text: [UInt8]) throws(InputProblem) -> [InputObject] {
-        let document = JSONCReader.read(text, dialect: .json)
+    static func objects(in document: JSONCReader.Document) throws(InputProblem) -> [InputObject] {
         guard let root = document.root, document.problems.isEmpty else {
             let problem = document.problems.first
             let place = problem.map { "line \($0.position.line): \($0.message)" } ?? "it is empty"

@@ -43,7 +43,7 @@ extension CheckResult {
         case .denied(let match, _, _):
             members += place + [("denied", .string("\(match.pin.fingerprint)"))]
         case .untrusted(let finding): members += place + finding.members
-        case .unreachable(let failure): members += place + [("unreachable", .string(failure.error.reasonWord))]
+        case .unreachable(let failure): members += place + [("unreachable", .string(failure.reasonWord))]
         case .unlisted(let policy): members.append(("policy", .string(policy)))
         case .trusted(_, let rule): members += rule.map(Self.place(of:)) ?? []
         case .keyStrange(_, nil), .exportRefused(_, _, nil), .wrongOrder(_, _, nil): break

@@ -8,17 +8,19 @@ import PinctlBasics
 /// to be copied, then what to do.
 extension CheckResult {
     /// The first line: the severity as a word, the subject and the reason.
-    var headline: String {
+    var headline: String { headline(finding) }
+
+    /// The first line without the remedy, for a failure whose cause was explained before.
+    var shortHeadline: String { headline(verdict.problem) }
+
+    private func headline(_ finding: String) -> String {
         let name = variant.isEmpty ? subject : "\(subject) (\(variant))"
         return "\(padded(severity.mark, 4))  \(name)  \(isKnown ? "known: " : "")\(finding)"
     }
 
     /// The finding in one line. The remedy is left out if a cause has its own, which is more precise.
     var finding: String {
-        guard case .untrusted(let finding) = verdict, !causes.isEmpty, let remedy = finding.remedy else {
-            return verdict.finding
-        }
-        return String(verdict.finding.dropLast(remedy.count + 2))
+        if case .untrusted = verdict, !causes.isEmpty { verdict.problem } else { verdict.finding }
     }
 
     /// The lines of the verified path, leaf first, or of the presented certificates if there is none.

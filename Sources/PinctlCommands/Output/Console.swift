@@ -44,6 +44,8 @@ package struct Console {
     private(set) var rowCount = 0
     /// The outcome before flags changed it, or `nil` if they didn't.
     private var found: ExitCode?
+    /// The number of bundles whose signatures weren't verified.
+    private var unverifiedBundles = 0
     /// Whether notes are omitted too.
     private var isQuiet = false
     /// Whether a progress line is shown on the terminal.
@@ -191,6 +193,18 @@ package struct Console {
         diagnostics.flush()
     }
 
+    /// Counts a bundle whose signatures weren't verified.
+    mutating func noteUnverifiedBundle() { unverifiedBundles += 1 }
+
+    /// Returns a closing line that also says how many bundles weren't verified.
+    func closing(_ line: String) -> String {
+        switch unverifiedBundles {
+        case 0: line
+        case 1: line + "; the bundle's signatures weren't verified"
+        default: line + "; the signatures of \(unverifiedBundles) bundles weren't verified"
+        }
+    }
+
     /// Prints the line that ends a list, and stores the members of the document's `summary` other than the exit code.
     mutating func summarize(_ line: String, _ members: [(String, JSON)]) {
         text([line])
@@ -240,7 +254,8 @@ package struct Console {
 
     /// The document's `summary` as far as it is known.
     var ending: [(String, JSON)] {
-        summary + [("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue)))]
+        summary + (unverifiedBundles > 0 ? [("unverified_bundles", .integer(unverifiedBundles))] : [])
+            + [("verdict", .string(status.word)), ("exit_code", .integer(Int(status.rawValue)))]
             + (found.map { [("found", .string($0.word))] } ?? [])
     }
 

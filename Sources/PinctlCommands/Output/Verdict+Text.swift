@@ -56,10 +56,20 @@ extension Verdict {
             let more = names.count > 5 ? " and \(names.count - 5) more" : ""
             let valid = names.isEmpty ? "" : ", only for \(names.prefix(5).joined(separator: ", "))\(more)"
             return
-                "no certificate in the files is valid for this host\(valid) (\(rule.origin)): have one issued for this "
-                + "name too, or add the host's own certificate to the files"
+                "no certificate in the files is valid for this host\(valid) (\(rule.origin)): \(word.remedy ?? "")"
         case .untrusted(let finding): return "not trusted [\(finding.rule.rawValue)]: \(finding)"
         case .unreachable(let reason): return "unreachable: \(reason)"
+        }
+    }
+
+    /// The finding in one line, without its remedy if it has one.
+    var problem: String {
+        switch self {
+        case .unreachable(let failure): "unreachable: \(failure.located(failure.problem))"
+        case .untrusted(let finding) where finding.remedy == nil: self.finding
+        case .untrusted, .keyDenied, .keyExpired, .denied, .expired, .unlisted, .noCertificate:
+            ProblemText(finding).problem
+        default: finding
         }
     }
 

@@ -147,7 +147,7 @@ struct Plan {
                 let direct =
                     rule.judgeUntrusted(chain, at: time) ?? judgeByAnchors(of: rule, chain, host.name, at: time)
                 for (name, store) in rule.anchors(in: stores) {
-                    switch paths(of: chain, index, host.name, store, by: rule, at: begin) {
+                    switch paths(of: chain, index, host.name, store, named: name, by: rule, at: begin) {
                     case .untrusted(let reason):
                         judged.append(
                             StoreJudgement(
@@ -200,8 +200,8 @@ struct Plan {
     }
 
     private mutating func paths(
-        of chain: PresentedChain, _ candidate: Int, _ host: ServerName, _ store: TrustStore, by rule: ReleaseRule,
-        at time: Date
+        of chain: PresentedChain, _ candidate: Int, _ host: ServerName, _ store: TrustStore, named storeName: String?,
+        by rule: ReleaseRule, at time: Date
     ) -> FoundPaths {
         let key = FoundKey(
             candidate: candidate, host: host, roots: store.digest, requiresTransparency: rule.requiresTransparency)
@@ -215,7 +215,8 @@ struct Plan {
             let (paths, isWhole) = try trust.paths(at: time, limit: Self.pathLimit)
             result = .paths(paths, isWhole: isWhole)
         } catch {
-            result = .untrusted(error.description)
+            let flag: Flag? = rule.trustsOnlyOwnRoots ? nil : storeName == nil ? .caFile : .store
+            result = .untrusted(error.text(from: .file, trustedBy: flag))
         }
         found[key] = result
         return result

@@ -154,6 +154,11 @@ struct ReleaseRule: Sendable {
         return own.isEmpty ? stores : stores.map { ($0.name, TrustStore(combining: [$0.store] + own)) }
     }
 
+    /// Whether no root that the user gives is trusted, because the release has its own.
+    var trustsOnlyOwnRoots: Bool {
+        anchors != nil || sources.map { !$0.contains { $0.source == "system" } } ?? false
+    }
+
     /// Returns the source of a path's root, if it is one of those that the file names. A root in several of them is
     /// that of one that bypasses the pins, as on Android.
     func source(of path: [X509Certificate]) -> String? {

@@ -214,7 +214,7 @@ struct ReleaseReader {
     private mutating func app(
         around path: String, _ config: [UInt8], _ tree: ReleaseTree, _ console: inout Console
     ) -> (target: AndroidTarget?, roots: [String: TrustStore], bytes: [[UInt8]]) {
-        let project = AndroidProject(config: path, read: tree.optional)
+        let project = AndroidProject(config: path, hasFoldersAbove: tree.hasFoldersAbove, read: tree.optional)
         var target = target
         if target == nil { target = project.level(of: path) { note($0, &console) } }
         var roots: [String: TrustStore] = [:]
@@ -266,13 +266,15 @@ struct ReleaseTree {
     let contents: (String) throws(InputFileError) -> [UInt8]
     /// Returns a file, or `nil` if there is none that can be read.
     let optional: (String) -> [UInt8]?
+    /// Whether paths are relative to a directory of a larger tree.
+    var hasFoldersAbove = false
 
     /// The files of the working tree.
     static var workingTree: ReleaseTree {
         ReleaseTree(
             contents: { path throws(InputFileError) in
                 try InputFile.contents(ofFile: path, limit: TaggedFiles.maximumSize)
-            }, optional: { try? InputFile.contents(ofFile: $0, limit: TaggedFiles.maximumSize) })
+            }, optional: { try? InputFile.contents(ofFile: $0, limit: TaggedFiles.maximumSize) }, hasFoldersAbove: true)
     }
 }
 

@@ -7,19 +7,52 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
     let target: Target
     /// The environment variable with a proxy for the host, if it isn't used.
     var ignoredProxy: String?
+    /// The proxy that was used for the host, if any.
+    var proxy: CleartextProxy?
     /// The environment variable that set the proxy, if there is one.
     var proxyVariable: String?
 
     /// The failure in one line: where, what, and what to do. It follows the target, which it doesn't repeat.
-    var description: String {
-        let text = "\(error.problem): \(remedy)"
+    var description: String { located("\(problem): \(remedy)") }
+
+    /// Returns a text after the place of the failure, if that is more than the target.
+    func located(_ text: String) -> String {
         guard let peer = error.peer else { return text }
         let place = peer.trimmingPrefix("\(target.endpoint)").trimmingPrefix(" at").trimmingPrefix(" ")
         return place.isEmpty ? text : "\(place): \(text)"
     }
 
+    /// The failure without its place and its remedy.
+    var problem: String {
+        guard let lostProxy else { return error.problem }
+        // Its text names the proxy already.
+        if case .unreachable = error { return error.problem }
+        if case .timedOut(.connect, _, _) = error { return error.problem }
+        return "could not connect to the proxy \(lostProxy.place), \(error.problem)"
+    }
+
+    /// The failure without the host, for all hosts that fail in the same way.
+    var groupTitle: String {
+        guard let lostProxy else { return error.groupTitle }
+        guard case .unreachable(_, let attempts) = error else { return problem }
+        return "could not connect to the proxy \(lostProxy.place) (\(ConnectAttempt.reasons(attempts)))"
+    }
+
+    /// The reason as a stable word that doesn't change between versions.
+    var reasonWord: String { lostProxy == nil ? error.reasonWord : "proxy" }
+
+    /// The proxy, if it is the one that wasn't reached: the host behind it is then neither resolved nor connected to
+    /// on this machine.
+    private var lostProxy: CleartextProxy? {
+        switch error {
+        case .unresolvable, .noAddress, .unreachable, .timedOut(.resolve, _, _), .timedOut(.connect, _, _): proxy
+        default: nil
+        }
+    }
+
     /// The step to take.
     var remedy: String {
+        guard lostProxy == nil else { return proxyRemedy }
         guard let ignoredProxy, isBeforeTLS else { return ownRemedy }
         return ownRemedy + "; \(ignoredProxy) is set and ignored: if servers are reached through that proxy, add "
             + "\(Flag.proxy.dashed) env"
@@ -69,6 +102,20 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
         case _ where error.isUnknownName:
             return error.remedy + "; \(Flag.sni.dashed) sends another name"
         default: return raising(error.remedy)
+        }
+    }
+
+    /// The step if the proxy wasn't reached.
+    private var proxyRemedy: String {
+        let setting = proxyVariable ?? Flag.proxy.dashed
+        switch error {
+        case .unresolvable: return "check the proxy's name in \(setting), and this machine's DNS"
+        case .noAddress(_, let family, _):
+            return "leave out \(family == .ipv6 ? Flag.ipv6.dashed : Flag.ipv4.dashed), or give a proxy with such an "
+                + "address in \(setting)"
+        case .unreachable(_, let attempts) where attempts.contains(where: \.error.isRefusal):
+            return "check the proxy: its host and port in \(setting), and that it is running"
+        default: return "check the proxy's host and port in \(setting), or \(raising(error.remedy))"
         }
     }
 

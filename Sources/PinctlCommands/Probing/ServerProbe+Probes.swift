@@ -45,6 +45,13 @@ extension ServerProbe {
         }
     }
 
+    /// Whether a proxy chose the address of a target that may have several, and all of them were to be checked.
+    func isAddressChosenByProxy(_ target: Target, allAddresses: Bool?) -> Bool {
+        let endpoint = located(target).endpoint
+        return (self.allAddresses ?? allAddresses) != false && proxy.proxy(for: endpoint.name) != nil
+            && !(endpoint.route?.host ?? endpoint.name).isIPAddress
+    }
+
     /// Returns the target with the address and STARTTLS protocol of the command line, if it has none of its own.
     private func located(_ target: Target) -> Target {
         var target = target
@@ -101,7 +108,7 @@ extension ServerProbe {
     private func failure(_ error: TransportError, _ target: Target) -> ProbeFailure {
         ProbeFailure(
             error: error, target: target, ignoredProxy: proxy.ignoredVariable(for: target.endpoint.name),
-            proxyVariable: proxy.variable)
+            proxy: proxy.proxy(for: target.endpoint.name), proxyVariable: proxy.variable)
     }
 
     /// Runs a handshake, with retries if the server doesn't answer.
@@ -130,8 +137,10 @@ extension ServerProbe {
             let pause = error.isExhausted ? Duration.milliseconds(50) : .milliseconds(100 << min(max(tries - 1, 0), 4))
             let rest = dialing.totalTimeout - (.now - start)
             guard error.isWorthTrying, tries <= retries, pause < rest, !Task.isCancelled else {
+                // Behind a proxy, the address is the proxy's.
+                let last = proxy.proxy(for: target.endpoint.name) == nil ? error.lastAddress : nil
                 return Probe(
-                    target: target, address: tried ?? error.lastAddress, key: key,
+                    target: target, address: tried ?? last, key: key,
                     outcome: .failure(failure(error, target)), duration: .now - began, tries: tries)
             }
             await Transport.shared.pause(for: pause)

@@ -31,8 +31,15 @@ extension TransportError {
         case .noAddress: "no address of the requested family"
         case .timedOut(.connect, _, _): "no answer to the connection"
         case .unreachable(_, let attempts):
-            "could not connect (" + Set(attempts.map(\.reason)).sorted().joined(separator: ", ") + ")"
+            "could not connect (\(ConnectAttempt.reasons(attempts)))"
         default: problem
         }
+    }
+}
+
+extension ConnectAttempt {
+    /// Returns the different reasons of some attempts.
+    static func reasons(_ attempts: [ConnectAttempt]) -> String {
+        Set(attempts.map(\.reason)).sorted().joined(separator: ", ")
     }
 }

@@ -39,7 +39,7 @@ extension Report {
             ReportGroup(
                 key: key, outcome: result.severity, title: result.failureTitle, remedy: remedy, count: 1,
                 examples: [result.subject], items: [item], causeCount: max(1, result.causes.count),
-                noun: result.source == "file" ? "file" : "host",
+                noun: result.file != nil ? "file" : "host",
                 shortRemedy: result.shortRemedy))
         return true
     }

@@ -90,7 +90,8 @@ extension Arguments {
                 reason: "sequence number \(previous.sequence) isn't before \(bundle.sequence): "
                     + "name the bundle before this one")
         }
-        try report(bundle, after: previous, path, &console)
+        // Only signatures can be added to it.
+        try report(bundle, after: previous, path, check: "pinctl check --policy \(path)", &console)
     }
 
     /// Creates an unsigned bundle, and reports what it changes. Returns `nil` if lint finds errors, which it reports.
@@ -126,7 +127,7 @@ extension Arguments {
         } catch {
             throw .unusable(Self.problems(of: error, in: path))
         }
-        try report(bundle, after: previous, path, &console)
+        try report(bundle, after: previous, path, check: Flag.servers.dashed, &console)
         return bundle
     }
 
@@ -191,9 +192,10 @@ extension Arguments {
         return number
     }
 
-    /// Reports what a bundle changes, and refuses it if that locks a server out, or if there are bundles between.
+    /// Reports what a bundle changes, and refuses it if that locks a server out, or if there are bundles between. `check`
+    /// is the way to find out which keys the servers have.
     private func report(
-        _ bundle: PolicyBundle, after previous: PolicyBundle?, _ path: String, _ console: inout Console
+        _ bundle: PolicyBundle, after previous: PolicyBundle?, _ path: String, check: String, _ console: inout Console
     ) throws(UsageError) {
         let changes: [PolicyChange]
         do throws(PolicyBundleError) {
@@ -202,7 +204,12 @@ extension Arguments {
             throw .unusable(Self.problems(of: error, in: path))
         }
         if let previous { console.note("note: compared with policy \(previous.sequence)") }
-        for change in changes { console.note("note: \(change)") }
+        for change in changes where !change.dependsOnServers { console.note("note: \(change)") }
+        if !has(.servers) {
+            for change in changes where change.dependsOnServers {
+                console.note("note: \(change): check the servers with \(check)")
+            }
+        }
         let allowed = all(.allowChange)
         for value in allowed where !PolicyChange.allowable.contains(value) {
             throw .unknownChoice(.allowChange, value, known: PolicyChange.allowable)

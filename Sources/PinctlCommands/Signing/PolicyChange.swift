@@ -19,6 +19,8 @@ struct PolicyChange: Sendable, Hashable {
     let message: String
     /// Whether no server that the policy before accepted is accepted now.
     var locksOut = false
+    /// Whether servers are accepted only if they have a key that is left, which the policies don't show.
+    var dependsOnServers = false
 }
 
 extension PolicyChange: CustomStringConvertible {
@@ -80,9 +82,10 @@ extension PinningPolicy {
     }
 
     /// Returns the rules for whose hosts no pin that the old policy accepts is accepted now in each of its positions, in
-    /// order. The rule that decides counts, whatever its host and ports are.
+    /// order, then those for which only some are. The rule that decides counts, whatever its host and ports are.
     private func lockouts(from old: PinningPolicy) -> [PolicyChange] {
         var reasons: [String: String] = [:]
+        var survivors: [String: String] = [:]
         for rule in rules + old.rules {
             for (name, port) in rule.samples {
                 guard let before = old.rule(for: name, port: port), before.mode == .enforce else { continue }
@@ -93,15 +96,29 @@ extension PinningPolicy {
                     continue
                 }
                 let (known, accepted) = (old.acceptedRoles(of: before), acceptedRoles(of: now))
-                let isLeft = known.contains { pin, roles in accepted[pin]?.isSuperset(of: roles) == true }
-                guard now.mode == .enforce, !isLeft else { continue }
-                let isKept = known.keys.contains { accepted[$0] != nil }
-                reasons[rule.scope] = "none of the pins before is left" + (isKept ? " in its role" : "")
+                let left = known.filter { pin, roles in accepted[pin]?.isSuperset(of: roles) == true }
+                guard now.mode == .enforce else { continue }
+                guard !left.isEmpty else {
+                    let isKept = known.keys.contains { accepted[$0] != nil }
+                    reasons[rule.scope] = "none of the pins before is left" + (isKept ? " in its role" : "")
+                    continue
+                }
+                // A server may have any of the keys but those of backups.
+                let pins = before.pins.filter { known[$0.fingerprint] != nil }
+                guard pins.contains(where: { left[$0.fingerprint] == nil && !$0.isBackup }) else { continue }
+                survivors[rule.scope] = pins.filter { left[$0.fingerprint] != nil }
+                    .map { "\($0.title)\($0.isBackup ? " (a backup)" : "")" }.joined(separator: " or ")
             }
         }
         return reasons.sorted { $0.key < $1.key }.map {
             PolicyChange(host: $0.key, direction: .stricter, message: $0.value, locksOut: true)
         }
+            + survivors.sorted { $0.key < $1.key }.map {
+                PolicyChange(
+                    host: $0.key, direction: .stricter,
+                    message: "a server is locked out unless it has the key of \($0.value), which isn't known",
+                    dependsOnServers: true)
+            }
     }
 
     /// Returns the positions in which a rule's pins are accepted, without those in which they are denied.

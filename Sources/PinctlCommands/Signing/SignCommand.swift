@@ -28,7 +28,7 @@ extension CommandDefinition {
             "--allow lockout, because its server can't serve two keys at once. So is a bundle whose number",
             "isn't the next after that of --after without --allow gap, because the changes between aren't",
             "shown. With --servers, so is a policy that refuses a server as it is now, or that can't be",
-            "checked.",
+            "checked. Without --servers, pinctl doesn't know which of the pins that are left a server has.",
             "",
             "--keys is required. Give every key set, from that of the oldest program that has to accept the",
             "bundle. Signatures that are already in the bundles are verified with them. --after is required",

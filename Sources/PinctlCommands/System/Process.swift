@@ -31,6 +31,10 @@ extension Pinctl {
                 to: 2)
             exit(ExitCode.badInput.rawValue)
         }
+        if let problem = namespaceProblem {
+            _ = StandardStreams.write(Array("pinctl: \(problem)\n".utf8), to: 2)
+            exit(ExitCode.badInput.rawValue)
+        }
         let environment = CommandEnvironment(
             commit: commit, variables: { processEnvironment }, now: { Date() }, terminal: .ofProcess,
             isInterrupted: { Interruption.isPending }, useSuffixes: { SystemSuffixList.use(contentsOfFile: $0) },
@@ -52,6 +56,20 @@ private var threadProblem: String? {
     } catch {
         return "cannot create threads: \(error): raise the limit on memory (ulimit -v) or on processes (ulimit -u)"
     }
+}
+
+/// The reason why libdispatch would trap, or nil if it won't. Once a second, it opens `/proc/self/task/TID/stat` of its
+/// threads. In a namespace of processes with the `/proc` of another one, that file doesn't exist.
+private var namespaceProblem: String? {
+    #if os(Linux)
+    // The first thread has the number of the process.
+    let path = "/proc/self/task/\(getpid())/stat"
+    guard unsafe access(path, R_OK) != 0, errno == ENOENT else { return nil }
+    return "/proc belongs to another namespace of processes, so it lacks \(path): mount it again (with unshare, add "
+        + "--mount-proc)"
+    #else
+    return nil
+    #endif
 }
 
 /// Exits through the signal itself, so that a shell knows the reason and stops its script too. A progress line is

@@ -67,12 +67,12 @@ extension TransportError: CustomStringConvertible {
         case .lostDuringHandshake(_, let reason, true): "TLS handshake failed (\(reason))"
         case .unreadableCertificates(_, let reason): "malformed server certificates (\(reason))"
         case .foreignPath: "the verified path is for another certificate or hostname"
-        case .tunnelRefused(_, .unreadable(let reason)): "CONNECT tunnel failed, \(Self.parts(reason).problem)"
+        case .tunnelRefused(_, .unreadable(let reason)): "CONNECT tunnel failed, \(ProblemText(reason).problem)"
         case .tunnelRefused(_, .status(407, let hadLogin)):
             "CONNECT tunnel failed, response 407 "
                 + "(\(hadLogin ? "the proxy rejected the login" : "proxy authentication required"))"
         case .tunnelRefused(_, .status(let code, _)): "CONNECT tunnel failed, response \(code)"
-        case .relayRefused(_, let reason): Self.parts("\(reason)").problem
+        case .relayRefused(_, let reason): ProblemText("\(reason)").problem
         case .truncated: "unexpected EOF (no TLS close_notify, data may be missing)"
         case .protocolFailure(_, let reason): "TLS error (\(reason.reason))"
         case .lost(_, let reason): "connection lost (\(reason))"
@@ -109,13 +109,13 @@ extension TransportError: CustomStringConvertible {
         case .lostDuringHandshake(_, _, true): "check the server's log"
         case .unreadableCertificates: "fix them on the server"
         case .foreignPath: "verify the chain of this server"
-        case .tunnelRefused(_, .unreadable(let reason)): Self.parts(reason).remedy
+        case .tunnelRefused(_, .unreadable(let reason)): ProblemText(reason).remedy ?? Self.operatorRemedy
         case .tunnelRefused(_, .status(407, hadLogin: false)): "give the proxy's user and password"
         case .tunnelRefused(_, .status(407, hadLogin: true)): "correct the login"
         case .tunnelRefused(_, .status(502...504, _)):
             "check the host and the port, because the proxy did not reach them, or contact the proxy's operator"
-        case .tunnelRefused: "contact the proxy's operator"
-        case .relayRefused(_, let reason): Self.parts("\(reason)").remedy
+        case .tunnelRefused: Self.operatorRemedy
+        case .relayRefused(_, let reason): ProblemText("\(reason)").remedy ?? Self.operatorRemedy
         case .truncated: "discard the data and try again"
         case .protocolFailure, .lost, .closed: "connect again"
         case .cancelled: "connect again if needed"
@@ -175,11 +175,7 @@ extension TransportError: CustomStringConvertible {
         }
     }
 
-    /// Divides a text of the form `what is wrong: what to do`.
-    private static func parts(_ text: String) -> (problem: String, remedy: String) {
-        guard let colon = text.ranges(of: ": ").last else { return (text, "contact the proxy's operator") }
-        return (String(text[..<colon.lowerBound]), String(text[colon.upperBound...]))
-    }
+    private static let operatorRemedy = "contact the proxy's operator"
 
     private static func list(_ attempts: [ConnectAttempt]) -> String {
         attempts.map { "\($0.address) \($0.reason)" }.joined(separator: ", ")

@@ -70,8 +70,11 @@ extension CleartextProxy: CustomStringConvertible, CustomReflectable {
             case .socks(.socks5): "socks5"
             case .socks(.socks4a): "socks4a"
             }
-        return "\(scheme)://" + hostAndPort(host, port)
+        return "\(scheme)://" + place
     }
+
+    /// The proxy's host and port.
+    package var place: String { hostAndPort(host, port) }
 
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

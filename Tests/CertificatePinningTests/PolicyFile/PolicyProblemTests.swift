@@ -87,6 +87,17 @@ struct PolicyProblemTests {
             ("rule", #""check": { "target": [] }"#, "did you mean \"targets\"?"),
             ("rule", #""check": { "starttls": "imapp" }"#, "did you mean \"imap\"?"),
             ("pin", #""from": 1"#, "\"from\" must be a string"),
+            ("pin", #""name": "x""#, "unknown key \"name\": did you mean \"note\"?"),
+            ("pin", #""label": "x""#, "unknown key \"label\": did you mean \"note\"?"),
+            ("pin", #""Type": "leaf""#, "unknown key \"Type\": did you mean \"role\"?"),
+            ("pin", #""certificate": "a.pem""#, "unknown key \"certificate\": did you mean \"file\"?"),
+            ("rule", #""title": "x""#, "unknown key \"title\": did you mean \"note\"?"),
+            ("rule", #""enforcePinning": true"#, "unknown key \"enforcePinning\": did you mean \"mode\"?"),
+            ("rule", #""expiration": "2027-01-01""#, "unknown key \"expiration\": did you mean \"expires\"?"),
+            ("rule", #""report-uri": "https://r.test""#, "unknown key \"report-uri\": did you mean \"reports\"?"),
+            // A key that the object doesn't have isn't suggested.
+            ("top", #""label": "x""#, "unknown key \"label\": remove it, or start it with x-"),
+            ("rule", #""digest": "x""#, "unknown key \"digest\": remove it, or start it with x-"),
         ])
     func laterValues(place: String, member: String, message: String) {
         let pin = place == "pin" ? ", \(member)" : ""

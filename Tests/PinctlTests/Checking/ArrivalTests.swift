@@ -1,8 +1,11 @@
+import CertificatePinning
 import FoundationEssentials
 import PinctlBasics
 import PinctlCommands
 import TestPKI
 import Testing
+
+@testable import PinctlCommands
 
 /// The order in which results are printed, the progress line, and what Ctrl-C leaves.
 @Suite("Results as they finish")
@@ -87,7 +90,8 @@ struct ArrivalTests {
             #expect(run.status == 130)
             #expect(
                 run.errors
-                    == "pinctl: interrupted before 1 of 3 targets were checked: run it again for the others\n")
+                    == "pinctl: interrupted before 1 of 3 targets was checked (slow.test:\(slow.port) via "
+                    + "127.0.0.1:\(slow.port)): run it again for those without a result\n")
             switch flags {
             case []: #expect(run.lines.last == "2 checked: 1 ok, 1 not trusted")
             case ["--json"]:
@@ -112,6 +116,31 @@ struct ArrivalTests {
         }
     }
 
+    @Test("An interrupted run names the first targets without a result, and how many there are")
+    func pending() throws {
+        func server(_ name: String) throws -> CheckItem {
+            .server(try Target(name), .trust, CheckSettings(), rule: nil, input: nil)
+        }
+        var targets = PendingTargets()
+        targets.add(try ["a.test", "b.test"].map(server) + [.problem("not a target", [])])
+        targets.add(try ["c.test", "d.test", "e.test"].map(server))
+        #expect(
+            targets.interruption(after: 0, of: 6)
+                == "interrupted before 6 of 6 targets were checked (a.test:443, b.test:443, c.test:443 and 2 more): run "
+                + "it again")
+        targets.remove(0)
+        targets.remove(2)
+        #expect(
+            targets.interruption(after: 2, of: nil)
+                == "interrupted before all targets of the list were checked (pending: b.test:443, c.test:443, d.test:443 "
+                + "and 1 more): run it again for those without a result")
+        for item in [1, 3, 4] { targets.remove(item) }
+        #expect(
+            targets.interruption(after: 5, of: 6)
+                == "interrupted before 1 of 6 targets was checked (e.test:443): run it again for those without a result"
+        )
+    }
+
     @Test("SIGINT ends the program with the signal after the summary, also while a list on standard input is open")
     func signal() async throws {
         try await serve { slow, good in
@@ -123,12 +152,14 @@ struct ArrivalTests {
                 echo $?; cat out; timeout --preserve-status --signal INT 3 \(command) --targets list > out 2>> err
                 echo $?; cat out; cat err >&2
                 """, in: site.folder)
+            let again = "run it again for those without a result"
+            let pending = "slow.test:\(slow.port) via 127.0.0.1:\(slow.port)"
             let ok = "ok    api.test:\(good.port) via 127.0.0.1:\(good.port)  matched \(try site.leaf.key.pin) (leaf)"
             #expect(run.lines == ["130", ok, "1 checked: 1 ok", "130", ok, "1 checked: 1 ok"], "\(run)")
             #expect(
                 run.errors == """
-                    pinctl: interrupted before 1 of 2 targets were checked: run it again for the others
-                    pinctl: interrupted before all targets of the list were checked: run it again for the others
+                    pinctl: interrupted before 1 of 2 targets was checked (\(pending)): \(again)
+                    pinctl: interrupted before all targets of the list were checked (pending: \(pending)): \(again)
 
                     """)
         }

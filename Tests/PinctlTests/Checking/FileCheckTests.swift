@@ -66,7 +66,7 @@ struct FileCheckTests {
         #expect(
             run.lines[1] == "FAIL  www.test  no certificate in the files is valid for this host, only for api.test "
                 + "(policy \(policy):2:1): have one issued for this name too, or add the host's own certificate to the "
-                + "files")
+                + "files; if they are meant for other hosts only, give --allow-missing")
         #expect(run.lines.last == "2 checked: 1 ok, 1 failed" && run.status == 1)
         let json = await check("--policy", policy, "--json", site.chainFile)
         #expect(
@@ -93,6 +93,37 @@ struct FileCheckTests {
             """)
         let below = try site.folder.add(site.intermediate.leaf("a.test.example").pemText + site.intermediate.pemText)
         #expect(await check("--policy", lenient, below).status == 0)
+    }
+
+    @Test("With --allow-missing, only hosts with a certificate are judged, and the others are named in one line")
+    func allowedMissing() async throws {
+        let pin = "\"\(try site.root.key.pin)\""
+        let others = ["www.test", "pay.test", "cdn.test", "img.test", "old.test"]
+        let policy = try site.folder.add(policyText((["api.test"] + others).map { ($0, [pin]) }))
+        let strict = await check("--policy", policy, site.chainFile)
+        #expect(strict.status == 1)
+        // The remedy is printed once before the summary, and once in it.
+        #expect(strict.output.ranges(of: "give --allow-missing").count == 2, "\(strict.output)")
+        let group =
+            "5 hosts (www.test, pay.test, cdn.test and 2 more): no certificate in the files is valid for the host"
+        #expect(strict.lines.contains(group), "\(strict.output)")
+        let run = await check("--policy", policy, "--allow-missing", site.chainFile)
+        #expect(run.status == 0)
+        #expect(run.lines.last == "1 checked: 1 ok; 5 hosts without a certificate")
+        #expect(
+            run.errors
+                == "pinctl: note: no certificate in the files is valid for www.test, pay.test, cdn.test and 2 more "
+                + "(accepted by --allow-missing)\n")
+        let json = await check("--policy", policy, "--allow-missing", "--json", site.chainFile)
+        #expect(json.output.contains(#""missing":5"#) && !json.output.contains("no_certificate"), "\(json.output)")
+        // A host that has a certificate is still judged, and so are files in which no host has one.
+        let wrong = try site.folder.add(policyText([("api.test", ["\"\(strangePin)\""]), ("www.test", [pin])]))
+        #expect(await check("--policy", wrong, "--allow-missing", site.chainFile).status == 1)
+        let none = try site.folder.add(policyText([("www.test", [pin])]))
+        let uncovered = await check("--policy", none, "--allow-missing", site.chainFile)
+        #expect(uncovered.status == 1 && uncovered.output.contains("not covered"), "\(uncovered)")
+        let server = await pinctl("check", "--policy", policy, "--allow-missing")
+        #expect(server.status == 2 && server.errors.contains("--allow-missing applies to --files"))
     }
 
     @Test("Directories inside a directory are read too, and CA certificates in them complete chains")

@@ -47,6 +47,27 @@ struct SummaryTests {
         }
     }
 
+    @Test("Of failures with one cause, the first has the remedy, and each other takes one line without it")
+    func repeated() async throws {
+        let closed = try DeadPort(.refusing)
+        let targets = (0..<12).map { "h\($0).test:\(closed.port)@127.0.0.1" }
+        let run = await pinctl(
+            ["check", "--ca-file", site.rootFile, "--pin", strangePin, "--retries", "0", "--in-order"] + targets)
+        #expect(run.lines.count == 15, "\(run.output)")
+        #expect(run.lines[0].hasSuffix("Connection refused): check the port and that the server is running"))
+        for line in run.lines[1..<12] { #expect(line.hasSuffix(" Connection refused)"), "\(line)") }
+        #expect(run.lines[13] == "  do: check the port and that the server is running")
+        // Everything is in the document.
+        let json = await pinctl(
+            ["check", "--ca-file", site.rootFile, "--pin", strangePin, "--retries", "0", "--json"] + targets)
+        #expect(json.output.ranges(of: "check the port and that the server is running").count == 12)
+        let names = (0..<3).map { "n\($0).test" }
+        let policy = try site.policy("\"\(try site.leaf.key.pin)\"")
+        let unlisted = await pinctl(["check", "--policy", policy] + names)
+        #expect(unlisted.output.ranges(of: "has no rule for it: add one").count == 1, "\(unlisted.output)")
+        #expect(unlisted.output.ranges(of: "has no rule for it\n").count == 2, "\(unlisted.output)")
+    }
+
     @Test("A remedy that was printed before is only referred to")
     func told() {
         var told = ToldRemedies()

@@ -48,6 +48,8 @@ struct BundleTests {
         try text.write(toFile: bundle, atomically: true, encoding: .utf8)
     }
 
+    private let unverified = "; the bundle's signatures weren't verified"
+
     private var note: String {
         "\(bundle): the signatures of this bundle weren't verified: verify them with pinctl verify \(bundle) --keys KEYSET"
     }
@@ -68,12 +70,19 @@ struct BundleTests {
             let run = await pinctl(command)
             #expect(run.status == 0, "\(run)")
             #expect(run.errors.components(separatedBy: note).count == 2, "\(command): \(run.errors)")
+            if ["check", "lint", "plan"].contains(command[0]) {
+                #expect(run.output.contains("; the bundle's signatures weren't verified\n"), "\(run.output)")
+                let json = await pinctl(command + ["--json"])
+                #expect(json.output.contains(#""unverified_bundles":1"#), "\(json.output)")
+            }
         }
         #expect(await pinctl("verify", bundle, "--keys", keySet).errors == "")
         let policy = try site.policy("\"\(try site.leaf.key.pin)\"")
         let plain = await pinctl("check", "--files", chain, "--policy", policy, "--ca-file", site.rootFile)
         #expect(plain.status == 0)
-        #expect(!plain.errors.contains("verified"))
+        #expect(!(plain.output + plain.errors).contains("verified"))
+        let both = await pinctl("lint", bundle, bundle)
+        #expect(both.lines.last?.hasSuffix("; the signatures of 2 bundles weren't verified") == true, "\(both)")
     }
 
     @Test(
@@ -112,14 +121,14 @@ struct BundleTests {
         let elsewhere = try TestFolder()
         let alone = try elsewhere.add(try String(contentsOfFile: bundle, encoding: .utf8), name: "bundle.json")
         let run = await pinctl("lint", alone)
-        #expect(run.output == "1 linted: errors 0, warnings 0\n", "\(run)")
+        #expect(run.output == "1 linted: errors 0, warnings 0\(unverified)\n", "\(run)")
         #expect(run.status == 0)
 
         try FileManager.default.removeItem(atPath: bundle)
         let pin = try site.leaf.key.pin
         try await sign("\"pins\": [{ \"pin\": \"\(pin)\", \"from\": \"leaf.pem\" }, \(backup)]")
         let from = await pinctl("lint", bundle)
-        #expect(from.output == "1 linted: errors 0, warnings 0\n", "\(from)")
+        #expect(from.output == "1 linted: errors 0, warnings 0\(unverified)\n", "\(from)")
         #expect(from.errors.contains("pins come from files that the bundle doesn't contain"))
 
         // A pin that isn't the key in a file of the bundle is still found.

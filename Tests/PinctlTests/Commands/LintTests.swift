@@ -228,6 +228,39 @@ struct LintTests {
         #expect(await pinctl("lint", "--target-sdk", "17.0", try site.folder.add(text)).status == 2)
     }
 
+    @Test(
+        "The files around a config are found from every directory",
+        arguments: [
+            ("app/src/main/res/xml", "n.xml"), ("app/src/main/res/xml", "./n.xml"), ("app/src/main/res", "xml/n.xml"),
+            ("app/src/main/res/raw", "../xml/n.xml"), ("app", "src/main/res/xml/n.xml"),
+            ("app/src/main/res/xml/deeper", "../n.xml"),
+        ])
+    func targetAbove(folder: String, path: String) async throws {
+        let place = try TestFolder()
+        let made = try await shell("mkdir -p app/src/main/res/xml/deeper app/src/main/res/raw", in: place)
+        #expect(made.status == 0)
+        _ = try place.add("android { defaultConfig { targetSdkVersion 26 } }", name: "app/build.gradle")
+        let text = androidText([try site.leaf.key.pin, strangePin])
+        _ = try place.add(text, name: "app/src/main/res/xml/n.xml")
+        let run = try await shell("cd \(folder) && pinctl lint \(path)", in: place)
+        #expect(run.output.contains("warning[P027] apps that target API level 26"), "\(run)")
+        // Standard input has no place above the working directory.
+        let input = try await shell("cd app/src && pinctl lint - < main/res/xml/n.xml", in: place)
+        #expect(!input.output.contains("P027"), "\(input)")
+    }
+
+    @Test("Without a policy, lint and export say how to create one")
+    func noPolicy() async {
+        for command in [["lint"], ["export", "--to", "android"], ["export", "--check"]] {
+            let run = await pinctl(command)
+            #expect(run.status == 2)
+            #expect(
+                run.errors
+                    == "pinctl: no policy was given, and the default, /no/such/pins.jsonc, doesn't exist: name a FILE, or "
+                    + "create one with pinctl init\n", "\(command)")
+        }
+    }
+
     @Test("help lint-rules lists every rule")
     func help() async throws {
         let run = await pinctl("help", "lint-rules")

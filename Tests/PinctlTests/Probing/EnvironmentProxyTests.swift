@@ -84,6 +84,69 @@ struct EnvironmentProxyTests {
         }
     }
 
+    @Test(
+        "A proxy that isn't reached is named with the setting it comes from, and nothing is said about the server",
+        arguments: ["http", "socks5"])
+    func closed(scheme: String) async throws {
+        let site = try PinctlSite()
+        let port = try DeadPort(.refusing).port
+        let words = ["--ca-file", site.rootFile, "--pin", strangePin, "--retries", "0"]
+        for (host, reason, remedy) in [
+            (
+                "127.0.0.1", "could not connect to the proxy 127.0.0.1:\(port) (",
+                "check the proxy: its host and port in "
+            ),
+            (
+                "does-not-exist.invalid",
+                "could not connect to the proxy does-not-exist.invalid:\(port), could not resolve host ",
+                "check the proxy's name in "
+            ),
+        ] {
+            let proxy = "\(scheme)://\(host):\(port)"
+            for (flags, variables, setting) in [
+                (["--proxy", proxy], [:], "--proxy"), (["--proxy", "env"], ["ALL_PROXY": proxy], "ALL_PROXY"),
+            ] {
+                let run = await pinctl(["check"] + words + flags + ["api.test", "www.test"], variables: variables)
+                #expect(run.status == 3)
+                #expect(run.lines[0].contains("unreachable: \(reason)"), "\(run.output)")
+                #expect(run.output.contains(remedy + setting), "\(run.output)")
+                #expect(run.lines.contains { $0.hasPrefix("2 hosts (") && $0.contains("proxy \(host):\(port)") })
+                for word in ["that the server is running", "/etc/hosts", "chose the address"] {
+                    #expect(!(run.output + run.errors).contains(word), "\(run.output)")
+                }
+                let json = await pinctl(
+                    ["check"] + words + flags + ["--json", "api.test"], variables: variables)
+                #expect(json.output.contains(#""unreachable":"proxy""#), "\(json.output)")
+                #expect(!json.output.contains(#""address""#), "\(json.output)")
+            }
+        }
+    }
+
+    @Test("A run through a proxy says that the proxy chose the addresses, once and only if there may be others")
+    func chosenAddress() async throws {
+        let site = try PinctlSite()
+        try await site.serve { origin in
+            let script = LoopbackServer.Script.proxy(
+                to: ["api.test:443": origin.port, "api.test:444": origin.port, "127.0.0.1:445": origin.port]
+            ) { _ in .tunnel(after: .established) }
+            try await LoopbackServer(plain: script).run { proxy in
+                let words = ["check", "--ca-file", site.rootFile, "--pin", try site.leaf.key.pin, "--proxy"]
+                let variables = ["HTTPS_PROXY": "http://127.0.0.1:\(proxy.port)"]
+                let note = "pinctl: note: the proxy chose the address of"
+                let one = await pinctl(words + ["env", "api.test"], variables: variables)
+                #expect(one.errors == "\(note) 1 target, so other addresses of its name were not checked\n", "\(one)")
+                for flags in [["env", "--all-addresses"], ["http://127.0.0.1:\(proxy.port)"]] {
+                    let two = await pinctl(words + flags + ["api.test", "api.test:444"], variables: variables)
+                    #expect(two.errors == "\(note) 2 targets, so other addresses of their names were not checked\n")
+                }
+                let first = await pinctl(words + ["env", "--first", "api.test"], variables: variables)
+                #expect(first.errors == "" && first.status == 0, "\(first)")
+                let fixed = await pinctl(words + ["env", "api.test:445@127.0.0.1"], variables: variables)
+                #expect(fixed.errors == "" && fixed.status == 0, "\(fixed)")
+            }
+        }
+    }
+
     @Test("A proxy that is set and ignored is named in a failure before TLS, without its login, and only then")
     func ignored() async throws {
         let site = try PinctlSite()

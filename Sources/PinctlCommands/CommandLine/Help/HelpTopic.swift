@@ -75,13 +75,13 @@ struct HelpTopic: Sendable {
 
     /// Returns the lines of `pinctl help exit-codes`.
     private static func exitCodes(_ columns: Int) -> [String] {
-        ExitCode.allCases.flatMap { code in
-            tableRow("\(code.rawValue)", width: 3, code.meaning, columns: columns)
+        ExitCode.statuses.flatMap { status, meaning in
+            tableRow("\(status)", width: 3, meaning, columns: columns)
         } + [
             "",
             "If several apply, the order of precedence is 2, 1, 4, 3, 0.",
-            "If the output is a closed pipe, pinctl exits without a message.",
             "A signal ends pinctl at once, which leaves a JSON document incomplete.",
+            "With Ctrl-C, check first prints what is known.",
         ]
     }
 

@@ -65,7 +65,7 @@ enum ManualPage {
 
     private static func closing(examples: [(purpose: String, line: String)]) -> [String] {
         var lines = [".SH EXIT STATUS"]
-        for code in ExitCode.allCases { lines += [".TP", ".B \(code.rawValue)"] + text(code.meaning) }
+        for (status, meaning) in ExitCode.statuses { lines += [".TP", ".B \(status)"] + text(meaning) }
         lines += paragraph("If several apply, the order of precedence is 2, 1, 4, 3, 0.")
         lines += [".SH ENVIRONMENT"]
         for variable in EnvironmentVariable.all {
