@@ -48,7 +48,7 @@ struct ChainJudge: Sendable {
     /// Returns the result for this probe.
     func result(of probe: Probe, expecting expectation: Expectation) -> CheckResult {
         let (subject, endpoint) = (probe.target.description, probe.target.endpoint)
-        let result =
+        var result =
             switch probe.outcome {
             case .success(let served):
                 result(
@@ -58,7 +58,8 @@ struct ChainJudge: Sendable {
                 CheckResult(
                     verdict: .unreachable(error), subject: subject, source: "served", presented: [], now: time)
             }
-        return result.measured(by: probe)
+        result.add(probe)
+        return result
     }
 
     /// Returns the result for a chain and this hostname.
@@ -74,11 +75,11 @@ struct ChainJudge: Sendable {
         let verdict = Verdict(on: trust, port: port, expecting: expectation, time: time)
         let refusals = refusals(of: trust, port: port, after: verdict)
         let whole = refusals.filter(\.isWhole)
-        if verdict.isGood, !whole.isEmpty, let path = verdict.path {
+        let rule = expectation.rule(for: name, port: port)
+        if verdict.isGood, !whole.isEmpty {
             return CheckResult(
-                verdict: .exportRefused(whole, path, verdict.rule), subject: subject, source: source,
-                presented: presented.certificates, now: time, refusals: whole
-            ).about(name, port: port).named(by: expectation.rule(for: name, port: port))
+                verdict: verdict.refused(by: whole), subject: subject, source: source,
+                presented: presented.certificates, now: time, refusals: whole, endpoint: (name, port), rule: rule)
         }
         var causes =
             verdict.word == .ok ? [] : expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
@@ -89,8 +90,7 @@ struct ChainJudge: Sendable {
             warnings: warnings(
                 beside: verdict, of: trust, port: port, expecting: expectation,
                 refusals: refusals.filter { !$0.isWhole }),
-            refusals: whole
-        ).about(name, port: port).named(by: expectation.rule(for: name, port: port))
+            refusals: whole, endpoint: (name, port), rule: rule)
     }
 
     /// Returns the exported files that reject the chain, or none if the chain isn't trusted.
@@ -104,9 +104,9 @@ struct ChainJudge: Sendable {
     /// Returns the result for a target without a rule in the policy. Such a target isn't connected to.
     func result(ofUnlisted target: Target, in file: PolicyFile) -> CheckResult {
         CheckResult(
-            verdict: .unlisted(policy: file.path), subject: target.description, source: "served", presented: [],
-            now: time, causes: file.policy.failureCauses(forUnlisted: target.endpoint.name)
-        ).about(target.endpoint.name, port: target.endpoint.port)
+            verdict: .unlisted(by: file.path), subject: target.description, source: "served", presented: [],
+            now: time, causes: file.policy.failureCauses(forUnlisted: target.endpoint.name),
+            endpoint: (target.endpoint.name, target.endpoint.port))
     }
 }
 

@@ -1,117 +1,71 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 import PinctlFoundation
-import TLSTransport
 
-/// The verdict on one server or one chain.
-enum Verdict: Sendable {
-    /// The chain is trusted, and these pins match.
-    case matched(VerifiedPath, [PinMatch], PinningRule)
-    /// The chain is trusted, and there are no pins to check. If there is a rule, its pins are off.
-    case trusted(VerifiedPath, PinningRule?)
-    /// The chain is trusted, but the pins don't match. This includes rules in report mode.
-    case mismatch(PinMismatch)
-    /// The pins don't match this key of the server, but they match another of its keys.
-    case keyMismatch(PinMismatch)
-    /// The pins don't match, but clients accept the server because its path ends outside of the system's anchors.
-    case bypassed(PinMismatch)
-    /// The chain is trusted and the policy accepts it, but files exported from the policy reject it.
-    case exportRefused([ExportRefusal], VerifiedPath, PinningRule?)
-    /// The chain is trusted and accepted, but the server uses another key exchange group than the required one, or one
-    /// that isn't known.
-    case otherGroup(RequiredGroup, VerifiedPath, PinningRule?)
-    /// A key without a chain that matches these pins.
-    case keyMatched([Pin], PinningRule)
-    /// A key without a chain that matches no pin of the rule, or of any rule if none is given.
-    case keyStrange(SPKIFingerprint, PinningRule?)
-    /// A key without a chain that the policy denies.
-    case keyDenied(Pin)
-    /// A key without a chain whose rule has expired.
-    case keyExpired(PinningRule, PinningExpiry)
-    /// No certificate in the files is valid for the rule's host. `names` are the names in the certificates.
-    case noCertificate(PinningRule, names: [String])
-    /// The chain is good, but the file begins with another certificate, which servers would present as their own.
-    case wrongOrder(WrongOrder, VerifiedPath?, PinningRule?)
-    /// The chain is trusted, but contains a denied key or certificate.
-    case denied(PinMatch, VerifiedPath, port: Int)
-    /// The chain is trusted, but its rule has expired, so clients reject the server or no longer pin.
-    case expired(PinningRule, VerifiedPath, reason: String)
-    /// The policy has no rule for the server. Nothing else was checked.
-    case unlisted(policy: String)
-    /// The chain isn't trusted. Pins weren't checked.
-    case untrusted(TrustFinding)
-    /// There was no chain to evaluate.
-    case unreachable(ProbeFailure)
+/// The verdict on one server, one chain or one key: its word, what it is about, and the facts behind it.
+///
+/// Text, JSON and reports are functions of these properties, and none of them asks which verdict it is. A new verdict is
+/// a row of ``VerdictWord`` and a function that creates it.
+struct Verdict: Sendable {
+    let word: VerdictWord
+    /// The verified path, if there is one.
+    var path: VerifiedPath?
+    /// The rule that decided, if there is one.
+    var rule: PinningRule?
+    /// The finding in one line.
+    let finding: String
+    /// The finding in one line without its remedy. The default is the finding.
+    var problem: String
+    /// The finding without the position of the rule. The default is the word.
+    var shortFinding: String
+    /// The finding for all hosts with the same cause, or `nil` if it is the short one.
+    var groupTitle: String?
+    /// The remedy if it depends on more than the word.
+    var remedy: String?
+    /// The details that distinguish failures with the same word and causes.
+    var operands: [String] = []
+    /// The details that distinguish them in baselines, or `nil` if they are the same.
+    var baselineOperands: [String]?
+    /// The members of the JSON element that only this verdict has.
+    var members: [(String, JSON)] = []
+    /// The pins that match certificates on the path.
+    var matches: [PinMatch] = []
+    /// The mismatch, if the pins don't match.
+    var mismatch: PinMismatch?
+    /// The reason why the chain isn't trusted.
+    var distrust: TrustFinding?
+    /// The reason why there was no chain.
+    var failure: ProbeFailure?
+    /// The key, if one without a chain was judged and no rule denies it, and the pins that it matches.
+    var key: (fingerprint: SPKIFingerprint, pins: [Pin])?
+
+    fileprivate init(
+        _ word: VerdictWord, _ finding: String, short: String? = nil, on path: VerifiedPath? = nil,
+        by rule: PinningRule? = nil, operands: [String] = []
+    ) {
+        self.word = word
+        self.finding = finding
+        problem = finding
+        shortFinding = short ?? word.rawValue
+        self.path = path
+        self.rule = rule
+        self.operands = operands
+    }
 
     /// The severity, without the warnings about a good verdict.
-    var severity: Severity { word.severity }
+    var severity: Severity { word.row.severity }
 
     var isGood: Bool { severity == .ok }
-
-    /// The verdict as a word in JSON.
-    var word: VerdictWord {
-        switch self {
-        case .matched(_, let matches, _): matches.allSatisfy(\.pin.isBackup) ? .okBackupOnly : .ok
-        case .trusted(_, nil): .ok
-        case .trusted: .okPinsOff
-        case .keyMatched: .keyMatched
-        case .mismatch, .keyStrange: .pinMismatch
-        case .keyMismatch: .keyMismatch
-        case .exportRefused: .exportMismatch
-        case .otherGroup: .groupMismatch
-        case .wrongOrder: .wrongOrder
-        case .bypassed: .bypassed
-        case .denied, .keyDenied: .denied
-        case .expired, .keyExpired: .expired
-        case .unlisted: .notCovered
-        case .noCertificate: .noCertificate
-        case .untrusted(let finding) where finding.rule == .nameMismatch: .nameMismatch
-        case .untrusted(let finding) where finding.rule == .expired: .chainExpired
-        case .untrusted: .untrusted
-        case .unreachable: .unreachable
-        }
-    }
-
-    /// The verified path, if there is one.
-    var path: VerifiedPath? {
-        switch self {
-        case .matched(let path, _, _), .trusted(let path, _), .denied(_, let path, _), .expired(_, let path, _),
-            .exportRefused(_, let path, _), .otherGroup(_, let path, _):
-            path
-        case .wrongOrder(_, let path, _): path
-        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.path
-        case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .untrusted, .unreachable: nil
-        }
-    }
-
-    /// The rule that decided, if there is one.
-    var rule: PinningRule? {
-        switch self {
-        case .matched(_, _, let rule), .expired(let rule, _, _), .keyMatched(_, let rule), .keyExpired(let rule, _),
-            .noCertificate(let rule, _):
-            rule
-        case .trusted(_, let rule), .keyStrange(_, let rule), .exportRefused(_, _, let rule),
-            .otherGroup(_, _, let rule), .wrongOrder(_, _, let rule):
-            rule
-        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch.rule
-        case .denied, .keyDenied, .unlisted, .untrusted, .unreachable: nil
-        }
-    }
-
-    /// The mismatch, if the pins don't match.
-    var mismatch: PinMismatch? {
-        switch self {
-        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch): mismatch
-        default: nil
-        }
-    }
 }
+
+// MARK: - Chains
 
 extension Verdict {
     /// Evaluates a presented chain: first its trust, then its pins.
     init(on trust: ServerTrust, port: UInt16, expecting expectation: Expectation, time: Date) {
         switch expectation {
-        case .unlisted(let file): self = .unlisted(policy: file.path)
+        case .unlisted(let file): self = .unlisted(by: file.path)
         case .trust:
             do throws(TrustFinding) {
                 self = .trusted(try trust.evaluate(at: time), nil)
@@ -124,25 +78,225 @@ extension Verdict {
 
     private init(on trust: ServerTrust, port: Int, by policy: PinningPolicy, time: Date) {
         do throws(PinningError) {
-            self.init(try policy.evaluate(trust, port: port, at: time))
+            let decision = try policy.evaluate(trust, port: port, at: time)
+            switch decision {
+            case .matched(let path, let matches, let rule): self = .matched(path, matches, rule)
+            case .forgiven(let mismatch): self = .mismatch(mismatch)
+            case .bypassed(let mismatch): self = .bypassed(mismatch)
+            case .unpinned(let path, let rule): self = .trusted(path, rule)
+            case .stopped(let path, let rule): self = .expired(rule, path, reason: decision.description)
+            }
         } catch {
             switch error {
             case .untrusted(let error): self = .untrusted(error)
             case .mismatch(let mismatch): self = .mismatch(mismatch)
-            case .denied(let match, let path, let port): self = .denied(match, path, port: port)
+            case .denied(let match, let path, _): self = .denied(match, path, reason: error.description)
             case .expired(let rule, let path, _): self = .expired(rule, path, reason: error.description)
-            case .unlisted: self = .unlisted(policy: "the policy")
+            case .unlisted: self = .unlisted(by: "the policy")
             }
         }
     }
 
-    private init(_ decision: PinDecision) {
-        switch decision {
-        case .matched(let path, let matches, let rule): self = .matched(path, matches, rule)
-        case .forgiven(let mismatch): self = .mismatch(mismatch)
-        case .bypassed(let mismatch): self = .bypassed(mismatch)
-        case .unpinned(let path, let rule): self = .trusted(path, rule)
-        case .stopped(let path, let rule): self = .expired(rule, path, reason: decision.description)
-        }
+    /// The chain is trusted, and these pins match.
+    private static func matched(_ path: VerifiedPath, _ matches: [PinMatch], _ rule: PinningRule) -> Verdict {
+        let isOnlyBackup = matches.allSatisfy(\.pin.isBackup)
+        let names = matches.map { "\($0.pin.title) (\($0.role.rawValue))" }.joined(separator: ", ")
+        var verdict = Verdict(
+            isOnlyBackup ? .okBackupOnly : .ok,
+            "matched \(names)" + (isOnlyBackup ? ", a backup only: ship the pin of the next backup key" : ""),
+            on: path, by: rule)
+        verdict.matches = matches
+        return verdict
+    }
+
+    /// The chain is trusted, and there are no pins to check. If there is a rule, its pins are off.
+    private static func trusted(_ path: VerifiedPath, _ rule: PinningRule?) -> Verdict {
+        guard let rule else { return Verdict(.ok, "trusted", on: path) }
+        return Verdict(.okPinsOff, "trusted; pinning is off for this rule (\(rule.origin))", on: path, by: rule)
+    }
+
+    /// The chain is trusted, but the pins don't match. This includes rules in report mode.
+    static func mismatch(_ mismatch: PinMismatch) -> Verdict {
+        Verdict(.pinMismatch, "pin mismatch: \(mismatch.finding)", short: "pin mismatch: \(mismatch.finding)", mismatch)
+    }
+
+    /// The pins don't match this key of the server, but they match another of its keys.
+    static func keyMismatch(_ mismatch: PinMismatch) -> Verdict {
+        Verdict(
+            .keyMismatch, "key mismatch: another key of the server matches, but for this key \(mismatch.finding)",
+            short: "key mismatch: only another key of the server matches", mismatch)
+    }
+
+    /// The pins don't match, but clients accept the server because its path ends outside of the system's anchors.
+    static func bypassed(_ mismatch: PinMismatch) -> Verdict {
+        Verdict(
+            .bypassed,
+            "pins bypassed: \(mismatch.finding), but clients connect because the root isn't one of the system roots",
+            short: "pins bypassed: \(mismatch.finding)", mismatch)
+    }
+
+    private init(_ word: VerdictWord, _ finding: String, short: String, _ mismatch: PinMismatch) {
+        let isForgiven = mismatch.rule.mode == .report || mismatch.expiry != nil
+        self.init(
+            word,
+            "\(finding) (\(mismatch.rule.origin))"
+                + (isForgiven ? "; mode report: clients report it and connect" : ""), short: short,
+            on: mismatch.path, by: mismatch.rule, operands: [mismatch.path.anchor.spkiFingerprint.description])
+        matches = mismatch.matches
+        self.mismatch = mismatch
+    }
+
+    /// The chain is trusted, but contains a denied key or certificate.
+    private static func denied(_ match: PinMatch, _ path: VerifiedPath, reason: String) -> Verdict {
+        denied(match.pin, reason, on: path)
+    }
+
+    private static func denied(_ pin: Pin, _ reason: String, on path: VerifiedPath?) -> Verdict {
+        var verdict = Verdict(.denied, reason, on: path, operands: ["\(pin.fingerprint)"])
+        verdict.problem = ProblemText(reason).problem
+        verdict.members = [("denied", .string("\(pin.fingerprint)"))]
+        return verdict
+    }
+
+    /// The chain is trusted, but its rule has expired, so clients reject the server or no longer pin.
+    private static func expired(_ rule: PinningRule, _ path: VerifiedPath?, reason: String) -> Verdict {
+        var verdict = Verdict(.expired, reason, on: path, by: rule, operands: [rule.host.description])
+        verdict.problem = ProblemText(reason).problem
+        return verdict
+    }
+
+    /// The chain isn't trusted. Pins weren't checked.
+    private static func untrusted(_ finding: TrustFinding) -> Verdict {
+        let word: VerdictWord =
+            switch finding.rule {
+            case .nameMismatch: .nameMismatch
+            case .expired: .chainExpired
+            default: .untrusted
+            }
+        var verdict = Verdict(
+            word, "not trusted [\(finding.rule.rawValue)]: \(finding)", short: "not trusted: \(finding)",
+            operands: [finding.rule.rawValue, finding.groupOperand])
+        if finding.remedy != nil { verdict.problem = ProblemText(verdict.finding).problem }
+        verdict.groupTitle = finding.groupTitle
+        // The remedies of the other words say more than the finding.
+        if word == .untrusted || word == .chainExpired && finding.depth != 0 { verdict.remedy = finding.remedy }
+        verdict.members = finding.members
+        verdict.distrust = finding
+        return verdict
+    }
+
+    /// There was no chain to evaluate.
+    static func unreachable(_ failure: ProbeFailure) -> Verdict {
+        var verdict = Verdict(
+            .unreachable, "unreachable: \(failure)", operands: [failure.groupTitle, failure.sharedRemedy])
+        verdict.problem = "unreachable: \(failure.located(failure.problem))"
+        verdict.groupTitle = "unreachable: \(failure.groupTitle)"
+        verdict.remedy = failure.remedy
+        // The reason often changes.
+        verdict.baselineOperands = []
+        verdict.members = [("unreachable", .string(failure.reasonWord))]
+        verdict.failure = failure
+        return verdict
+    }
+
+    /// The policy has no rule for the server. Nothing else was checked.
+    static func unlisted(by policy: String) -> Verdict {
+        var verdict = Verdict(.notCovered, "not covered: \(policy) has no rule for it: add one")
+        verdict.problem = ProblemText(verdict.finding).problem
+        verdict.groupTitle = "not covered: the policy has no rule for them"
+        verdict.members = [("policy", .string(policy))]
+        return verdict
+    }
+}
+
+// MARK: - Chains that the policy accepts
+
+extension Verdict {
+    /// Files exported from the policy reject the chain.
+    func refused(by refusals: [ExportRefusal]) -> Verdict {
+        let files = refusals.map(\.finding).joined(separator: "; ")
+        return Verdict(
+            .exportMismatch, "rejected by \(files), but accepted by the policy\(position)",
+            short: "rejected by \(files)", on: path, by: rule, operands: refusals.map(\.finding))
+    }
+
+    /// The server uses another key exchange group than the required one, or one that isn't known.
+    func lacking(_ group: RequiredGroup) -> Verdict {
+        var verdict = Verdict(
+            .groupMismatch, group.finding + position, short: group.finding, on: path, by: rule,
+            operands: [group.name, group.used ?? group.version])
+        verdict.members = [("required_group", .string(group.name))]
+        return verdict
+    }
+
+    /// The file begins with another certificate, which servers would present as their own. `place` is the position of
+    /// the leaf, from 1.
+    func behind(_ first: X509Certificate, at place: Int) -> Verdict {
+        Verdict(
+            .wrongOrder,
+            "wrong order: the file begins with \(first.subject), and the leaf is certificate \(place)\(position)",
+            short: "wrong order: the leaf isn't the first certificate in the file", on: path, by: rule)
+    }
+
+    private var position: String { rule.map { " (\($0.origin))" } ?? "" }
+}
+
+// MARK: - Files
+
+extension Verdict {
+    /// A key without a chain that matches these pins.
+    static func keyMatched(_ key: SPKIFingerprint, _ pins: [Pin], _ rule: PinningRule) -> Verdict {
+        let names = pins.map { "\($0.title) (\($0.role.rawValue))" }.joined(separator: ", ")
+        var verdict = Verdict(.keyMatched, "key matches \(names) (\(rule.origin))", by: rule)
+        verdict.key = (key, pins)
+        return verdict
+    }
+
+    /// A key without a chain that matches no pin of the rule, or of any rule if none is given.
+    static func keyUnmatched(_ key: SPKIFingerprint, _ rule: PinningRule?) -> Verdict {
+        let roles = rule?.pins.filter { $0.fingerprint == .publicKey(key) }.map(\.role) ?? []
+        let isLeaf = roles.contains(.leaf)
+        let finding =
+            if let rule, roles.isEmpty {
+                "\(key) isn't one of \(rule.pins.count) pins (\(rule.origin))"
+            } else if let rule {
+                "\(key) is pinned as \(roles.map(\.rawValue).joined(separator: " and ")), not as the key of a "
+                    + "\(isLeaf ? "CA" : "leaf") (\(rule.origin)): "
+                    + "\(isLeaf ? "" : "give its CA certificate, or ")correct the role of the pin"
+            } else {
+                "\(key) isn't a pin of any rule"
+            }
+        var verdict = Verdict(
+            .pinMismatch, "pin mismatch: \(finding)", short: "pin mismatch: the key isn't pinned by the rules for it",
+            by: rule, operands: rule.map { [$0.host.description] } ?? [])
+        verdict.key = (key, [])
+        return verdict
+    }
+
+    /// A key without a chain that the policy denies.
+    static func keyDenied(_ pin: Pin) -> Verdict {
+        denied(pin, "the policy denies this key, \(pin.title): generate another key", on: nil)
+    }
+
+    /// A key without a chain whose rule has expired.
+    static func keyExpired(_ rule: PinningRule, _ expiry: PinningExpiry) -> Verdict {
+        expired(
+            rule, nil,
+            reason: "the rule expired at \(expiry.end.rfc3339) (\(rule.origin)): ship a policy with a later expiry")
+    }
+
+    /// No certificate in the files is valid for the rule's host. `names` are the names in the certificates.
+    static func noCertificate(_ rule: PinningRule, names: [String]) -> Verdict {
+        let more = names.count > 5 ? " and \(names.count - 5) more" : ""
+        let valid = names.isEmpty ? "" : ", only for \(names.prefix(5).joined(separator: ", "))\(more)"
+        var verdict = Verdict(
+            .noCertificate,
+            "no certificate in the files is valid for this host\(valid) (\(rule.origin)): "
+                + "\(VerdictWord.noCertificate.row.remedy ?? "")",
+            short: "no certificate in the files is valid for the host", by: rule)
+        verdict.problem = ProblemText(verdict.finding).problem
+        verdict.baselineOperands = [rule.host.description]
+        verdict.members = [("names", .array(names.map { .string($0) }))]
+        return verdict
     }
 }

@@ -96,7 +96,7 @@ struct Baseline: Sendable {
         else { throw BaselineProblem("line \(line) isn't a result of this version: \(Self.origin)") }
         let place = Place(target, key: result["key"]?.string)
         if let earlier = known[place], earlier.run < runs { known[place] = nil }
-        guard word.severity != .ok else { return }
+        guard word.row.severity != .ok else { return }
         guard let failure = result["failure"]?.string else {
             throw BaselineProblem("line \(line) doesn't name the failure: \(Self.origin)")
         }

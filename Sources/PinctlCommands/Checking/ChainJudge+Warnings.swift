@@ -15,9 +15,9 @@ extension ChainJudge {
         guard let warningPeriod else { return [] }
         guard verdict.isGood, let path = verdict.path else { return refusals.map(CheckWarning.init) }
         var warnings: [CheckWarning] = []
-        if case .matched(_, let matches, let rule) = verdict {
-            if matches.allSatisfy(\.pin.isBackup) {
-                let cause = PinFailureCause.onlyBackup(matches.map(\.pin))
+        if !verdict.matches.isEmpty, let rule = verdict.rule {
+            if verdict.word == .okBackupOnly {
+                let cause = PinFailureCause.onlyBackup(verdict.matches.map(\.pin))
                 warnings.append(CheckWarning(kind: .backupOnly, text: "\(cause.finding): \(cause.remedy)"))
             }
             warnings += paths(of: trust, beside: path, rule, port: port, expecting: expectation)

@@ -10,7 +10,9 @@ extension Check {
         input: String?
     ) async -> Outcome {
         if case .unlisted(let file) = expectation {
-            return Outcome(results: [judge.result(ofUnlisted: target, in: file).named(by: rule).listed(as: input)])
+            var result = judge.result(ofUnlisted: target, in: file)
+            (result.rule, result.input) = (rule, input)
+            return Outcome(results: [result])
         }
         var probes = await probe.probes(of: target, keys: settings.keys, allAddresses: settings.allAddresses)
         var notes: [String] = []
@@ -21,12 +23,18 @@ extension Check {
             }
             probes.removeAll(where: \.isUnrouted)
         }
-        let results = Self.tellingKeysApart(
-            probes.map {
-                judge.result(of: $0, expecting: expectation).named(by: rule)
-                    .listed(as: input, namesVariant: probes.count > 1)
+        var results = probes.map { probe in
+            var result = judge.result(of: probe, expecting: expectation)
+            result.rule = rule ?? result.rule
+            result.input = input
+            if probes.count > 1 {
+                result.variant = [probe.address, probe.key?.rawValue.uppercased()].compactMap(\.self)
+                    .joined(separator: ", ")
             }
-        ).map { $0.requiring(requiredGroup ?? settings.requiredGroup) }
+            return result
+        }
+        Self.nameMismatchedKeys(&results)
+        for index in results.indices { results[index].require(requiredGroup ?? settings.requiredGroup) }
         var outcome = Outcome(results: results, notes: notes)
         // Without a chain, no address was checked.
         outcome.isAddressChosenByProxy =
@@ -35,15 +43,15 @@ extension Check {
         return outcome
     }
 
-    /// Returns the results with a key mismatch for each mismatched key if another key of the same server matches, since
-    /// the key that clients get differs.
-    private static func tellingKeysApart(_ results: [CheckResult]) -> [CheckResult] {
-        let matched = results.filter { if case .matched = $0.verdict { $0.key != nil } else { false } }
-        return results.map { result in
-            guard case .mismatch(let mismatch) = result.verdict, let key = result.key,
-                matched.contains(where: { $0.key != key && $0.address == result.address })
-            else { return result }
-            return result.judged(.keyMismatch(mismatch))
+    /// Gives each mismatched key a verdict of its own if another key of the same server matches, since the key that
+    /// clients get differs.
+    private static func nameMismatchedKeys(_ results: inout [CheckResult]) {
+        let matched = results.filter { $0.verdict.isGood && !$0.verdict.matches.isEmpty && $0.key != nil }
+        for index in results.indices where results[index].verdict.word == .pinMismatch {
+            guard let mismatch = results[index].verdict.mismatch, let key = results[index].key,
+                matched.contains(where: { $0.key != key && $0.address == results[index].address })
+            else { continue }
+            results[index].judge(.keyMismatch(mismatch))
         }
     }
 }

@@ -9,9 +9,7 @@ import PinctlBasics
 extension CheckResult {
     /// Whether the advice is about a file instead of a server. The chain that `verify` reads may come from a server, and
     /// only what it lacks is about its file.
-    private var isOfFile: Bool {
-        if case .untrusted = verdict { source == "file" } else { file != nil }
-    }
+    private var isOfFile: Bool { verdict.distrust != nil ? source == "file" : file != nil }
 
     /// The causes, each with its remedy.
     var advice: [ReportCause] {
@@ -23,18 +21,13 @@ extension CheckResult {
     }
 
     /// The remedy for the verdict, which doesn't depend on the cause, or `nil` for a good verdict.
-    var remedy: String? { isOfFile ? word.fileRemedy : word.remedy }
+    var remedy: String? { isOfFile ? word.row.fileRemedy : word.row.remedy }
 
     /// The remedy in a few words, which refer to the explanation of the first failure for the same cause.
     var shortRemedy: String {
         guard let cause = causes.first else {
-            guard !isOfFile else { return failureRemedy }
-            switch verdict.word {
-            case .pinMismatch: return "serve a pinned key again\(Self.condition)"
-            case .keyMismatch: return "stop serving this key until a pin of it is shipped\(Self.condition)"
-            case .exportMismatch: return "serve a key that the file also pins\(Self.condition)"
-            default: return failureRemedy
-            }
+            guard !isOfFile, let remedy = word.row.shortRemedy else { return failureRemedy }
+            return remedy + Self.condition
         }
         return isOfFile ? cause.fileRemedy : cause.shortAction + (cause.explainsMismatch ? Self.condition : "")
     }
@@ -44,10 +37,8 @@ extension CheckResult {
     /// Returns how a pin relates to the path, or to the key if there is no path.
     func standing(of pin: Pin) -> String {
         if let match = verdict.matches.first(where: { $0.pin == pin }) { return "matches as \(match.role.rawValue)" }
-        switch verdict {
-        case .keyMatched(let pins, _) where pins.contains(pin): return "is the key"
-        case .keyStrange(let key, _) where pin.fingerprint == .publicKey(key): return "is the key, in another role"
-        default: break
+        if let key = verdict.key, pin.fingerprint == .publicKey(key.fingerprint) {
+            return key.pins.contains(pin) ? "is the key" : "is the key, in another role"
         }
         guard let mismatch = verdict.mismatch else { return isOfFile ? "not in the file" : "not served" }
         // The most confusing mismatch is a pinned key that is served, but not at the position where its pin counts.
@@ -134,25 +125,6 @@ extension PinFailureCause {
         case .wrongPosition: "correct the role of the pin"
         case .offPath: "pin a key that is on the verified path"
         default: action
-        }
-    }
-}
-
-extension VerdictWord {
-    /// The first step to take after a failure of a file, or `nil` for a good verdict.
-    fileprivate var fileRemedy: String? {
-        switch self {
-        case .pinMismatch:
-            "don't deploy it: use a pinned or backup key, or ship the pin of this one before you serve it"
-        case .exportMismatch:
-            "don't deploy it: use a key that the exported file also pins, or ship a corrected file first (pinctl export "
-                + "--check shows the differences)"
-        case .untrusted:
-            "fix the reported reason: add the intermediates to the file, have the certificate reissued, or trust the root "
-                + "of a private CA with --ca-file"
-        case .nameMismatch: "have it reissued for this hostname too"
-        case .chainExpired: "renew it, with the same key if that is pinned"
-        default: remedy
         }
     }
 }

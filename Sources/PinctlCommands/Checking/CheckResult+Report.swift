@@ -43,27 +43,19 @@ extension CheckResult {
     fileprivate var reportedPins: [ReportPin] {
         guard let rule = verdict.rule else { return [] }
         return rule.pins.map { pin in
-            let isMatch = verdict.matches.contains { $0.pin == pin }
-            let isKey = if case .keyMatched(let pins, _) = verdict { pins.contains(pin) } else { false }
+            let isMatch = verdict.matches.contains { $0.pin == pin } || verdict.key?.pins.contains(pin) == true
             return ReportPin(
                 title: pin.title, pin: pin.fingerprint.description, role: pin.role.rawValue, isBackup: pin.isBackup,
-                standing: standing(of: pin), isMatched: isMatch || isKey)
+                standing: standing(of: pin), isMatched: isMatch)
         }
-    }
-}
-
-extension Verdict {
-    /// The pins that match certificates on the path.
-    var matches: [PinMatch] {
-        if case .matched(_, let matches, _) = self { matches } else { mismatch?.matches ?? [] }
     }
 }
 
 extension Report {
     /// The verdicts and warnings of `check`, for formats that explain them.
     static var checkRules: [ReportRule] {
-        VerdictWord.allCases.filter { $0.severity != .ok }.map {
-            ReportRule(identifier: $0.rawValue, summary: $0.meaning)
+        VerdictWord.allCases.filter { $0.row.severity != .ok }.map {
+            ReportRule(identifier: $0.rawValue, summary: $0.row.meaning)
         }
             + CheckWarning.Kind.allCases.map {
                 ReportRule(identifier: $0.rawValue, summary: $0.meaning, isWarning: true)

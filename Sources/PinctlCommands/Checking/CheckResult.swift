@@ -4,9 +4,7 @@ import PinctlBasics
 import PinctlFoundation
 import TLSTransport
 
-/// The result of checking a chain, or a key in a file.
-///
-/// A result doesn't change. The functions that add to it return a new result.
+/// The result of checking a chain, or a key in a file: the verdict, and what is known about its subject.
 struct CheckResult: Sendable {
     private(set) var verdict: Verdict
     /// The subject of the verdict, such as `host:port`.
@@ -23,29 +21,29 @@ struct CheckResult: Sendable {
     /// The exported files that reject the chain.
     private(set) var refusals: [ExportRefusal] = []
     /// The variant if the subject was checked several times, such as `203.0.113.7:443, ECDSA`.
-    private(set) var variant = ""
+    var variant = ""
     /// The host and port, if the result is about one.
-    private(set) var endpoint: (name: ServerName, port: UInt16)?
+    var endpoint: (name: ServerName, port: UInt16)?
     /// The rule that names the host or the target, if any. It need not be the rule that decided.
-    private(set) var rule: PinningRule?
+    var rule: PinningRule?
     /// The line that listed the target, if any.
-    private(set) var input: String?
-    private(set) var address: String?
+    var input: String?
+    var address: String?
     /// The kind of key that was requested, or `nil` for the server's choice.
-    private(set) var key: Probe.Key?
+    var key: Probe.Key?
     /// The TLS version.
-    private(set) var version: String?
+    var version: String?
     /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
-    private(set) var cipherSuite: String?
+    var cipherSuite: String?
     /// The key exchange group, such as `X25519MLKEM768`, or `nil` if it isn't known.
-    private(set) var group: String?
-    private(set) var duration: Duration?
+    var group: String?
+    var duration: Duration?
     /// The file that was checked instead of a server.
-    private(set) var file: String?
+    var file: String?
     /// Whether the baseline contains this failure.
-    private(set) var isKnown = false
+    var isKnown = false
     /// Whether the baseline contains a failure of the subject, which is good now.
-    private(set) var isMended = false
+    var isMended = false
 }
 
 extension CheckResult {
@@ -76,75 +74,32 @@ extension CheckResult {
 }
 
 extension CheckResult {
-    /// Returns the result with the host and the port that it is about.
-    func about(_ name: ServerName, port: UInt16) -> CheckResult {
-        var result = self
-        result.endpoint = (name, port)
-        return result
-    }
-
-    /// Returns the result with the rule that names its host or target.
-    func named(by rule: PinningRule?) -> CheckResult {
-        var result = self
-        result.rule = rule ?? self.rule
-        return result
-    }
-
-    /// Returns the result with the details of its probe.
-    func measured(by probe: Probe) -> CheckResult {
-        var result = about(probe.target.endpoint.name, port: probe.target.endpoint.port)
-        (result.address, result.key, result.duration) = (probe.address, probe.key, probe.duration)
+    /// Adds the details of the probe that received the chain.
+    mutating func add(_ probe: Probe) {
+        endpoint = (probe.target.endpoint.name, probe.target.endpoint.port)
+        (address, key, duration) = (probe.address, probe.key, probe.duration)
         if case .success(let served) = probe.outcome {
-            (result.version, result.cipherSuite, result.group) = (served.version, served.cipherSuite, served.group)
+            (version, cipherSuite, group) = (served.version, served.cipherSuite, served.group)
         }
-        return result
     }
 
-    /// Returns the result with a failure if it is good, but the server didn't use the required key exchange group.
-    func requiring(_ required: String?) -> CheckResult {
-        guard let required, verdict.isGood, let path = verdict.path, group != required else { return self }
-        let other = RequiredGroup(name: required, used: group, version: version ?? "")
-        var result = judged(.otherGroup(other, path, verdict.rule))
+    /// Replaces a good verdict if the server didn't use the required key exchange group.
+    mutating func require(_ required: String?) {
+        guard let required, verdict.isGood, verdict.path != nil, group != required else { return }
+        judge(verdict.lacking(RequiredGroup(name: required, used: group, version: version ?? "")))
         // Warnings are about good verdicts.
-        result.warnings = []
-        return result
+        warnings = []
     }
 
-    /// Returns the result of a target that a line listed. A variant is named if the target was checked several times.
-    func listed(as input: String?, namesVariant: Bool = false) -> CheckResult {
-        var result = self
-        result.input = input
-        if namesVariant {
-            result.variant = [address, key?.rawValue.uppercased()].compactMap(\.self).joined(separator: ", ")
-        }
-        return result
-    }
-
-    /// Returns the result of what a file contains.
-    func found(in file: String) -> CheckResult {
-        var result = self
-        result.file = file
-        return result
-    }
-
-    /// Returns the result with a verdict that takes other results into account.
-    func judged(_ verdict: Verdict) -> CheckResult {
-        var result = self
-        result.verdict = verdict
-        result.causes = verdict.causes(among: causes)
-        return result
-    }
-
-    /// Returns the result with its place in a baseline.
-    func compared(with baseline: Baseline) -> CheckResult {
-        var result = self
-        (result.isKnown, result.isMended) = (baseline.knows(self), baseline.isMended(self))
-        return result
+    /// Replaces the verdict by one that takes other results into account.
+    mutating func judge(_ verdict: Verdict) {
+        self.verdict = verdict
+        causes = verdict.causes(among: causes)
     }
 }
 
 /// A key exchange group that a server was required to use and didn't.
-struct RequiredGroup: Sendable, Hashable {
+struct RequiredGroup {
     let name: String
     /// The group that it used instead, or `nil` if it isn't known.
     let used: String?

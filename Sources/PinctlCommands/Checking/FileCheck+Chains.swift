@@ -3,12 +3,14 @@ import CertificateTrust
 import TLSTransport
 
 extension FileCheck {
-    func results(of chain: PresentedChain, by claims: [Claim], _ title: String) -> [CheckResult] {
-        guard !claims.isEmpty else { return [uncovered(title, chain.leaf.subject)] }
+    func results(of chain: PresentedChain, by claims: [Claim], _ title: String, in file: String) -> [CheckResult] {
+        guard !claims.isEmpty else { return [uncovered(title, chain.leaf.subject, in: file)] }
         return claims.map { claim in
-            judge.result(
+            var result = judge.result(
                 of: chain, name: claim.name, port: claim.port, subject: "\(title) for \(claim.name)", source: "file",
                 expecting: claim.expectation)
+            result.file = file
+            return result
         }
     }
 
@@ -62,11 +64,10 @@ extension FileCheck {
         }
     }
 
-    func uncovered(_ title: String, _ subject: X509Name?) -> CheckResult {
-        var policy = "the run"
-        if case .policy(let file) = source { policy = file.path }
+    func uncovered(_ title: String, _ subject: X509Name?, in file: String) -> CheckResult {
+        let policy = source.path ?? "the run"
         let name = subject.map { $0.description.isEmpty ? title : "\(title) (\($0))" } ?? title
         return CheckResult(
-            verdict: .unlisted(policy: policy), subject: name, source: "file", presented: [], now: judge.time)
+            verdict: .unlisted(by: policy), subject: name, source: "file", presented: [], now: judge.time, file: file)
     }
 }

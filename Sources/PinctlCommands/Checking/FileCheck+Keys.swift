@@ -22,30 +22,31 @@ extension FileCheck {
         }
         var hasResult = false
         for key in keys {
-            let found = results(of: key, keys.count > 1 ? "\(file.input.path)[\(key.index)]" : file.input.path)
+            let title = keys.count > 1 ? "\(file.input.path)[\(key.index)]" : file.input.path
+            let found = results(of: key, title, in: file.input.path)
             let isStrict = file.input.isNamed || key.kind == .request || key.kind == .record
             let kept = isStrict ? found : found.filter(\.isAboutPin)
             // A key that fails for a rule by chance, without naming its host, isn't that host's certificate.
             for result in kept where result.verdict.isGood || !key.hosts.isEmpty {
                 result.verdict.rule.map { outcome.coverage.add($0) }
             }
-            outcome.results += kept.map { $0.found(in: file.input.path) }
+            outcome.results += kept
             hasResult = hasResult || !kept.isEmpty
         }
         return hasResult
     }
 
     /// Checks a key against the rules for its hosts, or against all rules if none of them is for its hosts.
-    private func results(of key: CheckedFile.Key, _ title: String) -> [CheckResult] {
+    private func results(of key: CheckedFile.Key, _ title: String, in file: String) -> [CheckResult] {
         func result(_ verdict: Verdict, _ subject: String) -> CheckResult {
             CheckResult(
                 verdict: verdict, subject: subject, source: "file", presented: [], now: judge.time,
-                warnings: judge.ending(verdict))
+                warnings: judge.ending(verdict), file: file)
         }
         let object = PinFingerprint.publicKey(key.fingerprint)
         let (rules, denied) = rules()
         if let pin = denied.first(where: { $0.fingerprint == object }) { return [result(.keyDenied(pin), title)] }
-        guard !rules.isEmpty else { return [uncovered(title, key.subject)] }
+        guard !rules.isEmpty else { return [uncovered(title, key.subject, in: file)] }
         let hosts = endpoint.map { [$0.name] } ?? key.hosts
         let meant = rules.filter { rule in
             hosts.contains { rule.host == $0 || rule.includesSubdomains && $0.isSubdomain(of: rule.host) }
@@ -54,18 +55,19 @@ extension FileCheck {
             (rule, rule.pins.filter { $0.fingerprint == object && $0.role.overlaps(key.role) })
         }
         // Without a rule for the key's hosts, only the rules that have a pin for the key apply.
-        let told = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches
-        guard !told.isEmpty else {
+        let deciding = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches
+        guard !deciding.isEmpty else {
             // A key that is pinned in another role fails for that reason.
             let pinned = rules.first { $0.pins.contains { $0.fingerprint == object } }
-            return [result(.keyStrange(key.fingerprint, pinned ?? (rules.count == 1 ? rules.first : nil)), title)]
+            return [result(.keyUnmatched(key.fingerprint, pinned ?? (rules.count == 1 ? rules.first : nil)), title)]
         }
-        return told.map { rule, pins in
+        return deciding.map { rule, pins in
             let subject = rule.location == nil ? title : "\(title) for \(rule.host)"
             if let expiry = rule.expiry, expiry.isPast(at: judge.time) {
                 return result(.keyExpired(rule, expiry), subject)
             }
-            return result(pins.isEmpty ? .keyStrange(key.fingerprint, rule) : .keyMatched(pins, rule), subject)
+            return result(
+                pins.isEmpty ? .keyUnmatched(key.fingerprint, rule) : .keyMatched(key.fingerprint, pins, rule), subject)
         }
     }
 
@@ -86,10 +88,5 @@ extension FileCheck {
 
 extension CheckResult {
     /// Whether the policy has a pin for the key.
-    fileprivate var isAboutPin: Bool {
-        switch verdict {
-        case .keyStrange, .unlisted: false
-        default: true
-        }
-    }
+    fileprivate var isAboutPin: Bool { verdict.word != .pinMismatch && verdict.word != .notCovered }
 }

@@ -204,11 +204,11 @@ extension FileCheck {
         let chain = PresentedChain(leaf: leaf, intermediates: others + issuers.filter { !others.contains($0) })
         outcome.coverage.add(namesOf: leaf)
         let (claims, isCut) = claims(of: leaf, &outcome.coverage)
-        outcome.results += results(of: chain, by: claims, place.title).map { result in
-            let result = result.found(in: file.input.path)
-            guard let first = place.first, result.verdict.isGood else { return result }
-            let wrong = WrongOrder(first: first, position: place.position)
-            return result.judged(.wrongOrder(wrong, result.verdict.path, result.verdict.rule))
+        for var result in results(of: chain, by: claims, place.title, in: file.input.path) {
+            if let first = place.first, result.verdict.isGood {
+                result.judge(result.verdict.behind(first, at: place.position))
+            }
+            outcome.results.append(result)
         }
         guard isCut else { return }
         outcome.coverage.isCut = true
@@ -219,11 +219,4 @@ extension FileCheck {
                 [("file", .string(file.input.path))]
             ))
     }
-}
-
-/// The order of a file in which servers would present another certificate than the leaf as their own.
-struct WrongOrder: Sendable {
-    let first: X509Certificate
-    /// The position of the leaf, from 1.
-    let position: Int
 }

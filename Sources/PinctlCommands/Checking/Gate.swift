@@ -38,7 +38,8 @@ struct Gate: Sendable {
         checked += 1
         found.record(severity.exitCode)
         if severity == .couldNotCheck { unreachable += 1 }
-        let result = baseline.map { result.compared(with: $0) } ?? result
+        var result = result
+        if let baseline { (result.isKnown, result.isMended) = (baseline.knows(result), baseline.isMended(result)) }
         guard !result.isKnown else {
             known += 1
             return result

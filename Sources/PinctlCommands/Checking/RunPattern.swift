@@ -29,11 +29,7 @@ struct RunPattern {
             examples.sort { $0.item < $1.item }
             if examples.count > Self.exampleLimit { examples.removeLast() }
         }
-        guard case .untrusted(let finding) = result.verdict else {
-            kinds.insert(.other)
-            return
-        }
-        switch finding.rule {
+        switch result.verdict.distrust?.rule {
         case .expired: kinds.insert(.expired)
         case .notYetValid: kinds.insert(.notYetValid)
         case .nameMismatch: kinds.insert(.mismatched)

@@ -62,7 +62,7 @@ extension CommandDefinition {
                         add(path, target.endpoint, target: target.detour)
                     } else {
                         var reason = result.verdict.finding
-                        if case .untrusted(let finding) = result.verdict {
+                        if let finding = result.verdict.distrust {
                             reason = "not trusted [\(finding.rule.rawValue)]: \(finding.text(from: .server))"
                             lacksRoot = lacksRoot || finding.rule == .unknownIssuer
                         }

@@ -28,27 +28,15 @@ extension CheckResult {
     /// Returns the verdict as JSON, beginning with `members`.
     func json(_ members: [(String, JSON)]) -> JSON {
         var members = members + [("verdict", .string(word.rawValue)), ("trusted", isTrusted)]
-        switch verdict {
-        case .matched(_, let matches, let rule): members += Self.members(of: rule, matches)
-        case .mismatch(let mismatch), .keyMismatch(let mismatch), .bypassed(let mismatch):
-            members += Self.members(of: mismatch.rule, mismatch.matches)
-        case .otherGroup(let group, _, let rule):
-            members += [("required_group", .string(group.name))] + (rule.map { Self.members(of: $0, []) } ?? [])
-        case .exportRefused(_, _, let rule?), .wrongOrder(_, _, let rule?), .keyMatched(_, let rule),
-            .keyStrange(_, let rule?), .keyExpired(let rule, _), .expired(let rule, _, _):
-            members += Self.members(of: rule, [])
-        case .noCertificate(let rule, let names):
-            members += Self.members(of: rule, []) + [("names", .array(names.map { .string($0) }))]
-        case .keyDenied(let pin): members.append(("denied", .string("\(pin.fingerprint)")))
-        case .denied(let match, _, _):
-            members += place + [("denied", .string("\(match.pin.fingerprint)"))]
-        case .untrusted(let finding): members += place + finding.members
-        case .unreachable(let failure): members += place + [("unreachable", .string(failure.reasonWord))]
-        case .unlisted(let policy): members.append(("policy", .string(policy)))
-        case .trusted(_, let rule): members += rule.map(Self.place(of:)) ?? []
-        case .keyStrange(_, nil), .exportRefused(_, _, nil), .wrongOrder(_, _, nil): break
+        if let rule = verdict.rule ?? (verdict.isGood || word == .notCovered ? nil : rule) {
+            members += Self.place(of: rule)
         }
-        if let reason = verdict.reason { members.append(("reason", .string(reason))) }
+        if let rule = verdict.rule, word != .okPinsOff { members.append(("pins", pins(of: rule))) }
+        members += verdict.members
+        if !verdict.isGood {
+            let reason = verdict.distrust?.description ?? verdict.failure?.description ?? verdict.finding
+            members.append(("reason", .string(reason)))
+        }
         if !refusals.isEmpty {
             members.append(
                 (
@@ -76,13 +64,7 @@ extension CheckResult {
 
     /// Whether the chain is trusted, or null if no chain was evaluated.
     private var isTrusted: JSON {
-        switch verdict {
-        case .matched, .trusted, .mismatch, .keyMismatch, .exportRefused, .otherGroup, .wrongOrder, .bypassed, .denied,
-            .expired:
-            true
-        case .untrusted: false
-        case .keyMatched, .keyStrange, .keyDenied, .keyExpired, .noCertificate, .unlisted, .unreachable: .null
-        }
+        verdict.distrust != nil ? false : verdict.path != nil ? true : .null
     }
 
     private func element(_ role: PinRole, _ certificate: X509Certificate) -> JSON {
@@ -96,19 +78,17 @@ extension CheckResult {
         ]
     }
 
-    private static func members(of rule: PinningRule, _ matches: [PinMatch]) -> [(String, JSON)] {
-        let pins = rule.pins.map { pin -> JSON in
-            [
-                "name": pin.name.map { .string($0) } ?? .null, "pin": .string(pin.fingerprint.description),
-                "role": .string(pin.role.rawValue), "backup": .bool(pin.isBackup),
-                "matched": .bool(matches.contains { $0.pin == pin }),
-            ]
-        }
-        return place(of: rule) + [("pins", .array(pins))]
+    /// Returns the pins of the rule that decided.
+    private func pins(of rule: PinningRule) -> JSON {
+        .array(
+            rule.pins.map { pin in
+                [
+                    "name": pin.name.map { .string($0) } ?? .null, "pin": .string(pin.fingerprint.description),
+                    "role": .string(pin.role.rawValue), "backup": .bool(pin.isBackup),
+                    "matched": .bool(verdict.matches.contains { $0.pin == pin }),
+                ]
+            })
     }
-
-    /// The rule that names the host, of a chain whose pins weren't checked.
-    private var place: [(String, JSON)] { rule.map(Self.place(of:)) ?? [] }
 
     /// Returns the rule of the policy, its position and its mode.
     private static func place(of rule: PinningRule) -> [(String, JSON)] {
@@ -122,18 +102,6 @@ extension CheckResult {
             )
         }
         return [("rule", .string(rule.origin))] + [place].compactMap(\.self) + [("mode", .string(rule.mode.rawValue))]
-    }
-}
-
-extension Verdict {
-    /// The reason for a failure, or `nil` for a good verdict.
-    fileprivate var reason: String? {
-        switch self {
-        case .matched, .trusted, .keyMatched: nil
-        case .untrusted(let finding): finding.description
-        case .unreachable(let error): error.description
-        default: finding
-        }
     }
 }
 

@@ -20,7 +20,7 @@ extension CheckResult {
 
     /// The finding in one line. The remedy is left out if a cause has its own, which is more precise.
     var finding: String {
-        if case .untrusted = verdict, !causes.isEmpty { verdict.problem } else { verdict.finding }
+        verdict.distrust != nil && !causes.isEmpty ? verdict.problem : verdict.finding
     }
 
     /// The lines of the verified path, leaf first, or of the presented certificates if there is none.

@@ -17,7 +17,7 @@ extension Report {
         guard let key = result.failureKey else { return true }
         if let place = groupPlaces[key] {
             groups[place].count += 1
-            if case .unreachable(let failure) = result.verdict {
+            if let failure = result.verdict.failure {
                 (groups[place].remedy, groups[place].shortRemedy) = (failure.sharedRemedy, failure.sharedRemedy)
             }
             let end = groups[place].items.firstIndex { $0 > item } ?? groups[place].items.count

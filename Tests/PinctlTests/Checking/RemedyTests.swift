@@ -80,8 +80,8 @@ struct RemedyTests {
             }
         }
         for word in VerdictWord.allCases where [.pinMismatch, .keyMismatch].contains(word) {
-            #expect(word.remedy?.hasPrefix("if ") == true)
-            #expect(word.remedy?.contains(Self.clause) == true)
+            #expect(word.row.remedy?.hasPrefix("if ") == true)
+            #expect(word.row.remedy?.contains(Self.clause) == true)
         }
         let lines = mismatch.description.split(separator: "\n")
         #expect(lines.last?.hasPrefix("if this change is yours (\(Self.clause)), ") == true)
@@ -93,7 +93,7 @@ struct RemedyTests {
         var result = CheckResult(
             verdict: .mismatch(mismatch), subject: file ?? "api.test:443", source: file == nil ? "served" : "file",
             presented: mismatch.path.certificates, now: testTime, causes: [cause])
-        if let file { result = result.found(in: file) }
+        result.file = file
         var report = Report(command: "check", time: testTime, policy: "pins.jsonc")
         for item in 0..<2 {
             _ = report.group(result, of: item)
@@ -150,12 +150,13 @@ struct RemedyTests {
                 }
             }
         }
-        for verdict in [Verdict.mismatch(mismatch), .keyStrange(mismatch.path.leaf.spkiFingerprint, mismatch.rule)] {
-            let result = CheckResult(
+        for verdict in [Verdict.mismatch(mismatch), .keyUnmatched(mismatch.path.leaf.spkiFingerprint, mismatch.rule)] {
+            var result = CheckResult(
                 verdict: verdict, subject: "leaf.pem", source: "file", presented: [], now: testTime)
-            #expect(result.failureRemedy == VerdictWord.pinMismatch.remedy)
+            #expect(result.failureRemedy == VerdictWord.pinMismatch.row.remedy)
+            result.file = "leaf.pem"
             #expect(
-                result.found(in: "leaf.pem").failureRemedy
+                result.failureRemedy
                     == "don't deploy it: use a pinned or backup key, or ship the pin of this one before you serve it")
         }
     }
@@ -168,7 +169,7 @@ struct RemedyTests {
                 causes: causes)
             return result.explanation.filter { $0.hasPrefix("  do: ") }
         }
-        let general = ["  do: \(VerdictWord.pinMismatch.remedy ?? "")"]
+        let general = ["  do: \(VerdictWord.pinMismatch.row.remedy ?? "")"]
         #expect(general[0].hasPrefix("  do: \(ifYours), serve a pinned key again") && general[0].hasSuffix(ifNotYours))
         #expect(advice(.mismatch(mismatch), []) == general)
         #expect(advice(.mismatch(mismatch), causes) == causes.map { "  do: \($0.remedy)" })
@@ -179,7 +180,7 @@ struct RemedyTests {
         }
         #expect(
             advice(.keyMismatch(mismatch), [causes[2]])
-                == ["  do: \(causes[2].remedy)", "  do: \(VerdictWord.keyMismatch.remedy ?? "")"])
+                == ["  do: \(causes[2].remedy)", "  do: \(VerdictWord.keyMismatch.row.remedy ?? "")"])
     }
 
     @Test("If another key matches or clients bypass the pins, no advice is about a change at the server")
@@ -191,10 +192,11 @@ struct RemedyTests {
                 causes: [cause])
             #expect(result.explanation.contains { $0.contains(cause.remedy) })
             for verdict in [Verdict.keyMismatch(mismatch), .bypassed(mismatch)] {
-                let result = result.judged(verdict)
+                var result = result
+                result.judge(verdict)
                 #expect(result.causes == [])
                 #expect(!result.explanation.contains { $0.contains("again") || $0.contains("changed") })
-                #expect(result.failureRemedy == verdict.word.remedy)
+                #expect(result.failureRemedy == verdict.word.row.remedy)
             }
         }
     }

@@ -141,7 +141,7 @@ struct AlertTests {
             .map(String.init)
         let good: Set<VerdictWord> = [.ok, .okBackupOnly, .okPinsOff, .keyMatched]
         #expect(alerted.sorted() == VerdictWord.allCases.filter { !good.contains($0) }.map(\.rawValue).sorted())
-        #expect(good.allSatisfy { $0.severity == .ok } && text.contains("pinctl_backup_only == 1"))
+        #expect(good.allSatisfy { $0.row.severity == .ok } && text.contains("pinctl_backup_only == 1"))
     }
 
     @Test("promtool finds nothing wrong with the rules and the metrics, and the article lists each alert and metric")
