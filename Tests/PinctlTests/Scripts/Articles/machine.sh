@@ -18,7 +18,7 @@ ip address add 192.0.2.99/32 dev lo
 cp -a /etc etc 2>/dev/null || true
 mount --bind etc /etc
 mount -t tmpfs tmpfs /var/lib
-for place in /etc/pinctl /etc/certspotter /etc/letsencrypt /etc/bash_completion.d \
+for place in /etc/pinctl /etc/certspotter /etc/letsencrypt /etc/nginx/tls /etc/bash_completion.d \
     /var/lib/prometheus/node-exporter /var/lib/node_exporter/textfile; do
     mkdir -p $place
     chmod 777 $place
