@@ -22,7 +22,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case chainExpired = "chain_expired"
     case unreachable
 
-    /// What follows from the word.
+    /// The properties that follow from the word.
     struct Row {
         let severity: Severity
         /// The line in `pinctl help verdicts`.
