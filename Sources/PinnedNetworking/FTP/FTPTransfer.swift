@@ -5,9 +5,9 @@ import TLSTransport
 
 /// One task's FTP download, from the greeting to the last byte. It runs on the event loop.
 @TransportActor
-final class FTPTransfer: TaskTransfer {
+final class FTPTransfer: ScriptedTransfer {
     nonisolated let session: URLSession
-    private nonisolated let task: URLSessionTask
+    nonisolated let task: URLSessionTask
     private let target: FTPTarget
     private var exchange: FTPExchange
     private var control: RequestConnection?
@@ -47,7 +47,7 @@ final class FTPTransfer: TaskTransfer {
     // MARK: Response
 
     /// Logs in and requests the file. Returns when its data begins.
-    func begin() async throws -> URLResponse {
+    func open() async throws -> URLResponse {
         do {
             if let request = task.currentRequest { task.beginTransaction(request) }
             task.note { $0.protocolName = "ftp" }
@@ -97,7 +97,7 @@ final class FTPTransfer: TaskTransfer {
 
     /// Returns the next part of the file, or nil at its end, after the server has confirmed that the transfer is
     /// complete.
-    func nextPart() async throws -> ArraySlice<UInt8>? {
+    func readPart() async throws -> ArraySlice<UInt8>? {
         do {
             guard let file else { return nil }
             task.limit.progress(to: .response)
@@ -125,8 +125,6 @@ final class FTPTransfer: TaskTransfer {
         }
     }
 
-    func abandon() { close() }
-
     private func read(_ file: RequestConnection) async throws -> [UInt8]? {
         do throws(TransportError) {
             return try await file.receive()
@@ -137,7 +135,7 @@ final class FTPTransfer: TaskTransfer {
         }
     }
 
-    private func close() {
+    func close() {
         let open = [control, file].compactMap(\.self)
         (control, file) = (nil, nil)
         bare = nil

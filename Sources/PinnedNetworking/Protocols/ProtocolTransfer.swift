@@ -5,9 +5,9 @@ import TLSTransport
 /// The transfer of one task whose request a protocol class handles. It runs on the event loop, and the class's methods
 /// on a queue of their own.
 @TransportActor
-final class ProtocolTransfer: TaskTransfer {
+final class ProtocolTransfer: ScriptedTransfer {
     nonisolated let session: URLSession
-    private nonisolated let task: URLSessionTask
+    nonisolated let task: URLSessionTask
     private nonisolated let running: RunningProtocol
     /// The transfer of the request that the class redirected to, if any.
     private var next: (any TaskTransfer)?
@@ -27,7 +27,7 @@ final class ProtocolTransfer: TaskTransfer {
     }
 
     /// Starts the class, and returns when it has passed a response.
-    func begin() async throws -> URLResponse {
+    func open() async throws -> URLResponse {
         do {
             try await provideStream()
             if let request = task.currentRequest { task.beginTransaction(request) }
@@ -42,13 +42,13 @@ final class ProtocolTransfer: TaskTransfer {
                 }
             }
         } catch {
-            stop()
+            close()
             throw error
         }
     }
 
     /// Returns the next part of the body, at least one byte, or `nil` at its end.
-    func nextPart() async throws -> ArraySlice<UInt8>? {
+    func readPart() async throws -> ArraySlice<UInt8>? {
         if let next { return try await next.nextPart() }
         do {
             while !hasEnded {
@@ -64,7 +64,7 @@ final class ProtocolTransfer: TaskTransfer {
             }
             return nil
         } catch {
-            stop()
+            close()
             throw error
         }
     }
@@ -81,10 +81,10 @@ final class ProtocolTransfer: TaskTransfer {
     private func end() {
         hasEnded = true
         task.note { $0.responseEnd = Date() }
-        stop()
+        close()
     }
 
-    private func stop() {
+    func close() {
         stopAsking()
         running.stop()
     }
@@ -124,7 +124,7 @@ final class ProtocolTransfer: TaskTransfer {
     /// Follows a redirect of the class, unless a delegate stops it. The request is the class's own, so it is used
     /// unchanged. It is evaluated like any other if it is sent.
     private func follow(_ request: URLRequest, _ response: URLResponse) async throws -> URLResponse {
-        stop()
+        close()
         task.note { record in
             record.responseEnd = Date()
             record.response = response

@@ -38,17 +38,15 @@ extension URLSession {
     func begin(_ task: URLSessionTask) async throws -> (any TaskTransfer, URLResponse) {
         if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
         let transfer = try await makeTransfer(task)
-        let response = try await task.limit.run { try await transfer.begin() }
+        let response = try await transfer.begin()
         task.limit.progress(to: .reader)
         return (transfer, response)
     }
 
     /// Returns the next part of the body, or `nil` at the end. Waits while the task is suspended.
     func nextPart(of transfer: any TaskTransfer, _ task: URLSessionTask) async throws -> ArraySlice<UInt8>? {
-        let part = try await task.limit.run {
-            try await task.whileSuspended()
-            return try await transfer.nextPart()
-        }
+        if task.isPaused { try await task.limit.run { try await task.whileSuspended() } }
+        let part = try await transfer.nextPart()
         task.limit.progress(to: .reader)
         return part
     }
@@ -58,8 +56,7 @@ extension URLSession {
         do {
             if let refusal = task.status.withLock({ $0.refusal }) { throw refusal }
             let transfer = try await makeTransfer(task)
-            let direct = try await transfer.collectDirectly()
-            let collected = if let direct { direct } else { try await collect(task, transfer) }
+            let collected = try await transfer.collect(limit: Self.collectedBodyLimit)
             task.complete(with: nil)
             result = .success(collected)
         } catch {
@@ -67,14 +64,6 @@ extension URLSession {
         }
         await ended(task)
         return try result.get()
-    }
-
-    private func collect(_ task: URLSessionTask, _ transfer: any TaskTransfer) async throws -> (Data, URLResponse) {
-        try await task.limit.run {
-            let response = try await transfer.begin()
-            try await task.whileSuspended()
-            return (try await transfer.collectBody(limit: Self.collectedBodyLimit), response)
-        }
     }
 
     func collect(

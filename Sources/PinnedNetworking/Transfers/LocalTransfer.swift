@@ -4,10 +4,10 @@ import TLSTransport
 /// The transfer of a task whose response is known: that of a `data` URL, or one that the program stored in the
 /// session's cache. Nothing is sent.
 @TransportActor
-final class LocalTransfer: TaskTransfer {
+final class LocalTransfer: ScriptedTransfer {
     nonisolated let session: URLSession
     private let response: URLResponse
-    private let task: URLSessionTask
+    nonisolated let task: URLSessionTask
     private var bytes: [UInt8]
 
     nonisolated init(_ response: URLResponse, _ bytes: [UInt8], _ task: URLSessionTask, of session: URLSession) {
@@ -27,17 +27,19 @@ final class LocalTransfer: TaskTransfer {
         self.init(response, contents.bytes, task, of: session)
     }
 
-    func begin() async throws -> URLResponse {
+    func open() async throws -> URLResponse {
         task.status.withLock { $0.response = response }
         return response
     }
 
-    func nextPart() async throws -> ArraySlice<UInt8>? {
+    func readPart() async throws -> ArraySlice<UInt8>? {
         guard !bytes.isEmpty else { return nil }
         defer { bytes = [] }
         task.noteDecoded(bytes.count)
         return bytes[...]
     }
+
+    func close() {}
 }
 
 extension URLSession {

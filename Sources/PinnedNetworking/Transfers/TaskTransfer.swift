@@ -2,45 +2,53 @@ import HTTPMessages
 import TLSTransport
 
 /// The transfer of one task, from its request to the last byte of its response: over HTTP or FTP, from a `data` URL or
-/// the session's cache, or by a protocol class.
-@TransportActor
+/// the session's cache, or by a protocol class. Every call ends with the task's limit.
 protocol TaskTransfer: AnyObject, Sendable {
-    nonisolated var session: URLSession { get }
+    var session: URLSession { get }
     /// Sends the request, and returns when the final response has started.
     func begin() async throws -> URLResponse
     /// Returns the next part of the body, at least one byte, or `nil` at its end.
     func nextPart() async throws -> ArraySlice<UInt8>?
-    /// The header of an HTTP response that is being received, or `nil`.
-    var head: HTTPResponseHead? { get }
-    /// Does what ``begin()`` and ``collectBody(limit:)`` do, if that takes no task on the event loop. Otherwise returns
-    /// `nil`, and those two continue.
-    nonisolated func collectDirectly() async throws -> (Data, URLResponse)?
-    /// Closes what is open, after an error outside of the transfer.
-    func abandon()
+    /// Does what ``begin()`` does, and returns the whole body with the response. Throws if it is larger than the limit,
+    /// if possible before it is received.
+    func collect(limit: Int) async throws -> (Data, URLResponse)
 }
 
-extension TaskTransfer {
-    var head: HTTPResponseHead? { nil }
+/// A transfer other than that of HTTP, which is a function on the event loop. It takes one task for each call.
+@TransportActor
+protocol ScriptedTransfer: TaskTransfer {
+    nonisolated var task: URLSessionTask { get }
+    /// Does what ``TaskTransfer/begin()`` does.
+    func open() async throws -> URLResponse
+    /// Does what ``TaskTransfer/nextPart()`` does.
+    func readPart() async throws -> ArraySlice<UInt8>?
+    /// Closes what is open.
+    func close()
+}
 
-    nonisolated func collectDirectly() async throws -> (Data, URLResponse)? { nil }
+extension ScriptedTransfer {
+    nonisolated func begin() async throws -> URLResponse { try await task.limit.run { try await self.open() } }
 
-    func abandon() {}
+    nonisolated func nextPart() async throws -> ArraySlice<UInt8>? {
+        try await task.limit.run { try await self.readPart() }
+    }
 
-    /// Returns the rest of the body. Throws if it is larger than the limit, if possible before it is received.
-    func collectBody(limit: Int) async throws -> Data {
-        var limit = HTTPBodyLimit(limit)
-        var body = Data()
-        do {
-            if let head { try limit.check(head) }
-            while let part = try await nextPart() {
-                try limit.add(part)
-                body.append(contentsOf: part)
+    nonisolated func collect(limit: Int) async throws -> (Data, URLResponse) {
+        try await task.limit.run {
+            let response = try await self.open()
+            try await self.task.whileSuspended()
+            var (body, limit) = (Data(), HTTPBodyLimit(limit))
+            do {
+                while let part = try await self.readPart() {
+                    try limit.add(part)
+                    body.append(contentsOf: part)
+                }
+            } catch {
+                self.close()
+                throw error
             }
-        } catch {
-            abandon()
-            throw error
+            return (body, response)
         }
-        return body
     }
 }
 

@@ -23,13 +23,13 @@ extension Transfer {
     }
 
     private func lease(_ key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
-        if let lease = state.takeHeld(), let held = held(lease, for: key) {
+        if let held = takeHeld(for: key) {
             let evaluators = try? ServerEvaluators(key, for: task, of: session)
             if let evaluators, evaluators.matches(held), held.isValid(at: Date()) {
                 held.permit = evaluators.permit
                 return (held, false)
             }
-            session.pool.close(held, for: key)
+            close(held)
         }
         // The connections that used another identity than this task's delegates select.
         var foreign: [PooledConnection] = []
@@ -39,12 +39,8 @@ extension Transfer {
                 // Uses the settings that are current after the wait.
                 let evaluators = try ServerEvaluators(key, for: task, of: session)
                 current = evaluators
-                let credential = knownTunnelCredential
-                let login = upcomingLogin
-                return { connection in
-                    evaluators.matches(connection) && connection.matches(credential, for: self.task)
-                        && connection.matches(login) && !foreign.contains { $0 === connection }
-                }
+                let isApproved = approved(by: evaluators)
+                return { connection in isApproved(connection) && !foreign.contains { $0 === connection } }
             }
             guard let evaluators = current else { throw CancellationError() }
             switch lease {
@@ -77,17 +73,25 @@ extension Transfer {
         }
     }
 
-    /// Takes an idle connection that is approved for this request, which must not need a proxy, a login or an answer of
-    /// the program. Never waits.
+    /// Takes an idle connection that is approved for this request, if nothing has to be called about it. Never waits.
     func takeIdle(_ key: ConnectionPool.Key) throws -> PooledConnection? {
-        let evaluators = try ServerEvaluators(key, for: task, of: session)
-        let connection = session.pool.takeIdle(key) { [task] connection in
-            evaluators.matches(connection) && connection.matches(nil, for: task) && connection.matches(nil)
+        guard session.pool.hasIdle, !mustAsk, state.open == nil else { return nil }
+        let evaluators: ServerEvaluators
+        do {
+            evaluators = try ServerEvaluators(key, for: task, of: session)
+        } catch is SystemTrustStore.Unread {
+            return nil
         }
-        guard let connection else { return nil }
+        guard let connection = session.pool.takeIdle(key, where: approved(by: evaluators)) else { return nil }
         connection.permit = evaluators.permit
         askedConnections.append(connection)
         return connection
+    }
+
+    /// Returns a function that says whether a connection was opened as this request would open it.
+    private func approved(by evaluators: ServerEvaluators) -> (PooledConnection) -> Bool {
+        let (credential, login, task) = (knownTunnelCredential, upcomingLogin, task)
+        return { evaluators.matches($0) && $0.matches(credential, for: task) && $0.matches(login) }
     }
 
     /// Returns whether the session still has the trust settings under which the servers of a connection were approved.
@@ -103,17 +107,18 @@ extension Transfer {
     }
 
     /// Returns the connection that was kept for the next message of a login, or closes it if it can't be used.
-    private func held(_ held: Lease, for key: ConnectionPool.Key) -> PooledConnection? {
-        if held.key == key, held.connection.connection.idleState() == .quiet {
-            held.connection.isReused = true
-            return held.connection
+    private func takeHeld(for key: ConnectionPool.Key) -> PooledConnection? {
+        guard let held = state.takeHeld() else { return nil }
+        if held.key == key, held.connection.idleState() == .quiet {
+            held.isReused = true
+            return held
         }
-        session.pool.close(held.connection, for: held.key)
+        close(held)
         return nil
     }
 
     /// Whether a delegate or the observer has to be called about a connection.
-    nonisolated var mustAsk: Bool { session.hasDelegate(for: task) || session.settings.observer != nil }
+    private var mustAsk: Bool { session.hasDelegate(for: task) || session.settings.observer != nil }
 
     private enum Reevaluation {
         /// The request can use the connection.

@@ -117,7 +117,7 @@ extension Transfer {
     // MARK: Logins of connections
 
     /// Whether a login of a connection is in progress or required, so that ``nextTurn(on:)`` has something to do.
-    var hasTurn: Bool { logins[isForwarded ? .proxy : .origin]?.loginTurn != nil }
+    var hasTurn: Bool { isForwarded ? logins.proxy?.loginTurn != nil : logins.origin?.loginTurn != nil }
 
     /// Returns the field to send with a request for the login of its connection.
     func nextTurn(on connection: PooledConnection) async throws -> ConnectionLoginTurn.Step {

@@ -137,15 +137,16 @@ final class WorkLimit: Sendable {
 
     /// Runs `work`, which has to call ``startWatching()`` on the event loop, and calls `cancel` when a limit ends it.
     /// Throws like ``run(_:)``.
+    /// Within other work, the limit ends this work alone, whose error then ends the other.
     func run<Value: Sendable>(
         work: () async throws -> Value, cancel: @escaping @Sendable () -> Void
     ) async throws -> Value {
-        let hasEnded = state.withLock { state in
-            state.cancelWork = cancel
-            return state.end != nil
+        let (hasEnded, outer) = state.withLock { state in
+            defer { state.cancelWork = cancel }
+            return (state.end != nil, state.cancelWork)
         }
         if hasEnded { cancel() }
-        defer { state.withLock { $0.cancelWork = nil } }
+        defer { state.withLock { $0.cancelWork = outer } }
         return try await withTaskCancellationHandler {
             do {
                 let value = try await work()

@@ -61,10 +61,8 @@ extension URLSession {
         guard let transfer = try makeNetworkTransfer(task) as? Transfer else {
             throw RequestTargetError.unsupportedScheme(task.currentRequest?.url?.scheme ?? "")
         }
-        return try await task.limit.run {
-            _ = try await transfer.begin()
-            return try WebSocketConversation(transfer, task)
-        }
+        _ = try await transfer.begin()
+        return try await WebSocketConversation(transfer, task)
     }
 }
 

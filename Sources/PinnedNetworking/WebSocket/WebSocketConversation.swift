@@ -78,13 +78,21 @@ final class WebSocketConversation {
                     return closing
                 }
                 // What is read at a time can have thousands of frames.
-                turn = try await TransportActor.takeTurns(since: turn)
+                try await takeTurns()
             }
-            turn = try await TransportActor.takeTurns(since: turn)
+            try await takeTurns()
             try await task.whileSuspended()
             guard let bytes = try await connection.connection.receive() else { throw WebSocketEndError.noClosing }
             parser.receive(bytes)
         }
+    }
+
+    /// Lets other work on the event loop have its turn if this work has taken long.
+    private func takeTurns() async throws {
+        guard .now - turn > TransportActor.turnLimit else { return }
+        await Task.yield()
+        try Task.checkCancellation()
+        turn = .now
     }
 
     private func nextEvent() throws(WebSocketError) -> WebSocketParser.Event? {

@@ -283,7 +283,7 @@ struct ContentCodingTests {
             for (limit, isAllowed) in [(5_000, true), (4_999, false)] {
                 let task = session.makeTask(URLSessionDataTask.self, URLRequest(url: try url()))
                 let (transfer, _) = try await session.begin(task)
-                let result = await Result { try await transfer.collectBody(limit: limit).count }
+                let result = await Result { try await transfer.collect(limit: limit).0.count }
                 #expect((try? result.get()) == (isAllowed ? 5_000 : nil))
                 task.cancel()
             }

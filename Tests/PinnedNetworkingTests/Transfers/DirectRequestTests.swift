@@ -5,18 +5,18 @@ import Testing
 
 @testable import PinnedNetworking
 
-/// Requests on kept connections that need no task on the event loop, compared with those that need one.
+/// Requests on kept connections, for which nothing has to be awaited but their responses.
 @Suite(.timeLimit(.minutes(10)))
 struct DirectRequestTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// Whether the request needs no task. Nil if that depends on what arrives together.
-        let isDirect: Bool?
         /// The answer to the path `/`.
         let answer: LoopbackServer.Response
+        /// The body that the program gets, or nil for an error.
+        let body: String?
 
-        init(_ name: String, isDirect: Bool?, _ answer: LoopbackServer.Response) {
-            (testDescription, self.isDirect, self.answer) = (name, isDirect, answer)
+        init(_ name: String, _ answer: LoopbackServer.Response, gives body: String?) {
+            (testDescription, self.answer, self.body) = (name, answer, body)
         }
     }
 
@@ -34,6 +34,8 @@ struct DirectRequestTests {
     }()
 
     private static let untilClose = LoopbackServer.Response.raw(Array("HTTP/1.1 200 OK\r\n\r\nhello".utf8))
+
+    private static let long = String(repeating: "long", count: 100_000)
 
     private static let url = URL(string: "https://pinned.test/")
 
@@ -53,29 +55,28 @@ struct DirectRequestTests {
     }
 
     @Test(
-        "A small request on a kept connection needs no task, and has the same result as one that does",
+        "A request on a kept connection has the same result as a whole, in parts, and with a delegate that is asked",
         arguments: [
-            Row("a body", isDirect: true, .init(body: "hello")),
-            Row("404", isDirect: true, .init("404 Not Found", body: "where?")),
-            Row("no content", isDirect: true, .headOnly("204 No Content")),
-            Row("chunks", isDirect: true, .chunked(["hel", "lo"])),
-            Row("one byte at a time", isDirect: false, slow),
-            Row("an interim response", isDirect: true, LoopbackServer.Response(body: "hello").after("103 Early Hints")),
-            Row("a body up to the end", isDirect: nil, untilClose),
-            Row("a redirect", isDirect: false, .init("302 Found", fields: ["Location: /first"])),
+            Row("a body", .init(body: "hello"), gives: "hello"),
+            Row("404", .init("404 Not Found", body: "where?"), gives: "where?"),
+            Row("no content", .headOnly("204 No Content"), gives: ""),
+            Row("chunks", .chunked(["hel", "lo"]), gives: "hello"),
+            Row("one byte at a time", slow, gives: "hello"),
+            Row("an interim response", LoopbackServer.Response(body: "hello").after("103 Early Hints"), gives: "hello"),
+            Row("a body up to the end", untilClose, gives: "hello"),
+            Row("a redirect", .init("302 Found", fields: ["Location: /first"]), gives: "first"),
             Row(
-                "a login", isDirect: false,
-                .init("401 No", fields: ["WWW-Authenticate: Basic realm=\"r\""], body: "who?")),
-            Row("417", isDirect: false, .init("417 Expectation Failed", body: "no")),
-            Row("a body that isn't gzip", isDirect: false, .init(fields: ["Content-Encoding: gzip"], body: "hello")),
-            Row("a long body", isDirect: false, .init(body: String(repeating: "long", count: 100_000))),
-            Row("a truncated body", isDirect: false, LoopbackServer.Response(body: "hello").cut(at: 40)),
-            Row("a truncated header", isDirect: false, LoopbackServer.Response(body: "hello").cut(at: 20)),
-            Row("no response", isDirect: false, .raw([])),
-            Row("a malformed response", isDirect: false, .raw(Array("HTTP/9.9 200 OK\r\n\r\n".utf8), closes: false)),
+                "a login", .init("401 No", fields: ["WWW-Authenticate: Basic realm=\"r\""], body: "who?"),
+                gives: "who?"),
+            Row("417", .init("417 Expectation Failed", body: "no"), gives: "no"),
+            Row("a body that isn't gzip", .init(fields: ["Content-Encoding: gzip"], body: "hello"), gives: nil),
+            Row("a long body", .init(body: long), gives: long),
+            Row("a truncated body", LoopbackServer.Response(body: "hello").cut(at: 40), gives: nil),
+            Row("a truncated header", LoopbackServer.Response(body: "hello").cut(at: 20), gives: nil),
+            Row("no response", .raw([]), gives: nil),
+            Row("a malformed response", .raw(Array("HTTP/9.9 200 OK\r\n\r\n".utf8), closes: false), gives: nil),
             Row(
-                "surplus bytes", isDirect: false,
-                .raw(LoopbackServer.Response(body: "hello").bytes + [33], closes: false)),
+                "surplus bytes", .raw(LoopbackServer.Response(body: "hello").bytes + [33], closes: false), gives: nil),
         ])
     private func sameResult(row: Row) async throws {
         let site = try TestSite.shared.get()
@@ -83,25 +84,17 @@ struct DirectRequestTests {
         let script = LoopbackServer.Script.answer { $0.target == "/" ? row.answer : .init(body: "first") }
         try await LoopbackServer(chain: site.chain, script).run { server in
             let session = try await prepared(site.session(server, policy: .pinning(site.leaf.key.pin)))
-            let task = session.makeTask(URLSessionDataTask.self, URLRequest(url: url), isCollected: true)
-            let transfer = try await session.makeTransfer(task)
-            let direct = try await transfer.collectDirectly()
-            if let isDirect = row.isDirect { #expect((direct != nil) == isDirect) }
-            let found = await outcome {
-                if let direct { return direct }
-                do {
-                    return try await task.limit.run {
-                        let response = try await transfer.begin()
-                        return (try await transfer.collectBody(limit: 1 << 20), response)
-                    }
-                } catch {
-                    throw session.fail(task, error)
-                }
+            let found = await outcome { try await session.data(from: url) }
+            #expect(found.body == row.body.map { Data($0.utf8) })
+            let inParts = await outcome {
+                let (bytes, response) = try await prepared(session).bytes(from: url)
+                var body = Data()
+                for try await byte in bytes { body.append(byte) }
+                return (body, response)
             }
-            await session.ended(task)
-            #expect(await outcome { try await prepared(session).data(from: url) } == found)
+            #expect(inParts == found)
 
-            // A session with a delegate never does it.
+            // Each answer of a delegate is awaited.
             let other = try await prepared(
                 site.session(server, policy: .pinning(site.leaf.key.pin), delegate: SilentDataDelegate()))
             #expect(await outcome { try await other.data(from: url) } == found)
