@@ -11,12 +11,12 @@ struct ShippedPolicy: Sendable {
     let policy: CanonicalPolicy
     /// The roots that rules name by source, such as `@raw/corp`, as far as they are known.
     var roots: [String: TrustStore] = [:]
-    private let table: HostTable
+    private let table: RuleTable<CanonicalRule>
 
     init(_ policy: CanonicalPolicy, of dialect: PinDialect) {
         self.dialect = dialect
         self.policy = policy
-        table = HostTable(policy, of: dialect)
+        table = RuleTable(policy, of: dialect)
     }
 
     /// Returns the rules that apply to a host as the user wrote it. Without a port, the ports of rules are ignored.

@@ -35,8 +35,8 @@ extension CanonicalPolicy {
 extension CanonicalRule {
     fileprivate init(_ rule: PinningRule) {
         self.init(
-            patterns: [HostPattern(rule.host.description, rule.includesSubdomains ? .exactAndBelow : .exact)],
-            ports: rule.ports, pins: rule.pins.map(CanonicalPin.init), requirement: rule.requirement, mode: rule.mode,
+            patterns: rule.patterns, ports: rule.ports, pins: rule.pins.map(CanonicalPin.init),
+            requirement: rule.requirement, mode: rule.mode,
             // Rounded up, so that the rule doesn't expire before the policy's own.
             expiry: rule.expiry.map { RuleExpiry(.instant($0.end.secondsSince1970(rounded: .up)), $0.action) },
             anchors: rule.anchors.map { _ in [AnchorSet("in code")] },

@@ -26,6 +26,22 @@ public struct CanonicalPolicy: Sendable, Hashable {
     }
 }
 
+extension CanonicalPolicy {
+    /// The rules whose pins apply, in a table by names as they are written.
+    package var pinningRules: RuleTable<CanonicalRule> { RuleTable(rules.filter { $0.mode != .off }) }
+
+    /// Returns the rules without those that exclude hosts that no other rule pins, which have no effect.
+    ///
+    /// `where` selects which of these are removed.
+    package func rulesInEffect(where goes: (CanonicalRule) -> Bool = { _ in true }) -> [CanonicalRule] {
+        guard unlisted == .trust, rules.contains(where: { $0.mode == .off }) else { return rules }
+        let pinning = pinningRules
+        return rules.filter { rule in
+            rule.mode != .off || !goes(rule) || rule.patterns.contains { !pinning.covering($0).isEmpty }
+        }
+    }
+}
+
 /// The conditions for trust in the chains of hosts that no rule reaches.
 package struct UnlistedTrust: Sendable, Hashable {
     /// The roots that chains may end at, or `nil` for the system's default.
@@ -38,17 +54,6 @@ package struct UnlistedTrust: Sendable, Hashable {
         self.anchors = anchors
         self.certificateTransparency = certificateTransparency
     }
-}
-
-/// The way in which several rules that reach a host combine.
-package enum RuleCombination: String, Sendable, Hashable, CaseIterable {
-    /// The rule of the exact host applies, or else that of the longest parent that includes subdomains. Used by this
-    /// project, Android and TrustKit.
-    case closest
-    /// All rules apply, and their pins count together. Used by OkHttp and Apple.
-    case union
-    /// The entry with the longest name applies, or none if that entry doesn't include subdomains. Used by RFC 7469.
-    case carveOut
 }
 
 /// A rule that maps hosts to the pins they must match.
@@ -128,46 +133,6 @@ extension CanonicalRule {
         guard case .eachOf(let roles) = requirement else { return [(nil, pins)] }
         return PinRole.allCases.filter(roles.contains).map { role in
             (role, pins.filter { $0.role.overlaps(role) })
-        }
-    }
-}
-
-/// A set of hosts given by a hostname and a scope.
-package struct HostPattern: Sendable, Hashable {
-    /// The hostname as written in the file, without the part that `scope` represents. Empty if the scope is
-    /// ``Scope-swift.enum/every``.
-    package var host: String
-    /// The names at and below the host that the pattern includes.
-    package var scope: Scope
-
-    /// The set of names that a pattern includes.
-    package enum Scope: String, Sendable, Hashable, CaseIterable {
-        /// Only the host.
-        case exact
-        /// Only the names one label below the host: OkHttp's `*.`.
-        case oneLabelBelow
-        /// The host and the names one label below it: Apple's NSIncludesSubdomains.
-        case exactAndOneLabelBelow
-        /// The host and all names below it, at any depth.
-        case exactAndBelow
-        /// Every host. Used by curl, whose pins are for whichever server it connects to.
-        case every
-    }
-
-    /// Creates a pattern.
-    package init(_ host: String, _ scope: Scope) {
-        self.host = host
-        self.scope = scope
-    }
-
-    /// Returns the name of the hosts in messages. `ports`, such as `:8443`, follows the hostname.
-    package func title(ports: String = "") -> String {
-        switch scope {
-        case .exact: host + ports
-        case .oneLabelBelow: "*." + host + ports
-        case .exactAndOneLabelBelow: "\(host)\(ports) and one label below"
-        case .exactAndBelow: "\(host)\(ports) and all below"
-        case .every: "every host\(ports)"
         }
     }
 }

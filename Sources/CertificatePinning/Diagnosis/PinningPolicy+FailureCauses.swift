@@ -264,7 +264,7 @@ extension HostMiss {
         let (wanted, given) = (host.labels, rule.host.labels)
         // Names below a single label, such as a top-level domain, aren't related.
         let parent = wanted.dropFirst()
-        if rule.host == host || rule.includesSubdomains && host.isSubdomain(of: rule.host) {
+        if rule.covers(host) {
             self = .port
         } else if host.isSubdomain(of: rule.host) {
             self = .parent

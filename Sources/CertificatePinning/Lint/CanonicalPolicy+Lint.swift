@@ -21,24 +21,15 @@ extension CanonicalPolicy {
     }
 }
 
-/// An index of rules by hostname, for policies in which all rules that reach a host count together.
-struct UnitedRules {
+extension RuleTable<CanonicalRule> {
     /// The number of rules considered for a hostname. Further rules are ignored.
-    private static let limit = 32
-    private var rules: [String: [CanonicalRule]] = [:]
+    private static var limit: Int { 32 }
 
-    init(_ all: [CanonicalRule]) {
-        for rule in all where rule.mode == .enforce {
-            for host in Set(rule.patterns.map(\.host)) where rules[host, default: []].count < Self.limit {
-                rules[host, default: []].append(rule)
-            }
-        }
-    }
-
-    /// Returns the pins of other rules that count for every host and port of this rule.
+    /// Returns the pins of other rules that count for every host and port of this rule, if all rules that reach a host
+    /// count together.
     func pins(besides rule: CanonicalRule) -> [CanonicalPin] {
         let shared = rule.patterns.map { pattern in
-            around(pattern.host).filter { other in
+            near(pattern).filter { other in
                 let reachesPorts = other.ports.map { rule.ports?.isSubset(of: $0) ?? false } ?? true
                 return reachesPorts
                     && other.patterns.contains { $0 == pattern || $0.covers(pattern) && $0.holdsWhole(pattern) }
@@ -50,11 +41,11 @@ struct UnitedRules {
         return common.filter { !own.contains($0) }
     }
 
-    private func around(_ host: String) -> [CanonicalRule] {
-        var found = rules[host] ?? []
-        for parent in parents(of: host) {
-            guard found.count < Self.limit else { break }
-            found += rules[String(parent)] ?? []
+    private func near(_ pattern: HostPattern) -> [CanonicalRule] {
+        var found: [CanonicalRule] = []
+        walk(around: pattern) { _, entries in
+            found += entries.prefix(Self.limit).map { rules[$0.rule] }
+            return found.count < Self.limit
         }
         return found
     }

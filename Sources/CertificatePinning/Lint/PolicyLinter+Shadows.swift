@@ -3,31 +3,19 @@ import CertificateTrust
 // Findings about rules that conflict with each other.
 
 extension PolicyLinter {
-    private struct Entry {
-        let rule: Int
-        let host: HostPattern
-    }
-
     var shadowFindings: [LintFinding] {
-        var entries: [String: [Entry]] = [:]
-        for (index, rule) in policy.rules.enumerated() {
-            for host in rule.patterns where Self.isName(host) {
-                entries[host.host.lowercased(), default: []].append(Entry(rule: index, host: host))
-            }
-        }
+        let table = RuleTable(policy.rules, matching: HostMatching(.lowercased, .lowercased))
         var findings: [LintFinding] = []
         for (index, rule) in policy.rules.enumerated() {
             for host in rule.patterns where Self.isName(host) {
-                let text = host.host.lowercased()
-                let same = policy.combination == .union ? [] : entries[text]?.prefix(Self.limit) ?? []
-                if let earlier = same.first(where: { $0.rule < index && overlap(policy.rules[$0.rule], rule) }) {
+                let (earlier, parent) = neighbors(of: host, in: table, before: index)
+                if let earlier {
                     findings.append(
                         LintFinding(
                             .shadowedRule, .error, at: location(of: rule),
-                            "\(host.name) already has a rule at \(location(of: policy.rules[earlier.rule])): merge the two"
-                        ))
-                } else if let parent = parent(of: text, entries), overlap(policy.rules[parent.rule], rule),
-                    let message = conflict(rule, host, policy.rules[parent.rule], parent.host)
+                            "\(host.name) already has a rule at \(location(of: earlier)): merge the two"))
+                } else if let parent, parent.rule.sharesPorts(with: rule),
+                    let message = conflict(rule, host, parent.rule, parent.host)
                 {
                     findings.append(LintFinding(.shadowedRule, at: location(of: rule), message))
                 }
@@ -42,19 +30,26 @@ extension PolicyLinter {
     /// Returns whether the host is a name: not empty, and not longer than a hostname can be.
     private static func isName(_ host: HostPattern) -> Bool { (1...253).contains(host.host.utf8.count) }
 
-    private func overlap(_ left: CanonicalRule, _ right: CanonicalRule) -> Bool {
-        guard let first = left.ports, let second = right.ports else { return true }
-        return !first.isDisjoint(with: second)
-    }
-
-    /// Returns the longest parent whose rule includes subdomains.
-    private func parent(of host: String, _ entries: [String: [Entry]]) -> Entry? {
-        var rest = host[...]
-        while let dot = rest.firstIndex(of: ".") {
-            rest = rest[rest.index(after: dot)...]
-            if let entry = entries[String(rest)]?.first(where: \.host.includesSubdomains) { return entry }
+    /// Returns the earlier rule with the same host that covers the same port, and the first rule of the longest parent
+    /// whose rule includes subdomains.
+    private func neighbors(
+        of host: HostPattern, in table: RuleTable<CanonicalRule>, before index: Int
+    ) -> (earlier: CanonicalRule?, parent: (rule: CanonicalRule, host: HostPattern)?) {
+        var earlier: CanonicalRule?
+        var parent: (rule: CanonicalRule, host: HostPattern)?
+        table.walk(around: host) { depth, entries in
+            if depth == 0 {
+                let same = policy.combination == .union ? [] : entries.prefix(Self.limit)
+                earlier = same.lazy.filter { $0.rule < index }.map { table.rules[$0.rule] }
+                    .first { $0.sharesPorts(with: policy.rules[index]) }
+                return earlier == nil
+            }
+            guard let entry = entries.first(where: \.scope.includesSubdomains) else { return true }
+            let rule = table.rules[entry.rule]
+            parent = (rule, rule.patterns[entry.pattern])
+            return false
         }
-        return nil
+        return (earlier, parent)
     }
 
     /// Returns a message about the effect of a rule on a parent's rule, if it may not be what the owner intended.

@@ -35,14 +35,15 @@ struct PolicyLinter {
     var calendar = RootCalendar()
     /// The renewals that issuance files configure, or `nil` if no files were given.
     var renewals: [KeyRenewal]?
-    private let united: UnitedRules?
+    /// The enforced rules of a policy in which all rules that reach a host count together.
+    private let united: RuleTable<CanonicalRule>?
 
     init(_ policy: CanonicalPolicy, path: String, at time: Date, publicSuffixes: PublicSuffixes) {
         self.policy = policy
         self.path = path
         self.time = time
         self.publicSuffixes = publicSuffixes
-        united = policy.combination == .union ? UnitedRules(policy.rules) : nil
+        united = policy.combination == .union ? RuleTable(policy.rules.filter { $0.mode == .enforce }) : nil
     }
 
     /// Returns every finding in file order, adjusted by the settings and by the allowances in the file's comments.
@@ -104,9 +105,14 @@ extension CanonicalRule {
     package var trustsSystem: Bool { anchors?.contains { $0.source == "system" } ?? true }
 }
 
+extension HostPattern.Scope {
+    /// Whether names below the host are included, in addition to the host.
+    var includesSubdomains: Bool { self == .exactAndBelow || self == .exactAndOneLabelBelow }
+}
+
 extension HostPattern {
-    /// Whether names below the host are included.
-    var includesSubdomains: Bool { scope == .exactAndBelow || scope == .exactAndOneLabelBelow }
+    /// Whether names below the host are included, in addition to the host.
+    var includesSubdomains: Bool { scope.includesSubdomains }
 
     /// The host in findings, with the wildcard of a pattern that doesn't include the host itself.
     var name: String { scope == .oneLabelBelow ? "*.\(host)" : host }

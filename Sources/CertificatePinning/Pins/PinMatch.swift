@@ -10,38 +10,39 @@ public struct PinMatch: Sendable, Hashable {
     public let role: PinRole
 }
 
-extension [Pin] {
-    /// Returns every pin that matches the path at a position its role covers, in the order of the path.
-    func matches(on path: VerifiedPath) -> [PinMatch] {
-        let count = path.certificates.count
-        return path.certificates.enumerated().flatMap { index, certificate in
-            let fingerprints = fingerprints(of: certificate)
-            return filter { $0.role.covers(index: index, of: count) && fingerprints.contains($0.fingerprint) }
-                .map { PinMatch(pin: $0, index: index, role: PinRole(index: index, of: count)) }
+/// The certificates of a path, with the fingerprints of the one that pins are compared with. Each is computed once for
+/// all pins.
+struct PathFingerprints {
+    private let certificates: [X509Certificate]
+    private var index = 0
+    private var key: SPKIFingerprint?
+    private var whole: CertificateFingerprint?
+
+    init(_ certificates: [X509Certificate]) { self.certificates = certificates }
+
+    /// Returns whether a pin is that of the certificate at an index, or of its key.
+    mutating func hasMatch(_ pin: Pin, at index: Int) -> Bool {
+        if index != self.index { (self.index, key, whole) = (index, nil, nil) }
+        switch pin.fingerprint {
+        case .publicKey(let pinned):
+            let found = key ?? certificates[index].spkiFingerprint
+            key = found
+            return found == pinned
+        case .certificate(let fingerprint):
+            let found = whole ?? certificates[index].fingerprint
+            whole = found
+            return found == fingerprint
         }
     }
+}
 
+extension [Pin] {
     /// Returns the objects of a certificate that these pins can match: its key, and the certificate itself if one of
     /// the pins is for a certificate.
     package func fingerprints(of certificate: X509Certificate) -> [PinFingerprint] {
         let key = PinFingerprint.publicKey(certificate.spkiFingerprint)
         let namesCertificates = contains { if case .certificate = $0.fingerprint { true } else { false } }
         return namesCertificates ? [key, .certificate(certificate.fingerprint)] : [key]
-    }
-}
-
-extension PinningRule {
-    /// Returns the required roles in which none of these matches is located, or `nil` if the requirement is met.
-    func unmetRoles(_ matches: [PinMatch], on path: VerifiedPath) -> [PinRole]? {
-        let roles: [PinRole] =
-            switch requirement {
-            case .any: [.any]
-            case .eachOf(let roles): PinRole.allCases.filter(roles.contains)
-            }
-        let unmet = roles.filter { role in
-            !matches.contains { role.covers(index: $0.index, of: path.certificates.count) }
-        }
-        return unmet.isEmpty ? nil : unmet
     }
 }
 

@@ -14,7 +14,7 @@ public struct PinningPolicy: Sendable {
     public let deny: [Pin]
     /// The SHA-256 of everything that affects decisions, 32 bytes. Policies with the same digest decide alike.
     public let digest: [UInt8]
-    private let table: RuleTable
+    private let table: RuleTable<PinningRule>
     /// The pins of ``deny`` by object. They are looked up for every certificate of every candidate path.
     private let denied: [PinFingerprint: [Pin]]
     /// Whether ``deny`` has pins of whole certificates.
@@ -32,19 +32,19 @@ public struct PinningPolicy: Sendable {
         for rule in rules {
             if let problem = rule.problems(publicSuffixes: publicSuffixes).first { throw problem }
         }
-        let table = RuleTable(rules)
-        if let (earlier, later) = table.overlaps(in: rules).first {
+        let table = RuleTable(rules, combination: .closest)
+        if let (earlier, later) = table.overlaps().first {
             throw .overlap(host: rules[later].host, earlier: rules[earlier].location)
         }
-        self.init(checked: rules, table, unlisted, deny: deny)
+        self.init(checked: table, unlisted, deny: deny)
     }
 
     /// The policy for programs without one. It accepts every host whose chain is verified.
     package static let unpinned = PinningPolicy(checked: [], RuleTable([]), .trust, deny: [])
 
     /// Creates a policy from rules that are known to be valid.
-    init(checked rules: [PinningRule], _ table: RuleTable, _ unlisted: UnlistedHosts, deny: [Pin]) {
-        self.rules = rules
+    init(checked table: RuleTable<PinningRule>, _ unlisted: UnlistedHosts, deny: [Pin]) {
+        rules = table.rules
         self.table = table
         self.unlisted = unlisted
         self.deny = deny
@@ -60,19 +60,19 @@ extension PinningPolicy {
     ///
     /// Rules that don't cover the host or the port are skipped. Rules are never merged.
     public func rule(for name: ServerName, port: Int) -> PinningRule? {
-        table.rule(for: name, port: port, in: rules)
+        table.index(for: name, port: port).map { rules[$0] }
     }
 
     /// Whether cleartext connections to a host are allowed, although they have no keys to compare. They are allowed if
     /// none of the rules that cover the host at any port is enforced. For a host without a rule, ``unlisted`` decides.
     public func permitsCleartext(to name: ServerName) -> Bool {
-        let covering = table.rules(covering: name, in: rules)
+        let covering = table.rules(covering: name)
         return covering.isEmpty ? unlisted == .trust : covering.allSatisfy { $0.mode != .enforce }
     }
 
     /// Decides on a verified path to `path.name` at `time`, as if it were the chain's only one. Has no side effects.
     public func decide(_ path: VerifiedPath, port: Int, at time: Date) throws(PinningError) -> PinDecision {
-        try decide(path, by: rule(for: path.name, port: port), port: port, at: time)
+        try decide(path, by: table.index(for: path.name, port: port), port: port, at: time)
     }
 
     /// Verifies the certificates that a server presented and compares the pins. Uses the rule's own anchors if it has
@@ -82,7 +82,8 @@ extension PinningPolicy {
     /// and nothing denied. Pins are bypassed only if every path was tried and no valid one ends at an anchor under which
     /// they apply. A chain that isn't trusted is refused in every mode.
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> PinDecision {
-        let rule = rule(for: trust.name, port: port)
+        let index = table.index(for: trust.name, port: port)
+        let rule = index.map { rules[$0] }
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
         let trust = rule.map { trust.under($0) } ?? trust
         var accepted: PinDecision?
@@ -102,7 +103,7 @@ extension PinningPolicy {
                 accepting: { candidate in
                     if rule?.pinsApplyOnlyUnder?.contains(candidate.anchor) == true { isUnderPins = true }
                     do throws(PinningError) {
-                        let decision = try decide(candidate, by: rule, port: port, at: time)
+                        let decision = try decide(candidate, by: index, port: port, at: time)
                         switch decision {
                         case .matched, .unpinned, .stopped: accepted = decision
                         case .forgiven: forgiven = forgiven ?? decision
@@ -128,7 +129,7 @@ extension PinningPolicy {
 
     /// Returns the same policy with more denied pins.
     package func denying(_ pins: [Pin]) -> PinningPolicy {
-        PinningPolicy(checked: rules, table, unlisted, deny: deny + pins)
+        PinningPolicy(checked: table, unlisted, deny: deny + pins)
     }
 
     /// Returns a denied key among certificates that weren't verified. Their positions are unknown, so the pins' roles
@@ -137,13 +138,13 @@ extension PinningPolicy {
         presented.lazy.flatMap { deniedPins(of: $0) }.first
     }
 
-    private func deniedPin(on path: VerifiedPath) -> PinMatch? {
+    private func deniedPin(on path: VerifiedPath) -> PathMatch<Pin>? {
         let count = path.certificates.count
         for (index, certificate) in path.certificates.enumerated() {
             let issuer = index + 1 < count ? path.certificates[index + 1] : nil
             let pins = deniedPins(of: certificate) + deniedPins(equivalentTo: certificate, issuedBy: issuer)
             guard let pin = pins.first(where: { $0.role.covers(index: index, of: count) }) else { continue }
-            return PinMatch(pin: pin, index: index, role: PinRole(index: index, of: count))
+            return PathMatch(pin: pin, index: index)
         }
         return nil
     }
@@ -166,28 +167,39 @@ extension PinningPolicy {
         return fingerprints.flatMap { denied[.certificate($0)] ?? [] }
     }
 
+    /// Decides by the rule with this index, or as for a host without a rule.
     private func decide(
-        _ path: VerifiedPath, by rule: PinningRule?, port: Int, at time: Date
+        _ path: VerifiedPath, by index: Int?, port: Int, at time: Date
     ) throws(PinningError) -> PinDecision {
-        if let match = deniedPin(on: path) { throw .denied(match, path, port: port) }
-        guard let rule else {
-            guard unlisted == .trust else { throw .unlisted(path.name, port: port) }
+        let count = path.certificates.count
+        var fingerprints = PathFingerprints(path.certificates)
+        let decision = PathDecision.by(
+            index.map { rules[$0...$0] } ?? [], unlisted: unlisted, denied: deniedPin(on: path).map { [$0] } ?? [],
+            length: count, anchor: path.anchor, under: DecisionCircumstances(at: time)
+        ) { fingerprints.hasMatch($0, at: $1) }
+        let matches = decision.matches.map {
+            PinMatch(pin: $0.pin, index: $0.index, role: PinRole(index: $0.index, of: count))
+        }
+        if decision.verdict == .denied, let match = matches.first { throw .denied(match, path, port: port) }
+        guard let index else {
+            guard decision.verdict == .unpinned else { throw .unlisted(path.name, port: port) }
             return .unpinned(path, nil)
         }
-        guard rule.mode != .off else { return .unpinned(path, rule) }
-        let expiry = rule.expiry.flatMap { $0.isPast(at: time) ? $0 : nil }
-        switch expiry?.action {
-        case .fail: throw .expired(rule, path, port: port)
-        case .stopPinning: return .stopped(path, rule)
-        case .report, nil: break
+        switch decision.verdict {
+        case .matched: return .matched(path, matches, rules[index])
+        case .unpinned: return .unpinned(path, rules[index])
+        case .stopped: return .stopped(path, rules[index])
+        case .ended: throw .expired(rules[index], path, port: port)
+        case .forgiven, .bypassed, .refused, .denied, .unlisted: break
         }
-        let matches = rule.pins.matches(on: path)
-        guard let unmet = rule.unmetRoles(matches, on: path) else { return .matched(path, matches, rule) }
         let mismatch = PinMismatch(
-            rule: rule, path: path, port: port, matches: matches, unmetRoles: unmet, expiry: expiry)
-        if let store = rule.pinsApplyOnlyUnder, !store.contains(path.anchor) { return .bypassed(mismatch) }
-        guard rule.mode == .report || expiry != nil else { throw .mismatch(mismatch) }
-        return .forgiven(mismatch)
+            rule: rules[index], path: path, port: port, matches: matches, unmetRoles: decision.unmetRoles,
+            expiry: rules[index].expiry.flatMap { $0.isPast(at: time) ? $0 : nil })
+        switch decision.verdict {
+        case .forgiven: return .forgiven(mismatch)
+        case .bypassed: return .bypassed(mismatch)
+        default: throw .mismatch(mismatch)
+        }
     }
 }
 

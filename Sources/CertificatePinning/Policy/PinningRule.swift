@@ -64,6 +64,11 @@ public struct PinningRule: Sendable {
     }
 }
 
+extension PinningRule {
+    /// Returns whether the rule covers a host at some port.
+    func covers(_ name: ServerName) -> Bool { name == host || includesSubdomains && name.isSubdomain(of: host) }
+}
+
 /// The number of pins of a rule that a path must match.
 @nonexhaustive
 public enum PinRequirement: Sendable, Hashable {

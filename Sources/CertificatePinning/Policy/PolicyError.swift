@@ -103,7 +103,6 @@ extension PinningRule {
         guard url.scheme?.lowercased() == "https", let text = url.host(percentEncoded: false),
             let name = try? ServerName(text)
         else { return .reportWithoutTLS(url, host: host) }
-        let isBelow = includesSubdomains && name.description.hasSuffix(".\(host)")
-        return name == host || isBelow ? .reportToItself(url, host: host) : nil
+        return covers(name) ? .reportToItself(url, host: host) : nil
     }
 }

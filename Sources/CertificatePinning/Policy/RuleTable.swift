@@ -1,82 +1,194 @@
 import CertificateTrust
 
-/// A table that finds the rule of a host: a dictionary from hosts to their rules, with one lookup for the name and one
-/// for each parent.
-struct RuleTable: Sendable {
-    /// The indices of a host's rules, by the host's canonical text. A DNS name and an address never have the same text.
-    private var indices: [String: [Int]] = [:]
-    /// Whether some host of this length in bytes includes its subdomains, at most 253 (RFC 1035, section 2.3.4). It
-    /// limits the lookups for a name with 127 labels.
-    private var isParentLength = [Bool](repeating: false, count: 256)
+/// The way in which several rules that reach a host combine.
+package enum RuleCombination: String, Sendable, Hashable, CaseIterable {
+    /// The rule of the exact host applies, or else that of the longest parent that includes subdomains. Used by this
+    /// project, Android and TrustKit.
+    case closest
+    /// All rules apply, and their pins count together. Used by OkHttp and Apple.
+    case union
+    /// The entry with the longest name applies, or none if that entry doesn't include subdomains. Used by RFC 7469.
+    case carveOut
+}
 
-    init(_ rules: [PinningRule]) {
+/// A table that finds the rules of a policy for a host and port: a dictionary from names to rules, with one lookup for
+/// the host and one for each parent.
+///
+/// ``HostMatching`` says how hosts are compared with names, and ``RuleCombination`` which of several rules apply. So
+/// there is one table for this project's policies and for those of every other system.
+package struct RuleTable<Rule: DecidingRule>: Sendable {
+    /// The rules, in their original order.
+    package let rules: [Rule]
+    private let matching: HostMatching
+    private let combination: RuleCombination
+    /// The rules with a name, by that name. A DNS name and an address never have the same text.
+    private var named: [String: [RuleEntry]] = [:]
+    /// The rules for every host.
+    private var nameless: [RuleEntry] = []
+    /// Whether some name of this length in bytes may decide for the names below it. This limits the lookups for a host
+    /// with many labels.
+    private var isParentLength = [Bool](repeating: false, count: RuleEntry.longestName + 1)
+
+    /// Creates a table. Unless stated otherwise, names are compared as they are written, and all rules apply that reach
+    /// a host.
+    package init(
+        _ rules: [Rule], matching: HostMatching = HostMatching(.written, .written),
+        combination: RuleCombination = .union
+    ) {
+        self.rules = rules
+        self.matching = matching
+        self.combination = combination
         for (index, rule) in rules.enumerated() {
-            let host = rule.host.description
-            indices[host, default: []].append(index)
-            if rule.includesSubdomains, host.utf8.count < isParentLength.count {
-                isParentLength[host.utf8.count] = true
+            for (number, pattern) in rule.patterns.enumerated() {
+                add(pattern, RuleEntry(rule: index, pattern: number, scope: pattern.scope, ports: rule.ports))
             }
         }
     }
 
-    /// Returns the rule of the exact host, otherwise that of the longest parent that includes subdomains. Rules that
-    /// don't cover the host or the port are skipped.
-    func rule(for name: ServerName, port: Int, in rules: [PinningRule]) -> PinningRule? {
-        let text = name.description
-        if let exact = rule(of: text, port, in: rules, where: { _ in true }) { return exact }
-        for parent in parents(of: name) {
-            if let rule = rule(of: parent, port, in: rules, where: \.includesSubdomains) { return rule }
+    private mutating func add(_ pattern: HostPattern, _ entry: RuleEntry) {
+        guard pattern.scope != .every else {
+            nameless.append(entry)
+            return
         }
-        return nil
+        guard let name = matching.named.name(pattern.host) else { return }
+        named[name, default: []].append(entry)
+        let decidesBelow = pattern.scope != .exact || combination == .carveOut
+        if decidesBelow, name.utf8.count < isParentLength.count { isParentLength[name.utf8.count] = true }
+    }
+}
+
+/// A pattern of a rule in a ``RuleTable``.
+package struct RuleEntry: Sendable {
+    /// The index of the rule.
+    package let rule: Int
+    /// The index of the pattern in its rule.
+    package let pattern: Int
+    package let scope: HostPattern.Scope
+    fileprivate let ports: Set<Int>?
+
+    /// Returns whether the rule covers the port. Without a port, the ports of rules are ignored.
+    fileprivate func reaches(_ port: Int?) -> Bool {
+        guard let port else { return true }
+        return ports?.contains(port) ?? true
     }
 
-    /// Returns the parents of a name, longest first, that are as long as some host whose rule includes its subdomains.
-    private func parents(of name: ServerName) -> [String] {
-        guard case .dns(let text) = name.kind else { return [] }
-        let bytes = Array(text.utf8)
-        return bytes.indices.compactMap { dot in
-            guard bytes[dot] == UInt8(ascii: "."), isParentLength[bytes.count - dot - 1] else { return nil }
-            return String(decoding: bytes[(dot + 1)...], as: UTF8.self)
+    /// The length of a DNS name in bytes, at most (RFC 1035, section 2.3.4).
+    fileprivate static let longestName = 253
+}
+
+// MARK: - Rules for a host
+
+extension RuleTable {
+    /// Returns the rules that apply to a host as the user wrote it, in their original order. Rules that don't cover the
+    /// port are skipped. Without a port, the ports of rules are ignored.
+    package func rules(for host: String, port: Int? = nil) -> [Rule] {
+        guard !matching.rejects(host), let name = matching.requested.name(host) else { return [] }
+        var indices: Set<Int> = []
+        find(name, port, combination) { indices.insert($0) }
+        return indices.sorted().map { rules[$0] }
+    }
+
+    /// Returns the index of the first rule that applies to a host and port, in a table of canonical names.
+    func index(for name: ServerName, port: Int) -> Int? {
+        var first: Int?
+        find(name.description, port, combination) { first = first ?? $0 }
+        return first
+    }
+
+    /// Returns every rule that covers a host at some port, in a table of canonical names.
+    func rules(covering name: ServerName) -> [Rule] {
+        var covering: [Rule] = []
+        find(name.description, nil, .union) { covering.append(rules[$0]) }
+        return covering
+    }
+
+    private func find(_ name: String, _ port: Int?, _ combination: RuleCombination, _ apply: (Int) -> Void) {
+        walk(name) { depth, entries in
+            var isDecided = false
+            for entry in entries where entry.reaches(port) {
+                let isMeant = entry.scope.includes(depth: depth)
+                if isMeant { apply(entry.rule) }
+                isDecided = isDecided || isMeant || combination == .carveOut
+            }
+            return combination == .union || !isDecided
         }
     }
 
-    private func rule(
-        of host: String, _ port: Int, in rules: [PinningRule], where reaches: (PinningRule) -> Bool
-    ) -> PinningRule? {
-        guard let index = indices[host]?.first(where: { rules[$0].reaches(port: port) && reaches(rules[$0]) })
-        else { return nil }
-        return rules[index]
+    /// Passes on the rules of a name, then those of its parents, the longest first, and then those for every host, each
+    /// with the number of labels before the parent. Ends when `visit` returns false.
+    ///
+    /// A text of more than 253 bytes isn't a DNS name and has no parents.
+    private func walk(_ name: String, _ visit: (_ depth: Int, _ entries: [RuleEntry]) -> Bool) {
+        if let entries = named[name], !visit(0, entries) { return }
+        let bytes = name.utf8.span
+        var depth = 0
+        if bytes.count <= RuleEntry.longestName {
+            for index in bytes.indices where bytes[index] == UInt8(ascii: ".") {
+                depth += 1
+                let length = bytes.count - index - 1
+                guard isParentLength[length], let entries = named[String(Substring(name.utf8.suffix(length)))] else {
+                    continue
+                }
+                guard visit(depth, entries) else { return }
+            }
+        }
+        if !nameless.isEmpty { _ = visit(depth + 1, nameless) }
+    }
+}
+
+// MARK: - Rules around a name of the policy
+
+extension RuleTable {
+    /// Passes on the rules with the name of a pattern, then those of its parents, the longest first, and then those for
+    /// every host, each with the number of labels before the parent. Ends when `visit` returns false.
+    package func walk(around pattern: HostPattern, _ visit: (_ depth: Int, _ entries: [RuleEntry]) -> Bool) {
+        guard let name = matching.named.name(pattern.host) else { return }
+        walk(name, visit)
     }
 
-    /// Returns every rule that covers a host at some port: its own, and those of its parents that include subdomains.
-    func rules(covering name: ServerName, in rules: [PinningRule]) -> [PinningRule] {
-        let text = name.description
-        let above = parents(of: name).flatMap { (indices[$0] ?? []).map { rules[$0] }.filter(\.includesSubdomains) }
-        return (indices[text] ?? []).map { rules[$0] } + above
+    /// Returns the indices of the rules for the pattern's own name and its parents, in their original order.
+    package func around(_ pattern: HostPattern) -> [Int] {
+        var indices: Set<Int> = []
+        walk(around: pattern) { _, entries in
+            indices.formUnion(entries.map(\.rule))
+            return true
+        }
+        return indices.sorted()
     }
 
-    /// Returns the rules for one host that cover the same port, each with the first earlier one that does.
-    func overlaps(in rules: [PinningRule]) -> [(earlier: Int, later: Int)] {
+    /// Returns the rules that include the pattern's own host or names below it.
+    package func covering(_ pattern: HostPattern) -> [Rule] {
+        around(pattern).map { rules[$0] }.filter { rule in rule.patterns.contains { $0.covers(pattern) } }
+    }
+
+    /// Returns whether the rule of a parent includes all names below that parent, and so the host.
+    package func includes(byParent host: String) -> Bool {
+        var isIncluded = false
+        walk(around: HostPattern(host, .exact)) { depth, entries in
+            isIncluded = depth > 0 && entries.contains { $0.scope == .exactAndBelow }
+            return !isIncluded
+        }
+        return isIncluded
+    }
+
+    /// Returns the rules for one name that cover the same port, each with the first earlier one that does.
+    func overlaps() -> [(earlier: Int, later: Int)] {
         var overlaps: [(earlier: Int, later: Int)] = []
-        for indices in indices.values where indices.count > 1 {
+        for entries in named.values where entries.count > 1 {
             var reachesAll: Int?
             var firstToReach: [Int: Int] = [:]
-            for index in indices {
+            for entry in entries {
                 let earlier: Int?
-                if let ports = rules[index].ports {
+                if let ports = entry.ports {
                     earlier = reachesAll ?? ports.compactMap { firstToReach[$0] }.min()
-                    for port in ports where firstToReach[port] == nil { firstToReach[port] = index }
+                    for port in ports where firstToReach[port] == nil { firstToReach[port] = entry.rule }
                 } else {
-                    earlier = index == indices[0] ? nil : indices[0]
-                    reachesAll = reachesAll ?? index
+                    earlier = entry.rule == entries[0].rule ? nil : entries[0].rule
+                    reachesAll = reachesAll ?? entry.rule
                 }
-                if let earlier { overlaps.append((earlier, index)) }
+                if let earlier { overlaps.append((earlier, entry.rule)) }
             }
         }
         return overlaps.sorted { $0.later < $1.later }
     }
-}
-
-extension PinningRule {
-    func reaches(port: Int) -> Bool { ports?.contains(port) ?? true }
 }

@@ -39,14 +39,14 @@ struct PolicyReader {
             rules.append(rule)
             values.append(value)
         }
-        let table = RuleTable(rules)
-        for (earlier, later) in table.overlaps(in: rules) {
+        let table = RuleTable(rules, combination: .closest)
+        for (earlier, later) in table.overlaps() {
             let error = PolicyError.overlap(host: rules[later].host, earlier: rules[earlier].location)
             // Rules for different ports of a host aren't duplicates, even if some of the ports are the same.
             report(error, in: values[later], as: rules[earlier].ports == rules[later].ports ? .duplicate : nil)
         }
         let unlisted = root["unlisted"]?.string.flatMap(UnlistedHosts.init) ?? .trust
-        return PinningPolicy(checked: rules, table, unlisted, deny: deny)
+        return PinningPolicy(checked: table, unlisted, deny: deny)
     }
 
     /// Reads the named pins, starting with those of included files.

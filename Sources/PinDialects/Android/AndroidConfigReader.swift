@@ -211,8 +211,8 @@ extension AndroidConfigReader {
     /// Notes settings that were meant to pin a host but don't. An empty pin-set excludes a host from the rule of a
     /// parent.
     private mutating func noteUnpinned(_ root: XMLElement) {
-        let parents = CanonicalPolicy(rules: rules, combination: .closest).pinnedParents
-        for set in emptyPinSets where !set.excludes && !set.hosts.allSatisfy({ isBelow($0, oneOf: parents) }) {
+        let pinning = CanonicalPolicy(rules: rules, combination: .closest).pinningRules
+        for set in emptyPinSets where !set.excludes && !set.hosts.allSatisfy(pinning.includes(byParent:)) {
             note(
                 .weaker, "this pin-set has no pins, so nothing is pinned: add pins, or remove it", set.position,
                 .pinsNothing)

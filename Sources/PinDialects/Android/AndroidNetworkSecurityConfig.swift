@@ -52,11 +52,11 @@ enum AndroidNetworkSecurityConfig {
         let result = try replacement.result(policy)
         try replacement.checkOverrides(in: result, policy)
         let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
-        let parents = policy.pinnedParents
+        let pinning = policy.pinningRules
         try PinDialect.android.check(result, path: path, says: try write(replacement.keepingAnchors(policy))) { rules in
             rules.filter { rule in
                 let isKept = rule.mode == .off && rule.patterns.allSatisfy { !hosts.contains($0.host) }
-                let isPinned = rule.patterns.contains { isBelow($0.host, oneOf: parents) }
+                let isPinned = rule.patterns.contains { pinning.includes(byParent: $0.host) }
                 return !isKept || isPinned
             }
         }

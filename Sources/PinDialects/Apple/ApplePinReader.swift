@@ -239,7 +239,7 @@ extension ApplePinReader {
             let name = exception.key.lowercased()
             let reachesBelow = exception.value[Self.subdomainsKey]?.bool == true
             guard Self.plaintextKeys.contains(where: { exception.value[$0]?.bool == true }),
-                pinned.contains(name) || reachesBelow && pinned.contains(where: { isBelow($0, oneOf: [name]) })
+                pinned.contains(name) || reachesBelow && pinned.contains(where: { $0.hasSuffix("." + name) })
             else { continue }
             note(
                 .weaker,

@@ -10,7 +10,7 @@ extension RuleExpiry {
 
 extension Conversion {
     /// Converts the mode. Returns false if the rule is to be left out, as is possible for most rules that are off.
-    mutating func keepsMode(_ rule: inout CanonicalRule, among rules: RulesByName) -> Bool {
+    mutating func keepsMode(_ rule: inout CanonicalRule, among rules: RuleTable<CanonicalRule>) -> Bool {
         let isKnown = traits.modes.contains(rule.mode)
         guard !isKnown || rule.mode == .off && traits.excludesHostsAlone else { return true }
         guard rule.mode == .off else {

@@ -68,7 +68,7 @@ extension Conversion {
     }
 
     /// Returns the rule once for each scope of the target that is needed to express its own.
-    mutating func scoped(_ rule: CanonicalRule, among rules: RulesByName) -> [CanonicalRule] {
+    mutating func scoped(_ rule: CanonicalRule, among rules: RuleTable<CanonicalRule>) -> [CanonicalRule] {
         let pattern = rule.patterns[0]
         let targets = targets(of: pattern)
         let isBelowOther = rules.covering(pattern).contains { $0.patterns[0].host != pattern.host }
@@ -130,7 +130,7 @@ extension Conversion {
     /// Each rule has one pattern, in a scope of the source dialect.
     mutating func join(_ policy: inout CanonicalPolicy) {
         guard policy.combination == .union, !traits.isForOneHost else { return }
-        let original = RulesByName(policy.rules)
+        let original = RuleTable(policy.rules)
         for (index, rule) in original.rules.enumerated() {
             let pattern = rule.patterns[0]
             for other in original.around(pattern) where other != index {
@@ -170,7 +170,7 @@ extension Conversion {
         let old = policy.combination
         policy.combination = traits.combination
         guard old != traits.combination, old != .union, !traits.isForOneHost else { return }
-        let named = RulesByName(policy.rules)
+        let named = RuleTable(policy.rules)
         for (index, rule) in named.rules.enumerated() {
             let pattern = rule.patterns[0]
             let overlaps = named.around(pattern).contains { other in
@@ -237,7 +237,7 @@ extension Conversion {
         rules = merged
     }
 
-    mutating func convertPorts(_ rule: inout CanonicalRule, among rules: RulesByName) {
+    mutating func convertPorts(_ rule: inout CanonicalRule, among rules: RuleTable<CanonicalRule>) {
         guard !traits.reachesPorts, let ports = rule.ports else { return }
         rule.ports = nil
         let pattern = rule.patterns[0]

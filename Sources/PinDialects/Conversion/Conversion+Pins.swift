@@ -3,7 +3,7 @@ import CertificateTrust
 import PinctlBasics
 
 extension Conversion {
-    mutating func convertPins(_ rule: inout CanonicalRule, among rules: RulesByName) {
+    mutating func convertPins(_ rule: inout CanonicalRule, among rules: RuleTable<CanonicalRule>) {
         let hadPins = !rule.pins.isEmpty
         rule.pins = rule.pins.filter { keeps($0, of: rule) }
         convertRequirement(&rule, among: rules)
@@ -60,7 +60,7 @@ extension Conversion {
 
     /// Copies pins from the parent's rule to a rule that excludes its host, for dialects that require pins in every
     /// rule.
-    func lendPins(to rule: inout CanonicalRule, from rules: RulesByName) {
+    func lendPins(to rule: inout CanonicalRule, from rules: RuleTable<CanonicalRule>) {
         guard rule.mode == .off, traits.namesPinsAlways else { return }
         guard !rule.pins.contains(where: traits.canSay), let pattern = rule.patterns.first else { return }
         let covering = rules.covering(pattern).filter { $0.mode != .off }
@@ -104,7 +104,7 @@ extension Conversion {
 
     /// Returns whether the rule requires one role only, and all of its pins have it, so that one match of any is the
     /// same. Other rules that apply to its hosts must not require another role.
-    private func needsOneMatch(_ rule: CanonicalRule, among rules: RulesByName) -> Bool {
+    private func needsOneMatch(_ rule: CanonicalRule, among rules: RuleTable<CanonicalRule>) -> Bool {
         guard case .eachOf(let roles) = rule.requirement, let role = roles.first, roles.count == 1,
             let pattern = rule.patterns.first
         else { return false }
@@ -116,7 +116,7 @@ extension Conversion {
             }
     }
 
-    private mutating func convertRequirement(_ rule: inout CanonicalRule, among rules: RulesByName) {
+    private mutating func convertRequirement(_ rule: inout CanonicalRule, among rules: RuleTable<CanonicalRule>) {
         switch traits.matching {
         case .asRequired:
             guard case .eachOf(let roles) = rule.requirement else { return }

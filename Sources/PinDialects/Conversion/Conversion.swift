@@ -48,11 +48,11 @@ struct Conversion {
                 return namesHosts(&rule) ? rule : nil
             }
         }
-        let unscoped = RulesByName(policy.rules)
+        let unscoped = RuleTable(policy.rules)
         policy.rules = policy.rules.flatMap { scoped($0, among: unscoped) }
         combine(&policy)
         if !traits.repeatsHosts { mergeTwins(&policy.rules) }
-        let named = RulesByName(policy.rules)
+        let named = RuleTable(policy.rules)
         policy.rules = policy.rules.compactMap { rule in
             var rule = rule
             guard keepsMode(&rule, among: named) else { return nil }

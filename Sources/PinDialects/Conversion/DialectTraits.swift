@@ -1,8 +1,10 @@
-import CertificatePinning
+package import CertificatePinning
 import CertificateTrust
 
 /// The capabilities of a dialect, which determine how policies are converted to it.
 struct DialectTraits {
+    /// The way in which the dialect's system compares hosts.
+    var hosts = HostMatching(.parsed, .parsed)
     var scopes: Set<HostPattern.Scope>
     var combination: RuleCombination
     /// Whether the dialect only covers a single server.
@@ -70,27 +72,30 @@ extension PinDialect {
                 refusesUnlisted: true)
         case .android:
             DialectTraits(
+                hosts: HostMatching(.undotted, .lowercased, rejectsLeadingDot: true),
                 scopes: [.exact, .exactAndBelow], combination: .closest, roles: [.any], modes: [.enforce, .off],
                 expiry: .localDay, effects: [.stopPinning], reports: .many, hasDefaultReport: true, anchors: .named,
                 transparency: [.require, .ignore])
         case .apple:
             DialectTraits(
-                scopes: [.exact, .exactAndOneLabelBelow], combination: .union, roles: [.leaf, .ca],
-                matching: .everyPlace, modes: [.enforce])
+                hosts: HostMatching(.undotted, .lowercased), scopes: [.exact, .exactAndOneLabelBelow],
+                combination: .union, roles: [.leaf, .ca], matching: .everyPlace, modes: [.enforce])
         case .trustkit:
             DialectTraits(
-                scopes: [.exact, .exactAndBelow], combination: .closest, needsPublicSuffix: true, roles: [.any],
-                excludesHostsAlone: true, minimumPins: 2,
+                hosts: HostMatching(.written, .written), scopes: [.exact, .exactAndBelow], combination: .closest,
+                needsPublicSuffix: true, roles: [.any], excludesHostsAlone: true, minimumPins: 2,
                 modes: Set(PinningMode.allCases), expiry: .utcDay, effects: [.stopPinning], reports: .many,
                 hasDefaultReport: true)
         case .okhttp:
             DialectTraits(
-                scopes: [.exact, .oneLabelBelow, .exactAndBelow], combination: .union, repeatsHosts: true,
-                roles: [.any], digests: [.sha256, .sha1], modes: [.enforce])
+                hosts: HostMatching(.written, .aLabels), scopes: [.exact, .oneLabelBelow, .exactAndBelow],
+                combination: .union, repeatsHosts: true, roles: [.any], digests: [.sha256, .sha1], modes: [.enforce])
         case .hpkp:
+            // IP addresses never have pins (RFC 7469, section 2.3.3).
             DialectTraits(
-                scopes: [.exact, .exactAndBelow], combination: .carveOut, isForOneHost: true, roles: [.any],
-                minimumPins: 2, modes: [.enforce, .report], expiry: .age, effects: [.stopPinning], reports: .one)
+                hosts: HostMatching(.parsedName, .parsedName), scopes: [.exact, .exactAndBelow],
+                combination: .carveOut, isForOneHost: true, roles: [.any], minimumPins: 2, modes: [.enforce, .report],
+                expiry: .age, effects: [.stopPinning], reports: .one)
         case .curl:
             DialectTraits(
                 scopes: [.every], combination: .closest, isForOneHost: true, roles: [.leaf], modes: [.enforce])
@@ -108,5 +113,19 @@ extension PinDialect {
                 contents: [.publicKey, .certificate], digests: [.sha256, .sha512, .full], holdsPinsAlone: true,
                 modes: [.enforce])
         }
+    }
+}
+
+extension PinDialect {
+    /// Returns the rules that apply to a host as the user wrote it. To look up several hosts, create a ``RuleTable``.
+    package func rules(for host: String, port: Int? = nil, in policy: CanonicalPolicy) -> [CanonicalRule] {
+        RuleTable(policy, of: self).rules(for: host, port: port)
+    }
+}
+
+extension RuleTable<CanonicalRule> {
+    /// Creates the table of a policy's rules, which finds them the way a dialect's own system does.
+    package init(_ policy: CanonicalPolicy, of dialect: PinDialect) {
+        self.init(policy.rules, matching: dialect.traits.hosts, combination: policy.combination)
     }
 }

@@ -39,9 +39,8 @@ package struct PolicyMerge: Sendable {
         }
         policy.rules = merged.map(\.rule)
         guard sources.count > 1, notes.isEmpty else { return }
-        let named = RulesByName(policy.rules)
         for source in sources {
-            noteEffects(on: source, named)
+            noteEffects(on: source)
             let denied = policy.denied.without(source.denied)
             if !denied.isEmpty {
                 note(
@@ -181,12 +180,6 @@ extension CanonicalRule {
         let known = Set(other.pins.map(\.bare))
         return pins.filter { !known.contains($0.bare) && !known.contains($0.anywhere) }
     }
-
-    /// Returns whether the rules cover a common port.
-    func sharesPorts(with other: CanonicalRule) -> Bool {
-        guard let ports, let others = other.ports else { return true }
-        return !ports.isDisjoint(with: others)
-    }
 }
 
 extension CanonicalPin {
@@ -222,16 +215,19 @@ extension PinRequirement {
 
 extension PolicyMerge {
     /// Notes where the merged policy decides differently from one of its sources, for hosts that the source pins.
-    private mutating func noteEffects(on source: CanonicalPolicy, _ named: RulesByName) {
-        let own = RulesByName(source.rules)
-        for rule in named.rules {
-            let pattern = rule.patterns[0]
-            let around = own.around(pattern).map { own.rules[$0] }.filter { $0.sharesPorts(with: rule) }
-            let parents = around.filter { $0.patterns[0].isAbove(pattern) }
-            if let before = around.first(where: { $0.patterns[0].host == pattern.host }) {
-                noteTwin(before, rule, hasParent: !parents.isEmpty)
-            } else if let parent = parents.max(by: { $0.patterns[0].host.utf8.count < $1.patterns[0].host.utf8.count })
-            {
+    private mutating func noteEffects(on source: CanonicalPolicy) {
+        let own = RuleTable(source.rules)
+        for rule in policy.rules {
+            var (before, parent): (CanonicalRule?, CanonicalRule?)
+            own.walk(around: rule.patterns[0]) { depth, entries in
+                let found = entries.lazy.filter { depth == 0 || $0.scope == .exactAndBelow }
+                    .map { own.rules[$0.rule] }.first { $0.sharesPorts(with: rule) }
+                if depth == 0 { before = found } else { parent = found }
+                return parent == nil
+            }
+            if let before {
+                noteTwin(before, rule, hasParent: parent != nil)
+            } else if let parent {
                 noteNested(parent, rule)
             }
         }
@@ -292,11 +288,4 @@ extension PolicyMerge {
 
     /// The maximum number of pins that a note lists.
     private static let mostPins = 3
-}
-
-extension HostPattern {
-    /// Whether a rule for this pattern covers the host of another one as a name below its own.
-    fileprivate func isAbove(_ other: HostPattern) -> Bool {
-        scope == .exactAndBelow && other.host.hasSuffix("." + host)
-    }
 }

@@ -82,9 +82,9 @@ struct TrustKitReader {
                 configuration.position, .bypassedPins)
         }
         let rules = members.compactMap { rule($0) }
-        let parents = CanonicalPolicy(rules: rules, combination: .closest).pinnedParents
+        let pinning = CanonicalPolicy(rules: rules, combination: .closest).pinningRules
         let excluded = Set(rules.filter { $0.mode == .off }.map { $0.patterns[0].host })
-        for entry in members where excluded.contains(entry.key) && !isBelow(entry.key, oneOf: parents) {
+        for entry in members where excluded.contains(entry.key) && !pinning.includes(byParent: entry.key) {
             problems.add(
                 "\(quoted(entry.key)) is excluded, but no parent includes it: add \(Self.subdomainsKey) to one, or "
                     + "remove the host",

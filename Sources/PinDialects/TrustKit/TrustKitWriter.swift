@@ -10,14 +10,14 @@ enum TrustKitWriter {
         }
         var members: [PropertyList.Member] = []
         var hosts: Set<String> = []
-        let parents = policy.pinnedParents
+        let pinning = policy.pinningRules
         for rule in policy.rules {
             for pattern in rule.patterns {
                 guard hosts.insert(pattern.host).inserted else {
                     throw DialectWriteError(
                         "\(quoted(pattern.host)) is in two rules: merge them", at: rule.location)
                 }
-                let entry = rule.mode == .off ? try exclusion(pattern, rule, parents) : try entry(pattern, rule)
+                let entry = rule.mode == .off ? try exclusion(pattern, rule, pinning) : try entry(pattern, rule)
                 if let entry { members.append(PropertyList.Member(pattern.host, entry)) }
             }
         }
@@ -70,9 +70,9 @@ enum TrustKitWriter {
     /// Returns the entry that excludes a host from the rule of a parent domain, or `nil` if no such rule exists.
     /// TrustKit doesn't start with an exclusion that has no parent.
     private static func exclusion(
-        _ pattern: HostPattern, _ rule: CanonicalRule, _ parents: Set<String>
+        _ pattern: HostPattern, _ rule: CanonicalRule, _ pinning: RuleTable<CanonicalRule>
     ) throws(DialectWriteError) -> PropertyList? {
-        guard isBelow(pattern.host, oneOf: parents) else { return nil }
+        guard pinning.includes(byParent: pattern.host) else { return nil }
         guard pattern.scope == .exact else {
             throw DialectWriteError(
                 "TrustKit can exclude a host, but not the names below \(quoted(pattern.host)): list each of them",

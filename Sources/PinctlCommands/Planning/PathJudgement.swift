@@ -98,8 +98,8 @@ extension ReleaseRule {
         switch decision.verdict {
         case .matched:
             return .matched(decision.matches)
-        case .unpinned where rules.isEmpty: return .unpinned
-        case .unpinned: return .off(since: isPinned ? endDay : nil)
+        case .unpinned: return rules.isEmpty ? .unpinned : .off(since: nil)
+        case .stopped: return .off(since: endDay)
         case .bypassed:
             let isLocal = !decision.unmetRoles.isEmpty
             return .tolerated(
@@ -156,10 +156,7 @@ extension ReleaseRule {
 
     /// Denied pins come before everything else, so that another key helps only if the rule accepts any.
     private func denied(_ title: String, at time: Date) -> PathJudgement {
-        let hasEnded = rules.contains { rule in
-            guard rule.mode != .off, let expiry = rule.expiry, expiry.effect == .fail else { return false }
-            return expiry.moment.isOver(under: DecisionCircumstances(at: time))
-        }
+        let hasEnded = rules.contains { $0.modeInEffect(under: DecisionCircumstances(at: time)) == nil }
         let isClosed = hasEnded || rules.isEmpty && isPinned
         return .refused("\(title) is denied, and is in the new chain", isClosed ? .none : .denied(requiredRoles))
     }

@@ -244,9 +244,7 @@ extension PlanCell {
 
         /// Returns whether these matches are enough on a path with this number of certificates.
         static func holds(_ matches: [CanonicalMatch], _ rule: ReleaseRule, _ length: Int) -> Bool {
-            rule.requiredRoles.allSatisfy { role in
-                matches.contains { role.covers(index: $0.index, of: length) }
-            }
+            rule.requiredRoles.unmet(by: matches, length: length).isEmpty
         }
 
         private static func refusal(

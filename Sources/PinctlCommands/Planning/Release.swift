@@ -169,8 +169,8 @@ struct ReleaseRule: Sendable {
 
     /// The pins of enforced rules, or of reporting rules if none is enforced.
     var pins: [CanonicalPin] {
-        let enforced = rules.filter { $0.mode == .enforce }
-        return (enforced.isEmpty ? rules.filter { $0.mode != .off } : enforced).flatMap(\.pins)
+        let mode = rules.map(\.mode).reduce(.off, PinningMode.deciding)
+        return rules.filter { $0.mode != .off && $0.mode == mode }.flatMap(\.pins)
     }
 
     /// Whether a rule with pinning on reaches the host, or hosts without a rule are rejected.
@@ -211,11 +211,8 @@ struct ReleaseRule: Sendable {
 
     /// The roles in which pins must match.
     var requiredRoles: [PinRole] {
-        var named: Set<PinRole> = []
-        for case .eachOf(let roles) in rules.filter({ $0.mode == .enforce }).map(\.requirement) {
-            named.formUnion(roles)
-        }
-        return named.isEmpty ? [.any] : PinRole.allCases.filter(named.contains)
+        rules.filter { $0.mode == .enforce }.reduce(into: Set<PinRole>()) { $0.formUnion($1.requirement.roles) }
+            .required
     }
 
     /// Whether clients try every path before they reject a chain, as those of this project do.

@@ -105,7 +105,7 @@ struct DecisionTests {
         "An expired rule takes its expiry action",
         arguments: [
             (PinningExpiry.Action.fail, PinningMode.enforce, "ended"), (.report, .enforce, "forgiven"),
-            (.stopPinning, .enforce, "unpinned"), (.fail, .report, "ended"),
+            (.stopPinning, .enforce, "stopped"), (.fail, .report, "ended"),
         ])
     func ends(_ effect: PinningExpiry.Action, _ mode: PinningMode, _ expected: String) {
         let now = Int64(Self.time.timeIntervalSince1970)
@@ -120,14 +120,14 @@ struct DecisionTests {
     func moments() {
         // 2027-01-15T08:00:00Z.
         let day = [rule([Self.other], expiry: RuleExpiry(.localDay("2027-01-15"), .stopPinning))]
-        for (offset, expected) in [(0, "unpinned"), (-8 * 3_600, "refused"), (-8 * 3_600 + 1, "unpinned")] {
+        for (offset, expected) in [(0, "stopped"), (-8 * 3_600, "refused"), (-8 * 3_600 + 1, "stopped")] {
             #expect(verdict(day, DecisionCircumstances(at: Self.time, offset: offset)).rawValue == expected)
         }
         let age = [rule([Self.other], expiry: RuleExpiry(.age(60), .stopPinning))]
-        for (seconds, expected) in [(0.0, "refused"), (59, "refused"), (60, "unpinned")] {
+        for (seconds, expected) in [(0.0, "refused"), (59, "refused"), (60, "stopped")] {
             let circumstances = DecisionCircumstances(at: Self.time, noted: Self.time - seconds)
             #expect(verdict(age, circumstances).rawValue == expected)
         }
-        #expect(verdict([rule([Self.other], expiry: RuleExpiry(.age(0), .stopPinning))]) == .unpinned)
+        #expect(verdict([rule([Self.other], expiry: RuleExpiry(.age(0), .stopPinning))]) == .stopped)
     }
 }

@@ -44,11 +44,11 @@ struct HostMatchingTests {
         for (host, row) in rows {
             let expected = row[column.column]
             if expected.string == "THROW" {
-                #expect(column.dialect.rejects(host), "\(host)")
+                #expect(column.dialect.traits.hosts.rejects(host), "\(host)")
             } else {
                 let matches = hosts(column.dialect, host, policy) == ["example.com"]
                 #expect(expected.bool == matches, "\(host)")
-                #expect(!column.dialect.rejects(host))
+                #expect(!column.dialect.traits.hosts.rejects(host))
             }
         }
     }
@@ -115,7 +115,7 @@ struct HostMatchingTests {
             let names = row.domains.elements.map { ($0.elements[0].string ?? "", $0.elements[1].bool == true) }
             let host = try #require(row.host.string)
             let expected = row.expect_domain.string
-            #expect(PinDialect.android.rejects(host) == (expected == "THROW"))
+            #expect(PinDialect.android.traits.hosts.rejects(host) == (expected == "THROW"))
             let found = hosts(.android, host, policy(names, .closest))
             #expect(found.first == (expected == "THROW" ? nil : expected), "\(host)")
         }
@@ -168,6 +168,17 @@ struct HostMatchingTests {
             (".example.com", []), ("a..example.com", []), ("example.com..", []), ("192.0.2.1", []),
         ] {
             #expect(hosts(.policy, host, policy) == expected, "\(host)")
+        }
+    }
+
+    @Test("Hosts are compared byte by byte where a system does, whatever else Unicode takes as equal")
+    func bytes() {
+        let policy = policy([("caf\u{E9}.example", true)], .closest)
+        for (host, isMatch) in [("caf\u{E9}.example", true), ("cafe\u{301}.example", false)] {
+            for dialect in [PinDialect.trustkit, .android] {
+                #expect(hosts(dialect, host, policy).isEmpty != isMatch)
+                #expect(hosts(dialect, "www.\(host)", policy).isEmpty != isMatch)
+            }
         }
     }
 

@@ -35,7 +35,7 @@ extension FuzzTarget {
             decision.isRefusal || !denied.contains { $0.isOn(path) }, "a denied key was accepted: \(policy)")
 
         let canonical = CanonicalPolicy(policy)
-        let covering = HostTable(canonical, of: .policy).rules(for: host, port: port)
+        let covering = RuleTable(canonical, of: .policy).rules(for: host, port: port)
         let verdict = canonical.decide(
             path.certificates, by: covering, under: DecisionCircumstances(at: now)
         ).verdict
@@ -176,7 +176,8 @@ private enum NaiveDecision: Equatable {
     var canonical: CanonicalDecision.Verdict {
         switch self {
         case .matched: .matched
-        case .unpinned, .stopped: .unpinned
+        case .unpinned: .unpinned
+        case .stopped: .stopped
         case .forgiven: .forgiven
         case .bypassed: .bypassed
         case .mismatch, .untrusted: .refused

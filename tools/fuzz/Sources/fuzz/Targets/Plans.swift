@@ -284,7 +284,7 @@ extension PinningPolicy {
     /// The same policy with other rules, which aren't checked.
     fileprivate func replacingRules(_ body: (PinningRule) -> PinningRule) -> PinningPolicy {
         let rules = rules.map(body)
-        return PinningPolicy(checked: rules, RuleTable(rules), unlisted, deny: deny)
+        return PinningPolicy(checked: RuleTable(rules, combination: .closest), unlisted, deny: deny)
     }
 
     /// Whether the key of a certificate is denied.
