@@ -49,8 +49,8 @@ extension Expectation {
     ) -> [PinFailureCause] {
         switch self {
         case .trust:
-            // The causes of an untrusted chain don't depend on pins.
-            PinningPolicy.failureCauses(withoutPins: trust, at: time)
+            // Most causes of an untrusted chain don't depend on pins. The finding itself says to check the clock.
+            PinningPolicy.failureCauses(withoutPins: trust, at: time).filter { !$0.isOfClock }
         case .pins(let policy):
             policy.failureCauses(for: trust, port: Int(port), at: time, systemRoots: systemRoots)
         case .unlisted(let file): file.policy.failureCauses(forUnlisted: trust.name)

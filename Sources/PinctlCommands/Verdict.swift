@@ -189,7 +189,10 @@ extension Verdict {
     static func unreachable(_ failure: ProbeFailure) -> Verdict {
         var verdict = Verdict(
             .unreachable, "unreachable: \(failure)", operands: [failure.groupTitle, failure.sharedRemedy])
-        verdict.problem = "unreachable: \(failure.located(failure.problem))"
+        // A remedy that is for this host alone is repeated.
+        if failure.remedy == failure.sharedRemedy {
+            verdict.problem = "unreachable: \(failure.located(failure.problem))"
+        }
         verdict.groupTitle = "unreachable: \(failure.groupTitle)"
         verdict.remedy = failure.remedy
         // The reason often changes.

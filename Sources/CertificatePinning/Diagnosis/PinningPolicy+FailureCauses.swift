@@ -18,7 +18,7 @@ extension PinningPolicy {
 
     /// Returns the likely causes of a chain that isn't trusted, for a client without pins.
     package static func failureCauses(withoutPins trust: ServerTrust, at time: Date) -> [PinFailureCause] {
-        PinningPolicy(checked: [], RuleTable([]), .trust, deny: []).failureCauses(for: trust, port: 443, at: time)
+        unpinned.failureCauses(for: trust, port: 443, at: time)
     }
 
     /// Returns the rule that was probably intended for a host that no rule covers, as a cause. Empty if there is none.

@@ -40,7 +40,7 @@ public struct PinningPolicy: Sendable {
     }
 
     /// The policy for programs without one. It accepts every host whose chain is verified.
-    package static let unpinned = PinningPolicy(checked: [], RuleTable([]), .trust, deny: [])
+    package static let unpinned = PinningPolicy(checked: RuleTable([], combination: .closest), .trust, deny: [])
 
     /// Creates a policy from rules that are known to be valid.
     init(checked table: RuleTable<PinningRule>, _ unlisted: UnlistedHosts, deny: [Pin]) {

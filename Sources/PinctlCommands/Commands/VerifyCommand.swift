@@ -65,13 +65,11 @@ extension CommandDefinition {
                     presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence,
                     transparency: TransparencyEvidence(logs: logs))
                 let verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)
-                var causes = expectation.causes(of: trust, port: endpoint.port, at: time)
-                if arguments.has(.at) { causes.removeAll(where: \.isOfClock) }
                 let result = CheckResult(
                     verdict: verdict,
                     subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: "file",
                     presented: presented.certificates, now: time,
-                    causes: verdict.causes(among: causes),
+                    causes: verdict.causes(among: expectation.causes(of: trust, port: endpoint.port, at: time)),
                     warnings: verdict.isGood ? verdict.path.map { CheckWarning.transparency(of: $0) } ?? [] : [])
                 let trace = arguments.has(.verbose) ? TraceText(of: trust, at: time) : nil
                 console.result(

@@ -198,11 +198,7 @@ package struct Console {
 
     /// Returns a closing line that also says how many bundles weren't verified.
     func closing(_ line: String) -> String {
-        switch unverifiedBundles {
-        case 0: line
-        case 1: line + "; the bundle's signatures weren't verified"
-        default: line + "; the signatures of \(unverifiedBundles) bundles weren't verified"
-        }
+        unverifiedBundles == 0 ? line : line + "; signatures of \(plural(unverifiedBundles, "bundle")) not verified"
     }
 
     /// Prints the line that ends a list, and stores the members of the document's `summary` other than the exit code.

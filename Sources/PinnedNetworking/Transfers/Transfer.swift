@@ -32,7 +32,7 @@ final class Transfer: TaskTransfer {
         case unprepared, unconnected, connected, prepared, sending, sent, answered, stored, unrefused, reported, final
     }
 
-    /// What a transfer waits for.
+    /// The event or the work that a transfer waits for.
     enum Wait: Sendable {
         /// More bytes, or the end, of a connection.
         case input(RequestConnection)
@@ -48,7 +48,7 @@ final class Transfer: TaskTransfer {
         case waits(Wait)
     }
 
-    /// What the program asks of a transfer. It goes as far as it can without waiting, and is called again afterwards.
+    /// A value that the program asks of a transfer. It goes as far as it can without waiting, and is called again afterwards.
     typealias Goal<Value: Sendable> = @TransportActor @Sendable (Transfer) throws -> Progress<Value>
 
     /// The current request on its way to the server. A class, since each stage looks at it.

@@ -76,7 +76,8 @@ struct KeyExchangeTests {
             #expect(other.lines.last == "1 checked: 1 failed")
             #expect(other.status == 1)
             let json = await check("--json", "--require-group", "X25519", "--pin", pin, server.target())
-            #expect(json.output.contains(#""verdict":"group_mismatch","trusted":true,"required_group":"X25519""#))
+            #expect(json.output.contains(#""verdict":"group_mismatch","trusted":true,"#))
+            #expect(json.output.contains(#""required_group":"X25519","reason":"the key exchange uses P-384, but"#))
             // Worse findings take precedence.
             let mismatch = await check("--require-group", "X25519", "--pin", strangePin, server.target())
             #expect(mismatch.lines[0].contains("pin mismatch"))
