@@ -55,6 +55,8 @@ struct ReplacedSettingsTests {
                 while let request = try connection.readRequest() {
                     try connection.write(done)
                     guard request.target == "/first" else { continue }
+                    // Otherwise the request may not have begun, and takes another connection under the new settings.
+                    connection.waitForInput()
                     flags.reach()
                     flags.waitForReplacement(connection)
                 }
