@@ -14,7 +14,7 @@ extension HTTPCookieStorage {
     /// Returns the cookies that the task's current request carries.
     public func cookies(for task: URLSessionTask) async -> [HTTPCookie]? {
         guard let request = request(of: task) else { return nil }
-        return await cookiesToSend(with: request).cookies
+        return await cookiesToSend(with: request)
     }
 
     private func request(of task: URLSessionTask) -> CookieRequest? {

@@ -170,18 +170,14 @@ extension HTTPCookieStorage {
     /// The most `Set-Cookie` fields of one response that are considered. curl has the same limit.
     static let fieldLimit = 50
 
-    /// Returns the cookies for a request. Another process may have changed the file, which is read on another thread,
-    /// and `hasWaited` is true if that happened.
-    func cookiesToSend(with request: CookieRequest) async -> (cookies: [HTTPCookie], hasWaited: Bool) {
+    /// Returns the cookies for a request. Another process may have changed the file, which is read on another thread.
+    func cookiesToSend(with request: CookieRequest) async -> [HTTPCookie] {
         // The list of public suffixes, which tells whether the document is of the same site, may not have been read
         // yet.
         guard state.withLock({ $0.file != nil }) || request.hasDocument else {
-            return (found(for: request), false)
+            return found(for: request)
         }
-        let found = await BlockingWork.run(on: reads) {
-            self.currentCookies(for: request)
-        }
-        return (found ?? [], true)
+        return await BlockingWork.run(on: reads) { self.currentCookies(for: request) } ?? []
     }
 
     /// Stores the cookies of a response's `Set-Cookie` fields, on another thread. Observers of the change are called

@@ -51,7 +51,7 @@ enum Redirection {
         return next
     }
 
-    static func isRedirect(_ statusCode: Int) -> Bool { [301, 302, 303, 307, 308].contains(statusCode) }
+    private static func isRedirect(_ statusCode: Int) -> Bool { [301, 302, 303, 307, 308].contains(statusCode) }
 
     /// Fields that are for one server.
     private static let boundNames = [

@@ -17,17 +17,16 @@ extension Transfer {
     }
 
     /// Returns a connection whose approval is valid for this request: one from an earlier request, or a new one.
-    /// `hasWaited` is true if the program was called after the pool had looked at the connection's input.
-    func connect(to key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
+    func connect(to key: ConnectionPool.Key) async throws -> PooledConnection {
         try await SystemTrustStore.whenRead { try await lease(key) }
     }
 
-    private func lease(_ key: ConnectionPool.Key) async throws -> (PooledConnection, hasWaited: Bool) {
+    private func lease(_ key: ConnectionPool.Key) async throws -> PooledConnection {
         if let held = takeHeld(for: key) {
             let evaluators = try? ServerEvaluators(key, for: task, of: session)
             if let evaluators, evaluators.matches(held), held.isValid(at: Date()) {
                 held.permit = evaluators.permit
-                return (held, false)
+                return held
             }
             close(held)
         }
@@ -46,21 +45,19 @@ extension Transfer {
             switch lease {
             case .reuse(let connection):
                 connection.permit = evaluators.permit
-                let result: Reevaluation
                 do {
-                    result = try await reevaluate(connection, evaluators)
+                    if try await reevaluate(connection, evaluators) { return connection }
                 } catch {
                     session.pool.keep(connection, for: key)
                     throw error
                 }
-                if case .accepted(let hasWaited) = result { return (connection, hasWaited) }
                 foreign.append(connection)
                 session.pool.keep(connection, for: key)
             case .open:
                 do {
                     if let connection = try await open(key, evaluators) {
                         askedConnections.append(connection)
-                        return (connection, false)
+                        return connection
                     }
                     session.pool.close(nil, for: key)
                 } catch is SupersededApproval {
@@ -120,29 +117,20 @@ extension Transfer {
     /// Whether a delegate or the observer has to be called about a connection.
     private var mustAsk: Bool { session.hasDelegate(for: task) || session.settings.observer != nil }
 
-    private enum Reevaluation {
-        /// The request can use the connection.
-        case accepted(hasWaited: Bool)
-        /// The connection used another identity than the delegates select.
-        case otherIdentity
-    }
-
-    /// Asks the delegates about the servers of a reused connection, once per connection, and calls the observer.
-    private func reevaluate(
-        _ connection: PooledConnection, _ evaluators: ServerEvaluators
-    ) async throws -> Reevaluation {
+    /// Asks the delegates about the servers of a reused connection, once per connection, and calls the observer. Returns
+    /// false if the connection used another identity than the delegates select.
+    private func reevaluate(_ connection: PooledConnection, _ evaluators: ServerEvaluators) async throws -> Bool {
         let isKnown = askedConnections.contains { $0 === connection }
         // Without anything to call, the request doesn't leave the event loop.
-        let mustCall = mustAsk
-        for (evaluator, server) in mustCall ? evaluators.servers(of: connection) : [] {
+        for (evaluator, server) in mustAsk ? evaluators.servers(of: connection) : [] {
             if isKnown {
                 await evaluator.observe(server)
             } else if try await !evaluator.reevaluate(server) {
-                return .otherIdentity
+                return false
             }
         }
         if !isKnown { askedConnections.append(connection) }
-        return .accepted(hasWaited: mustCall)
+        return true
     }
 
     /// Opens a new connection. Returns `nil` if the trust settings were replaced before the proxy was asked for a
@@ -157,17 +145,17 @@ extension Transfer {
 
         var proxyServer: EvaluatedServer?
         let bare: BareConnection
-        switch (key.proxy, evaluators.origin) {
-        case (let proxy?, _) where !proxy.isHTTP:
+        switch key.proxy {
+        case let proxy? where !proxy.isHTTP:
             bare = try await relay(through: proxy, evaluators, options)
-        case (let proxy?, _) where !key.isTunneled:
+        case let proxy? where !key.isTunneled:
             bare = try await reach(proxy, evaluators, options, &proxyServer)
-        case (let proxy?, _):
+        case let proxy?:
             guard let tunnel = try await tunnel(through: proxy, key, evaluators, options, &proxyServer) else {
                 return nil
             }
             bare = tunnel
-        case (nil, _):
+        case nil:
             let route = session.settings.route
             bare = try await Transport.shared.connect(
                 to: route?.host ?? key.origin.name, port: route?.port ?? key.origin.port, options: options)

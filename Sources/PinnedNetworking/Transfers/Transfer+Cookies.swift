@@ -10,13 +10,12 @@ extension Transfer {
     }
 
     /// Returns the `Cookie` field of the current request on this connection, or nil if there is none to add.
-    /// `hasWaited` is true if the storage's file had to be read.
-    func cookieField(on connection: PooledConnection) async -> (field: HTTPField?, hasWaited: Bool) {
+    func cookieField(on connection: PooledConnection) async -> HTTPField? {
         guard let storage = session.settings.cookieStorage, session.settings.sendsCookies, connection.carriesCookies,
             let request = cookieRequest
-        else { return (nil, false) }
-        let (cookies, hasWaited) = await storage.cookiesToSend(with: request)
-        return (cookies.isEmpty ? nil : HTTPCookie.field(with: cookies), hasWaited)
+        else { return nil }
+        let cookies = await storage.cookiesToSend(with: request)
+        return cookies.isEmpty ? nil : HTTPCookie.field(with: cookies)
     }
 
     /// Stores the cookies of a response to the current request.

@@ -52,25 +52,22 @@ extension Transfer {
     }
 
     private func connect() throws -> Wait? {
-        guard let key = outgoing?.key else { return nil }
+        guard let key = outgoing?.key else { throw TransferStateError.notLeased }
         if let connection = try takeIdle(key) {
-            try lease(connection, hasWaited: false)
+            try lease(connection)
             return nil
         }
         task.limit.progress(to: .connection)
-        return .work {
-            let (connection, hasWaited) = try await self.connect(to: key)
-            try self.lease(connection, hasWaited: hasWaited)
-        }
+        return .work { try self.lease(await self.connect(to: key)) }
     }
 
     /// Gives the request its connection, which was approved for it.
-    private func lease(_ connection: PooledConnection, hasWaited: Bool) throws {
+    private func lease(_ connection: PooledConnection) throws {
         try state.lease(connection)
         task.note { $0.note(connection) }
         proofs = BodyProofs()
         outgoing?.connection = connection
-        outgoing?.hasWaited = hasWaited
+        outgoing?.hasWaited = false
         stage = .connected
     }
 
@@ -85,7 +82,7 @@ extension Transfer {
 
     /// Adds the credentials and cookies for this connection.
     private func addFields() throws -> Wait? {
-        guard let connection = outgoing?.connection else { return nil }
+        guard let connection = outgoing?.connection else { throw TransferStateError.notLeased }
         let credentials = originCredentials() + (isForwarded ? proxyCredentials(isTunnel: false) : [])
         if hasTurn || session.settings.cookieStorage != nil {
             return .work { try await self.addFields(credentials, on: connection) }
@@ -98,21 +95,15 @@ extension Transfer {
         var credentials = credentials
         var login: (any ConnectionLogin)?
         switch try await nextTurn(on: connection) {
-        case .none: break
+        case .none, .noMessage: break
         case .loggedIn(let current): login = current
         case .field(let field, let current):
             credentials.append(field)
             login = current
-            outgoing?.hasWaited = true
-        case .noMessage: outgoing?.hasWaited = true
         // The connection's login can't continue.
         case .failed: return restart(keeping: connection.login == nil)
         }
-        if session.settings.cookieStorage != nil {
-            let cookies = await cookieField(on: connection)
-            if let field = cookies.field { credentials.append(field) }
-            if cookies.hasWaited { outgoing?.hasWaited = true }
-        }
+        if let field = await cookieField(on: connection) { credentials.append(field) }
         try add(credentials, login)
     }
 
@@ -129,7 +120,7 @@ extension Transfer {
     /// Starts the request, unless its connection or its approval has become useless. From the last check up to the call
     /// of the kernel, nothing is awaited.
     private func send() throws -> Wait? {
-        guard let outgoing, let connection = outgoing.connection else { return nil }
+        guard let outgoing, let connection = outgoing.connection else { throw TransferStateError.notLeased }
         // The server may have closed the connection, or may have sent something, while a delegate or the observer was
         // called or a login message was computed. Otherwise nothing has been awaited since the pool looked.
         if !connection.isReused {
@@ -150,7 +141,6 @@ extension Transfer {
         stage = .sending
         let body = outgoing.form == .deferred ? nil : outgoing.body
         try state.send(outgoing.head, outgoing.login)
-        task.limit.progress(to: .sending)
         task.status.withLock { status in
             status.bytesSent = 0
             status.bytesExpectedToSend = body.map { Int64($0.length ?? -1) }
@@ -161,6 +151,7 @@ extension Transfer {
         }
         let bytes = shortBody.map { outgoing.head.bytes + $0 } ?? outgoing.head.bytes
         guard let rest = try connection.connection.sendNow(bytes, connection.permit) else { return nil }
+        task.limit.progress(to: .sending)
         return .work { [task, session] in try await connection.send(Array(rest), for: task, of: session) }
     }
 
@@ -173,9 +164,10 @@ extension Transfer {
 
     private func endSending() throws -> Wait? {
         stage = .sent
-        guard let outgoing, let connection = outgoing.connection else { return nil }
+        guard let outgoing, let connection = outgoing.connection else { throw TransferStateError.notLeased }
         let short = shortBody
         if let body = outgoing.body, outgoing.form != .deferred, short == nil {
+            task.limit.progress(to: .sending)
             startUpload(body, on: connection)
             return nil
         }

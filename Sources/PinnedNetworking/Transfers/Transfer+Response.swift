@@ -31,7 +31,7 @@ extension Transfer {
         if current.requiresDeferredBody(after: head.statusCode, to: outgoing.form) { return sendAgain() }
         let decoder = decoder(after: head)
         let response = response(head, isDecoded: decoder != nil)
-        if Redirection.isRedirect(head.statusCode), let proposed = try redirection(after: head) {
+        if let proposed = try redirection(after: head) {
             return redirect(to: proposed, response)
         }
         deliver(response, decoder)

@@ -62,7 +62,7 @@ final class Transfer: TaskTransfer {
         var login: (any ConnectionLogin)?
         /// The connection, which may be another request's once the response is complete.
         var connection: PooledConnection?
-        /// Whether anything was awaited since the pool looked at the connection's input.
+        /// Whether anything was awaited since the connection was leased. Its input and its approval may have changed.
         var hasWaited = false
 
         init(
@@ -84,6 +84,8 @@ final class Transfer: TaskTransfer {
     var state = TransferState<PooledConnection>()
     /// The connection from which a goal waits for input, if any.
     private(set) var reader: PooledConnection?
+    /// Whether a goal is being followed, or its work is under way.
+    private var isFollowed = false
     /// The request body that is sent while the response is read, if any.
     var upload: BodyUpload?
     /// The stream that was provided last.
@@ -145,13 +147,13 @@ final class Transfer: TaskTransfer {
     /// The goal starts on the caller's thread if the event loop sleeps, and continues on the loop when there is input.
     /// Only ``Wait/work(_:)`` needs a task.
     private nonisolated func drive<Value: Sendable>(to goal: @escaping Goal<Value>) async throws -> Value {
-        var failure: (any Error)?
+        var start = Start.first
         while true {
-            let known = failure
+            let current = start
             let progress = try await task.limit.run(
                 work: {
                     try await withCheckedThrowingContinuation { caller in
-                        TransportActor.executeNow { self.start(goal, after: known, for: caller) }
+                        TransportActor.executeNow { self.start(goal, current, for: caller) }
                     }
                 }, cancel: { TransportActor.execute { self.fail() } })
             switch progress {
@@ -159,9 +161,9 @@ final class Transfer: TaskTransfer {
             case .waits(.work(let work)):
                 do {
                     try await task.limit.run(work)
-                    failure = nil
+                    start = .afterWork(nil)
                 } catch {
-                    failure = error
+                    start = .afterWork(error)
                 }
             // The event loop waits for these.
             case .waits(.input), .waits(.turn): break
@@ -169,15 +171,34 @@ final class Transfer: TaskTransfer {
         }
     }
 
-    /// Starts to follow a goal, or continues after work with this failure, if it failed.
+    /// The point from which a goal is followed.
+    private enum Start {
+        case first
+        /// Work has ended, with this error if it failed.
+        case afterWork((any Error)?)
+    }
+
     private func start<Value>(
-        _ goal: @escaping Goal<Value>, after failure: (any Error)?,
-        for caller: CheckedContinuation<Progress<Value>, any Error>
+        _ goal: @escaping Goal<Value>, _ start: Start, for caller: CheckedContinuation<Progress<Value>, any Error>
     ) {
         task.limit.startWatching()
-        let failure = reader == nil ? failure : TransferStateError.concurrentRead
-        if let failure, let reason = recover(from: failure) { return caller.resume(throwing: reason) }
+        switch start {
+        case .first:
+            // The other goal goes on.
+            guard !isFollowed else { return caller.resume(throwing: TransferStateError.concurrentRead) }
+            isFollowed = true
+        case .afterWork(let failure):
+            outgoing?.hasWaited = true
+            if let failure, let reason = recover(from: failure) { return end(caller, with: .failure(reason)) }
+        }
         follow(goal, for: caller)
+    }
+
+    private func end<Value>(
+        _ caller: CheckedContinuation<Progress<Value>, any Error>, with result: Result<Progress<Value>, any Error>
+    ) {
+        isFollowed = false
+        caller.resume(with: result)
     }
 
     /// Follows a goal to its end, or up to work. Waits for everything else on the event loop.
@@ -190,8 +211,13 @@ final class Transfer: TaskTransfer {
                 if let reason = task.limit.reason { throw reason }
                 let progress = try goal(self)
                 switch progress {
-                case .reached, .waits(.work): caller.resume(returning: progress)
-                case .waits(.input(let connection)): connection.whenReady { self.follow(goal, for: caller) }
+                case .reached: end(caller, with: .success(progress))
+                case .waits(.work): caller.resume(returning: progress)
+                case .waits(.input(let connection)):
+                    connection.whenReady {
+                        self.turn = .now
+                        self.follow(goal, for: caller)
+                    }
                 case .waits(.turn):
                     TransportActor.execute {
                         self.turn = .now
@@ -200,7 +226,7 @@ final class Transfer: TaskTransfer {
                 }
                 return
             } catch {
-                if let reason = recover(from: error) { return caller.resume(throwing: reason) }
+                if let reason = recover(from: error) { return end(caller, with: .failure(reason)) }
             }
         }
     }
@@ -212,11 +238,12 @@ final class Transfer: TaskTransfer {
     private func recover(from error: any Error) -> (any Error)? {
         reader = nil
         // An error that belongs to the request's body is the cause of the connection's end.
-        var reason = state.requestBodyError ?? error
+        let cause = state.requestBodyError ?? error
+        var reason = (cause as? SupersededApproval)?.reason ?? cause
         if stage == .sending || stage == .sent, let connection = outgoing?.connection {
             // No part of a response has arrived, and repeating the request has no further effect (RFC 9110, section
             // 9.2.2).
-            if mayRepeat(on: connection, after: reason), target.isIdempotent, state.isUnanswered, canRepeatBody {
+            if mayRepeat(on: connection, after: cause), target.isIdempotent, state.isUnanswered, canRepeatBody {
                 endUpload()
                 close(state.discardResponse())
                 stage = .unprepared
@@ -224,14 +251,11 @@ final class Transfer: TaskTransfer {
             }
             let identity = connection.origin?.approval.identity ?? .none
             let hasAnswered = connection.isReused || !state.isUnanswered
-            reason = shown(reason)
             if let lost = reason as? TransportError,
                 let refused = IdentityRefused(lost, shown: identity, hasAnswered: hasAnswered)
             {
                 reason = refused
             }
-        } else if stage == .final {
-            reason = shown(reason)
         }
         fail()
         return reason
@@ -248,9 +272,6 @@ final class Transfer: TaskTransfer {
         default: false
         }
     }
-
-    /// Returns the error of the transfer after one of its connection.
-    private func shown(_ error: any Error) -> any Error { (error as? SupersededApproval)?.reason ?? error }
 
     /// Closes the connection, which can't be reused, and ends the transfer.
     func fail() {

@@ -160,9 +160,6 @@ struct TransferState<Lease: Sendable>: Sendable {
     /// Whether more of the response's body can be read from the connection.
     var isReadingBody: Bool { phase == .readingBody }
 
-    /// Whether the response is complete.
-    var isEnded: Bool { phase == .ended }
-
     /// The number of bytes of the body that were read in advance.
     var bufferedCount: Int { parts.reduce(0) { $0 + $1.count } }
 

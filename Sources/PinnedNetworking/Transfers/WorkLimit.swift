@@ -135,9 +135,9 @@ final class WorkLimit: Sendable {
         return try await run(work: { try await task.value }, cancel: { task.cancel() })
     }
 
-    /// Runs `work`, which has to call ``startWatching()`` on the event loop, and calls `cancel` when a limit ends it.
-    /// Throws like ``run(_:)``.
-    /// Within other work, the limit ends this work alone, whose error then ends the other.
+    /// Runs `work` and calls `cancel` when a limit ends it. `work` has to call ``startWatching()`` on the event loop.
+    /// Throws like ``run(_:)``. When it is called within other work, the limit cancels only the inner work, whose error
+    /// then ends the outer work.
     func run<Value: Sendable>(
         work: () async throws -> Value, cancel: @escaping @Sendable () -> Void
     ) async throws -> Value {

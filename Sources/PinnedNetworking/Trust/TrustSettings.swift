@@ -19,6 +19,9 @@ struct TrustSettings: Sendable {
     /// The logs of Certificate Transparency, if any.
     var logs: TransparencyLogList? { didSet { digest = digest.changing { $0.logs = logs?.digest } } }
 
+    // A memberwise initializer would assign settings without computing the digest.
+    init() {}
+
     /// The digest of all settings. It is computed when a setting is assigned, because stores and lists can be large.
     private(set) var digest = Digest()
 

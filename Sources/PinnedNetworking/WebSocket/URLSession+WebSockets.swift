@@ -62,7 +62,7 @@ extension URLSession {
             throw RequestTargetError.unsupportedScheme(task.currentRequest?.url?.scheme ?? "")
         }
         _ = try await transfer.begin()
-        return try await WebSocketConversation(transfer, task)
+        return try await task.limit.run { try WebSocketConversation(transfer, task) }
     }
 }
 

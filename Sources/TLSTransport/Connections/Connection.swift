@@ -60,7 +60,8 @@ final class Connection {
     private var permit: SendPermit?
     /// Whether the last flush stopped because the permission has ended.
     private var isHeldBack = false
-    /// The uppermost layer with part of a record that began before the request, and therefore can't be its answer.
+    /// The uppermost layer that holds part of a record from before the request, which can't be the answer. `nil` if no
+    /// layer does.
     private var earlyLayer: Int?
 
     /// The bytes read last, from any connection. Two full records.

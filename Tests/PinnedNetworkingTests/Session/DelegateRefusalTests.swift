@@ -59,7 +59,8 @@ private final class HandlerStreams: URLSessionDataDelegate {
     ) { completionHandler(InputStream(data: Data("handler".utf8))) }
 }
 
-private final class AsyncStreams: URLSessionDataDelegate {
+/// Provides streams asynchronously.
+final class AsyncStreams: URLSessionDataDelegate {
     func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream? {
         InputStream(data: Data("async".utf8))
     }

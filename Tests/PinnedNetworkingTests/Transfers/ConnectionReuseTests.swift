@@ -303,6 +303,39 @@ struct ConnectionReuseTests {
         }
     }
 
+    @Test("Bytes that arrive while a request waits for a thread never answer it (DS1)")
+    func surplusWhileWaiting() async throws {
+        let site = try TestSite.shared.get()
+        let evil = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
+        let (begun, sent) = (Locked(0), Locked(0))
+        let script = LoopbackServer.Script.handle { connection in
+            while let request = try connection.readRequest() {
+                try connection.write(LoopbackServer.Response(body: request.target))
+                guard let round = Int(request.target.dropFirst()) else { continue }
+                // The next request comes first if it never had to wait.
+                var isAsked = false
+                while !isAsked, begun.withLock({ $0 }) < round {
+                    isAsked = connection.waitForInput(atMost: .milliseconds(1))
+                }
+                if !isAsked { try connection.write(evil) }
+                sent.withLock { $0 = round }
+            }
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            // Its cookies are in memory, but the request is continued after they were looked up.
+            let session = try site.session(server) { $0.httpCookieStorage = HTTPCookieStorage() }
+            for round in 1...20 {
+                #expect(try await session.get("https://pinned.test/\(round)").body == "/\(round)")
+                let executor = SlowExecutor {
+                    begun.withLock { $0 = round }
+                    while sent.withLock({ $0 }) < round { Thread.sleep(forTimeInterval: 0.001) }
+                }
+                let work = Task(executorPreference: executor) { try await session.get("https://pinned.test/next").body }
+                #expect(try await work.value == "/next")
+            }
+        }
+    }
+
     @Test(
         "Session tickets and key updates after every response don't prevent reuse of the connection",
         arguments: [false, true])
@@ -339,18 +372,19 @@ struct ConnectionReuseTests {
         }
     }
 
+    /// Answers the first request of a connection. Reads the second one, and closes.
+    private static let losesSecond = LoopbackServer.Script.handle { connection in
+        guard try connection.readRequest() != nil else { return }
+        try connection.write(LoopbackServer.Response(body: "hello"))
+        _ = try connection.readRequest()
+    }
+
     @Test(
         "TC20: A request lost on a closed connection is retried only if it is idempotent",
         arguments: ["GET", "PUT", "DELETE", "POST", "PATCH"])
     func repetition(method: String) async throws {
         let site = try TestSite.shared.get()
-        // The second request on a connection is read but not answered.
-        let script = LoopbackServer.Script.handle { connection in
-            guard try connection.readRequest() != nil else { return }
-            try connection.write(LoopbackServer.Response(body: "hello"))
-            _ = try connection.readRequest()
-        }
-        try await LoopbackServer(chain: site.chain, script).run { server in
+        try await LoopbackServer(chain: site.chain, Self.losesSecond).run { server in
             let session = try site.session(server)
             _ = try await session.get()
             var request = URLRequest(url: try #require(URL(string: "https://pinned.test/again")))
@@ -368,22 +402,19 @@ struct ConnectionReuseTests {
         }
     }
 
-    @Test("TC20: A request whose stream was read isn't repeated")
+    @Test("TC20: A request whose stream was read isn't repeated, even if a delegate would provide another stream")
     func readStream() async throws {
         let site = try TestSite.shared.get()
-        let script = LoopbackServer.Script.handle { connection in
-            guard try connection.readRequest() != nil else { return }
-            try connection.write(LoopbackServer.Response(body: "hello"))
-            _ = try connection.readRequest()
-        }
-        try await LoopbackServer(chain: site.chain, script).run { server in
+        try await LoopbackServer(chain: site.chain, Self.losesSecond).run { server in
             let session = try site.session(server)
             _ = try await session.get()
             var request = URLRequest(url: try #require(URL(string: "https://pinned.test/again")))
             request.httpMethod = "PUT"
             request.httpBodyStream = InputStream(data: Data("own".utf8))
             let sent = request
-            let error = await #expect(throws: URLError.self) { try await session.data(for: sent) }
+            let error = await #expect(throws: URLError.self) {
+                try await session.data(for: sent, delegate: AsyncStreams())
+            }
             #expect(error?.code == .networkConnectionLost)
             await session.flush()
             #expect(await server.ended(server.records.count).map(\.requests.count) == [2])

@@ -3,12 +3,6 @@ import TestPKI
 import Testing
 
 /// Provides streams with an `async` method.
-private final class AsyncStreams: URLSessionTaskDelegate {
-    func urlSession(_ session: URLSession, needNewBodyStreamForTask task: URLSessionTask) async -> InputStream? {
-        InputStream(data: Data("async".utf8))
-    }
-}
-
 /// Bodies from files and streams.
 @Suite(.timeLimit(.minutes(10)))
 struct UploadTests {

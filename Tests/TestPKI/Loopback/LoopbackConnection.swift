@@ -117,10 +117,11 @@ extension LoopbackServer {
             unsafe poll(&descriptor, 1, milliseconds(duration))
         }
 
-        /// Waits until there is input, and doesn't read it.
-        package func waitForInput() {
+        /// Waits until there is input, for at most this duration, and doesn't read it. Returns whether there is any.
+        @discardableResult
+        package func waitForInput(atMost limit: Duration? = nil) -> Bool {
             var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-            unsafe poll(&descriptor, 1, -1)
+            return unsafe poll(&descriptor, 1, limit.map(milliseconds) ?? -1) > 0
         }
 
         /// Sends close_notify. Reading is still possible.
