@@ -59,10 +59,8 @@ final class LoopbackLog: Sendable {
         var threads: [PosixThread] = []
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-        var endedCount: Int { records.count { $0.hasEnded } }
-
         mutating func takeWaiting() -> [CheckedContinuation<Void, Never>] {
-            let count = isStopped ? Int.max : endedCount
+            let count = isStopped ? Int.max : records.prefix { $0.hasEnded }.count
             defer { waiting.removeAll { $0.count <= count } }
             return waiting.filter { $0.count <= count }.map(\.continuation)
         }
@@ -115,7 +113,7 @@ final class LoopbackLog: Sendable {
         }
     }
 
-    /// Waits until `count` connections have ended, until ``stop()``, which a cancelled task calls, or until it is clear
+    /// Waits until the first `count` connections have ended, until ``stop()``, which a cancelled task calls, or until it is clear
     /// that they won't end.
     func ended(_ count: Int) async {
         let patience = Task {

@@ -152,7 +152,8 @@ package final class LoopbackServer: Sendable {
     /// All application bytes of all connections, in the order of the connections.
     package var applicationBytes: [UInt8] { records.flatMap(\.applicationBytes) }
 
-    /// Returns the records once `count` connections have ended, which they do when the client has closed its side.
+    /// Returns the records once the first `count` connections have ended, which they do when the client has closed its
+    /// side. A test that looks at the first record would otherwise read it too early if a later connection ends first.
     /// Returns immediately if the server is stopped or the waiting task is cancelled. There are at least `count`
     /// records. If a connection never came or didn't end, the `failure` of its record says so, and no test waits until
     /// its suite's time limit.
