@@ -14,6 +14,8 @@ struct AndroidConfigReader {
     var notes: [ConversionNote] = []
     private var hosts: [String: SourcePosition] = [:]
     private var emptyPinSets: [EmptyPinSet] = []
+    /// The attributes that allow requests without TLS to hosts with pins.
+    private var cleartextForPins: Set<SourcePosition> = []
 
     init(path: String, target: AndroidTarget? = nil, problems: PolicyProblems) {
         self.path = path
@@ -27,8 +29,16 @@ struct AndroidConfigReader {
         var anchors: [AnchorSet]?
         var transparency: CertificateTransparencyMode?
         var trustKit: TrustKit?
-        /// The reason why requests without TLS are allowed, unless a domain-config has a setting of its own.
-        var cleartext: String?
+        /// The setting that allows requests without TLS, or `nil` if none is known to do so.
+        var cleartext: CleartextSetting?
+    }
+
+    /// A setting that allows requests without TLS.
+    private struct CleartextSetting {
+        /// The part of a message that says what allows them, for configs that inherit the setting.
+        let reason: String
+        /// The position of the attribute, or `nil` for the default of the app's API level.
+        let position: SourcePosition?
     }
 
     private struct PinSet {
@@ -73,7 +83,8 @@ struct AndroidConfigReader {
         var base = Inheritance()
         if target?.requiresTransparency == true { base.transparency = .require }
         if let target, target.allowsCleartext {
-            base.cleartext = "apps that target API level \(target.level) may send cleartext requests"
+            base.cleartext = CleartextSetting(
+                reason: "apps that target API level \(target.level) may send cleartext requests", position: nil)
         }
         for child in children where child.localName == "base-config" { base = config(child, .base, base) }
         // Naming the system's roots explicitly is the same as the default.
@@ -109,10 +120,13 @@ extension AndroidConfigReader {
         var own = parent
         var patterns: [HostPattern] = []
         var explicit: CertificateTransparencyMode?
-        noteExtras(of: element, besides: [])
-        if let text = element["cleartextTrafficPermitted"]?.value {
-            let isInherited = kind == .base && text.lowercased() == "true"
-            own.cleartext = isInherited ? "the base-config allows cleartext requests" : nil
+        noteExtras(of: element, besides: [Self.cleartextName])
+        // Android reads only the trust-anchors of debug-overrides.
+        if kind != .debug, let attribute = element[Self.cleartextName] {
+            let name = kind == .base ? "the base-config" : "the enclosing domain-config"
+            own.cleartext =
+                boolean(Self.cleartextName, of: element, default: true)
+                ? CleartextSetting(reason: "\(name) allows cleartext requests", position: attribute.position) : nil
         }
         let children = distinct(
             element.elements,
@@ -139,13 +153,18 @@ extension AndroidConfigReader {
             }
         }
         own.transparency = explicit ?? Self.inherited(parent.transparency, under: children, own.anchors)
-        guard kind == .domain else { return own }
+        guard kind == .domain else {
+            // A base-config that allows cleartext affects each domain-config with pins that inherits it.
+            if own.cleartext?.position == nil { noteHarmlessCleartext(of: element) }
+            return own
+        }
         if !element.elements.contains(where: { $0.localName == "domain" }) {
             problems.add("this domain-config has no domain: add one", at: element.position)
         }
         addRule(patterns, own, inherited: parent.pinSet, element)
         noteTrustKitDifferences(children, own)
         for child in children where child.localName == "domain-config" { _ = config(child, .domain, own) }
+        noteHarmlessCleartext(of: element)
         return own
     }
 
@@ -186,11 +205,7 @@ extension AndroidConfigReader {
                 .stricter, "trust-anchors lists no roots, so every chain is rejected: add certificates, or remove it",
                 element.position, .refusesEverything)
         }
-        if !pins.isEmpty, let reason = own.cleartext {
-            note(
-                .weaker, "\(reason), which have no pins: set cleartextTrafficPermitted to false", element.position,
-                .bypassedPins)
-        }
+        if !pins.isEmpty, let cleartext = own.cleartext { noteCleartext(cleartext, of: element) }
         let anchors = own.anchors ?? []
         let overriding = anchors.filter(\.bypassesPins)
         if !pins.isEmpty, !overriding.isEmpty {
@@ -206,6 +221,29 @@ extension AndroidConfigReader {
             emptyPinSets.append(
                 EmptyPinSet(hosts: hosts, excludes: inherited?.pins.isEmpty == false, at: pinSet.position))
         }
+    }
+
+    /// Notes a setting that allows requests without TLS to the hosts of a config with pins: at its attribute, or at the
+    /// config that inherits it. A setting that has a note isn't noted again for the configs inside.
+    private mutating func noteCleartext(_ setting: CleartextSetting, of element: XMLElement) {
+        let isOwn = setting.position.map { $0 == element[Self.cleartextName]?.position } ?? false
+        if let position = setting.position {
+            cleartextForPins.insert(position)
+            let location = PolicyLocation(path: path, position)
+            guard !notes.contains(where: { $0.location == location && $0.rule == .bypassedPins }) else { return }
+        }
+        note(
+            .weaker,
+            isOwn
+                ? "\(quoted(Self.cleartextName)) allows cleartext requests, which have no pins: set it to false"
+                : "\(setting.reason), which have no pins: set \(Self.cleartextName) to false",
+            isOwn ? setting.position : element.position, .bypassedPins)
+    }
+
+    /// Notes the attribute of a config if it doesn't allow cleartext requests to any host with pins.
+    private mutating func noteHarmlessCleartext(of element: XMLElement) {
+        guard let position = element[Self.cleartextName]?.position, !cleartextForPins.contains(position) else { return }
+        note(.unchanged, "\(quoted(Self.cleartextName)) doesn't affect pins", position, nil)
     }
 
     /// Notes settings that were meant to pin a host but don't. An empty pin-set excludes a host from the rule of a
@@ -249,30 +287,42 @@ extension AndroidConfigReader {
                 rule: element.elements.contains { Self.parents[$0.localName] != nil } ? .misplacedSetting : nil)
             return nil
         }
-        let trimmed = text.unicodeScalars.drop { $0.value <= 0x20 }
-        guard let last = trimmed.lastIndex(where: { $0.value > 0x20 }) else {
+        let trimmed = Self.trimmed(text)
+        guard !trimmed.isEmpty else {
             let rules: [String: LintRule] = ["pin": .malformedPin, "domain": .malformedHost]
             problems.add(
                 "this \(element.localName) is empty: fill it or remove it", at: element.position,
                 rule: rules[element.localName])
             return nil
         }
-        return String(Substring(trimmed[...last]))
+        return trimmed
     }
 
-    /// Parses a Boolean as Android resources do, where numbers count too.
+    /// Returns the text without the white space around it, which Java and aapt2 ignore.
+    private static func trimmed(_ text: String) -> String {
+        let rest = text.unicodeScalars.drop { $0.value <= 0x20 }
+        return rest.lastIndex { $0.value > 0x20 }.map { String(Substring(rest[...$0])) } ?? ""
+    }
+
+    /// Parses a Boolean as aapt2 and XmlBlock do: numbers count too, and anything else is the default.
     private mutating func boolean(_ name: String, of element: XMLElement, default usual: Bool) -> Bool {
         guard let attribute = element[name] else { return usual }
-        let text = attribute.value
+        let text = Self.trimmed(attribute.value)
         if ["true", "TRUE", "True"].contains(text) { return true }
         if ["false", "FALSE", "False"].contains(text) { return false }
-        let number = text.hasPrefix("0x") ? Int32(text.dropFirst(2), radix: 16) : Int32(text)
+        let number = Self.number(text)
         let value = number.map { $0 != 0 } ?? usual
         note(
-            number == nil && name == "includeSubdomains" ? .weaker : .either,
-            "\(name)=\(quoted(text)) is read as \(value): write true or false", attribute.position,
+            number == nil && ["includeSubdomains", Self.cleartextName].contains(name) ? .weaker : .either,
+            "\(name)=\(quoted(attribute.value)) is read as \(value): write true or false", attribute.position,
             number == nil ? .ignoredSetting : .misreadSetting)
         return value
+    }
+
+    /// Parses 32 bits as aapt2 does: a decimal number, which may be negative, or hexadecimal digits.
+    private static func number(_ text: String) -> Int64? {
+        guard !text.contains("+"), !text.hasPrefix("0x-") else { return nil }
+        return text.hasPrefix("0x") ? UInt32(text.dropFirst(2), radix: 16).map(Int64.init) : Int32(text).map(Int64.init)
     }
 }
 
@@ -467,7 +517,9 @@ extension AndroidConfigReader {
         "includeSubdomains": "domain", "expiration": "pin-set", "digest": "pin", "src": "certificates",
         "overridePins": "certificates", "enabled": "certificateTransparency", "mode": "domainEncryption",
         "enforcePinning": "trustkit-config", "disableDefaultReportUri": "trustkit-config",
+        cleartextName: "base-config or domain-config",
     ]
+    private static let cleartextName = "cleartextTrafficPermitted"
 
     private mutating func note(
         _ direction: SecurityDirection, _ message: String, _ position: SourcePosition?, _ rule: LintRule?,
@@ -519,15 +571,7 @@ extension AndroidConfigReader {
         _ attribute: XMLElement.Attribute, of element: XMLElement, besides known: Set<String>
     ) {
         let name = quoted(attribute.name)
-        if attribute.name == "cleartextTrafficPermitted", attribute.value == "true", Self.holdsPins(element) {
-            note(
-                .weaker, "\(name) allows cleartext requests, which have no pins: set it to false",
-                attribute.position, .bypassedPins)
-        } else if attribute.name == "cleartextTrafficPermitted", attribute.value == "true",
-            element.localName == ConfigKind.base.rawValue
-        {
-            // Each domain-config with pins that inherits it has a note.
-        } else if ["cleartextTrafficPermitted", "hstsEnforced"].contains(attribute.name) {
+        if attribute.name == "hstsEnforced" {
             note(.unchanged, "\(name) doesn't affect pins", attribute.position, nil)
         } else if let owner = Self.owners[attribute.name] {
             note(

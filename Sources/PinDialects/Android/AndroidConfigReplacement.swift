@@ -169,7 +169,11 @@ struct AndroidConfigReplacement {
     private func rests(
         of config: XMLElement, inherited: AndroidConfigWriter.Rest
     ) -> [(String, AndroidConfigWriter.Rest)] {
-        let own = config.attributes.map { " \($0.name)=\"\(escapedXML($0.value))\"" }.joined()
+        let own = config.attributes.map { " \($0.name)=\"\(escapedXML($0.value))\"" }
+        // Android inherits each attribute by itself.
+        let inheritedAttributes = inherited.attributes.filter { text in
+            !config.attributes.contains { text.hasPrefix(" \($0.name)=") }
+        }
         let about: Set = [
             "domain", "pin-set", "trust-anchors", "trustkit-config", "domain-config", "certificateTransparency",
         ]
@@ -180,7 +184,7 @@ struct AndroidConfigReplacement {
         // Android doesn't inherit the setting where a config names roots that aren't the system's.
         let inherits = anchors?.elements.allSatisfy { $0["src"]?.value == "system" } ?? true
         let rest = AndroidConfigWriter.Rest(
-            attributes: own.isEmpty ? inherited.attributes : own,
+            attributes: own + inheritedAttributes,
             elements: others.isEmpty ? inherited.elements : others,
             anchors: anchors.map { String(decoding: bytes[$0.range], as: UTF8.self) } ?? inherited.anchors,
             transparency: transparency.map { String(decoding: bytes[$0.range], as: UTF8.self) }

@@ -7,7 +7,7 @@ enum AndroidConfigWriter {
     /// The settings of a domain-config that don't concern pins, as written in a file.
     struct Rest: Equatable {
         /// The attributes, each preceded by a space.
-        var attributes = ""
+        var attributes: [String] = []
         var elements: [String] = []
         /// The trust-anchors, which are written if the rule itself doesn't name roots.
         var anchors: String?
@@ -32,7 +32,7 @@ enum AndroidConfigWriter {
             throw DialectWriteError(
                 "Android's config can't express this rule: convert the policy first", at: rule.location)
         }
-        var lines = ["<domain-config\(rest.attributes)>"]
+        var lines = ["<domain-config\(rest.attributes.joined())>"]
         for pattern in rule.patterns { lines.append("    " + (try domain(pattern, rule))) }
         lines += try pinSet(rule).map { "    " + $0 }
         if let transparency = try transparency(rule) ?? rest.transparency { lines.append("    " + transparency) }

@@ -10,9 +10,10 @@ struct AndroidTests {
     static let pinTag = "<pin digest=\"SHA-256\">\(pin)</pin>"
     static let otherTag = "<pin digest=\"SHA-256\">zCTnfLwLKbS9S2sbp+uFz4KZOocFvXxkV06Ce9O5M2w=</pin>"
 
-    private func read(_ configs: String) throws -> DialectReading {
+    private func read(_ configs: String, target level: Int? = nil) throws -> DialectReading {
         try AndroidNetworkSecurityConfig.read(
-            Array("<network-security-config>\(configs)</network-security-config>".utf8), path: "f")
+            Array("<network-security-config>\(configs)</network-security-config>".utf8), path: "f",
+            target: level.map { AndroidTarget(level: $0) })
     }
 
     private func domain(_ host: String, _ more: String) -> String {
@@ -244,8 +245,32 @@ struct AndroidTests {
             "\"includesubdomains\" is ignored: did you mean includeSubdomains?"
         ),
         (
+            "<domain-config includeSubdomains=\"true\"><domain>a.test</domain></domain-config>", .either,
+            "\"includeSubdomains\" of domain-config is ignored: move it to domain"
+        ),
+        (
+            "<domain-config cleartextTrafficPermited=\"false\"><domain>a.test</domain></domain-config>", .weaker,
+            "\"cleartextTrafficPermited\" is ignored: did you mean cleartextTrafficPermitted?"
+        ),
+        (
+            "<domain-config><domain cleartextTrafficPermitted=\"false\">a.test</domain></domain-config>", .either,
+            "\"cleartextTrafficPermitted\" of domain is ignored: move it to base-config or domain-config"
+        ),
+        (
             "<domain-config cleartextTrafficPermitted=\"true\"><domain>a.test</domain></domain-config>", .unchanged,
             "\"cleartextTrafficPermitted\" doesn't affect pins"
+        ),
+        (
+            "<domain-config cleartextTrafficPermitted=\"false\"><domain>a.test</domain></domain-config>", .unchanged,
+            "\"cleartextTrafficPermitted\" doesn't affect pins"
+        ),
+        (
+            "<base-config cleartextTrafficPermitted=\"false\" hstsEnforced=\"true\"/>", .unchanged,
+            "\"cleartextTrafficPermitted\" doesn't affect pins\n\"hstsEnforced\" doesn't affect pins"
+        ),
+        (
+            "<debug-overrides cleartextTrafficPermitted=\"true\"/>", .unchanged,
+            "debug-overrides applies only to debuggable builds\n\"cleartextTrafficPermitted\" doesn't affect pins"
         ),
         (
             "<domain-config><domain>a.test</domain><pin-set expiration=\"2030-1-1, or later\">\(pinTag)</pin-set>"
@@ -266,6 +291,107 @@ struct AndroidTests {
             "\"include\" in network-security-config is ignored with all of its contents: remove it"
         ),
     ]
+
+    @Test("A pinned host that inherits the permission for cleartext requests is noted once", arguments: cleartextRows)
+    func cleartext(row: CleartextRow) throws {
+        let reading = try read("\n" + row.configs, target: row.level)
+        let found = reading.notes.filter { $0.rule == .bypassedPins }.map { note in
+            "\(note.location?.line ?? 0):\(note.location?.column ?? 0): \(note.message)"
+        }
+        #expect(found == row.notes)
+        #expect(reading.notes.allSatisfy { $0.rule == .bypassedPins || $0.direction == .unchanged })
+    }
+
+    struct CleartextRow: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var level: Int?
+        let configs: String
+        var notes: [String] = []
+    }
+
+    private static let own =
+        "\"cleartextTrafficPermitted\" allows cleartext requests, which have no pins: set it to false"
+    private static let remedy = "which have no pins: set cleartextTrafficPermitted to false"
+    private static let allows = "cleartextTrafficPermitted=\"true\""
+    private static let denies = "cleartextTrafficPermitted=\"false\""
+    private static let pins = "<pin-set>\(pinTag)</pin-set>"
+
+    static let cleartextRows: [CleartextRow] = [
+        CleartextRow(
+            testDescription: "own pins, own setting",
+            configs: "<domain-config \(allows)><domain>a.test</domain>\(pins)</domain-config>",
+            notes: ["2:16: \(own)"]),
+        CleartextRow(
+            testDescription: "inherited pins, own setting",
+            configs: "<domain-config><domain>a.test</domain>\(pins)\n"
+                + "<domain-config \(allows)><domain>b.test</domain></domain-config></domain-config>",
+            notes: ["3:16: \(own)"]),
+        CleartextRow(
+            testDescription: "own pins, the setting of an enclosing config without pins, two levels up",
+            configs: "<domain-config \(allows)><domain>a.test</domain>\n"
+                + "<domain-config><domain>b.test</domain>\n"
+                + "<domain-config><domain>c.test</domain>\(pins)</domain-config>\n"
+                + "<domain-config><domain>d.test</domain>\(pins)</domain-config></domain-config></domain-config>",
+            notes: [4, 5].map { "\($0):1: the enclosing domain-config allows cleartext requests, \(remedy)" }),
+        CleartextRow(
+            testDescription: "own and inherited pins, the base-config's setting",
+            configs: "<domain-config><domain>a.test</domain>\(pins)\n"
+                + "<domain-config><domain>b.test</domain></domain-config></domain-config><base-config \(allows)/>",
+            notes: ["2:1", "3:1"].map { "\($0): the base-config allows cleartext requests, \(remedy)" }),
+        CleartextRow(
+            testDescription: "pins and setting of the enclosing config",
+            configs: "<domain-config \(allows)><domain>a.test</domain>\(pins)\n"
+                + "<domain-config><domain>b.test</domain></domain-config>\n"
+                + "<domain-config><domain>c.test</domain><pin-set>\(otherTag)</pin-set></domain-config></domain-config>",
+            notes: ["2:16: \(own)"]),
+        CleartextRow(
+            testDescription: "an inner false in an outer true",
+            configs: "<base-config \(allows)/><domain-config \(allows)><domain>a.test</domain>\n"
+                + "<domain-config \(denies)><domain>b.test</domain>\(pins)</domain-config></domain-config>"),
+        CleartextRow(
+            testDescription: "an outer false in the base-config's true, inherited",
+            configs: "<base-config \(allows)/><domain-config \(denies)><domain>a.test</domain>\n"
+                + "<domain-config><domain>b.test</domain>\(pins)</domain-config></domain-config>"),
+        CleartextRow(
+            testDescription: "an empty pin-set that excludes the host",
+            configs: "<domain-config><domain>a.test</domain>\(pins)\n"
+                + "<domain-config \(allows)><domain>b.test</domain><pin-set/></domain-config></domain-config>"),
+        CleartextRow(
+            testDescription: "a setting of debug-overrides, which Android doesn't read",
+            configs: "<debug-overrides \(allows)/><domain-config><domain>a.test</domain>\(pins)</domain-config>"),
+        CleartextRow(
+            testDescription: "an app before Android 9", level: 27,
+            configs: "<base-config/><domain-config><domain>a.test</domain>\(pins)</domain-config>",
+            notes: ["2:15: apps that target API level 27 may send cleartext requests, \(remedy)"]),
+        CleartextRow(
+            testDescription: "an app before Android 9 whose base-config denies cleartext", level: 27,
+            configs: "<base-config \(denies)/><domain-config><domain>a.test</domain>\(pins)</domain-config>"),
+        CleartextRow(
+            testDescription: "an app for Android 9", level: 28,
+            configs: "<domain-config><domain>a.test</domain>\(pins)</domain-config>"),
+    ]
+
+    @Test(
+        "The permission for cleartext requests is read as Android reads it",
+        arguments: [
+            ("true", true, nil), ("TRUE", true, nil), ("True", true, nil), (" true&#10;", true, nil),
+            ("false", false, nil), ("\tFALSE ", false, nil), ("1", true, .misreadSetting),
+            ("0", false, .misreadSetting), ("0xffffffff", true, .misreadSetting), ("+0", true, .ignoredSetting),
+            ("0x-0", true, .ignoredSetting), ("0x", true, .ignoredSetting), ("tRue", true, .ignoredSetting),
+            ("no", true, .ignoredSetting), ("", true, .ignoredSetting), ("@bool/debug", true, .ignoredSetting),
+        ] as [(String, Bool, LintRule?)])
+    func cleartextSpelling(value: String, isAllowed: Bool, rule: LintRule?) throws {
+        for place in ["base-config", "domain-config"] {
+            let setting = " cleartextTrafficPermitted=\"\(value)\""
+            let base = "<base-config\(place == "base-config" ? setting : "")/>"
+            let reading = try read(
+                base + "<domain-config\(place == "domain-config" ? setting : "")><domain>a.test</domain>\(Self.pins)"
+                    + "</domain-config>")
+            #expect(reading.notes.contains { $0.rule == .bypassedPins } == isAllowed, "\(place)")
+            #expect(reading.notes.compactMap(\.rule).filter { $0 != .bypassedPins } == [rule].compactMap(\.self))
+            #expect(!reading.notes.contains { $0.rule == .ignoredSetting && $0.direction != .weaker })
+        }
+    }
 
     @Test("TrustKit-Android's elements are read, and what it handles differently is noted")
     func trustKit() throws {

@@ -121,6 +121,27 @@ struct ReplacingTests {
         #expect(try !replaced(.android, config(["a.test"], 9), policy).contains("@raw"))
     }
 
+    @Test("Android: A config that is written anew keeps each attribute that it inherited")
+    func androidAttributesKept() throws {
+        let text = """
+            <network-security-config>
+              <base-config cleartextTrafficPermitted="true"/>
+              <domain-config cleartextTrafficPermitted="false" hstsEnforced="false">
+                <domain>a.test</domain><pin-set><pin digest="SHA-256">\(Self.base64(9))</pin></pin-set>
+                <domain-config hstsEnforced="true"><domain>b.test</domain></domain-config>
+              </domain-config>
+            </network-security-config>
+            """
+        let policy = CanonicalPolicy(
+            rules: [Self.rule("a.test", .exact, [Self.pin(1)]), Self.rule("b.test", .exact, [Self.pin(2)])],
+            combination: .closest)
+        let result = try replaced(.android, text, policy)
+        #expect(result.contains("<domain-config hstsEnforced=\"true\" cleartextTrafficPermitted=\"false\">"))
+        let reading = try PinDialect.android.read(Array(result.utf8), path: "f")
+        #expect(reading.policy.rules.map { $0.patterns[0].host } == ["a.test", "b.test"])
+        #expect(reading.notes.allSatisfy { $0.rule != .bypassedPins })
+    }
+
     @Test(
         "Android: Configs are added to a file without any",
         arguments: [

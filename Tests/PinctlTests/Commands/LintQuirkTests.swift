@@ -157,6 +157,10 @@ extension LintQuirkTests {
         "<domain-config><domain>\(host)</domain>\(more)</domain-config>"
     }
 
+    private static func nested(_ cleartext: String) -> String {
+        "<domain-config cleartextTrafficPermitted=\"\(cleartext)\"><domain>b.test</domain></domain-config>"
+    }
+
     private static func anchors(_ certificates: String) -> String {
         pinned("api.test", pinSet + "<trust-anchors>\(certificates)</trust-anchors>")
     }
@@ -357,6 +361,12 @@ extension LintQuirkTests {
             android("<base-config cleartextTrafficPermitted=\"true\"/>"),
             android("<base-config cleartextTrafficPermitted=\"true\"/>")
                 .replacing("<domain-config>", with: "<domain-config cleartextTrafficPermitted=\"false\">")),
+        Row(
+            "cleartext requests to a host that inherits its pins", "P027", "warning",
+            android(pinned("api.test", pinSet + nested("TRUE"))), android(pinned("api.test", pinSet + nested("FALSE")))),
+        Row(
+            "a misspelled setting for cleartext requests", "P026", android(pinned("api.test", pinSet + nested("no"))),
+            android(pinned("api.test", pinSet + nested("false")))),
         Row(
             "trust-anchors without roots", "P025", android(anchors("")),
             android(anchors("<certificates src=\"system\"/>"))),
