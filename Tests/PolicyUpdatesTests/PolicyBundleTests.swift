@@ -480,6 +480,57 @@ struct PolicyBundleTests {
         }
     }
 
+    @Test("A bundle isn't created for a key set that neither signed the bundle before nor is the next one (PU1)")
+    func otherKeySet() throws {
+        let folder = try TestFolder()
+        let path = try folder.add(Publisher.policy(), name: "pins.json")
+        func bundle(_ number: Int, after previous: PolicyBundle? = nil) throws -> PolicyBundle {
+            let set = try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2], number: number).utf8))
+            return try PolicyBundle(
+                policyAt: path, sequence: 2, issued: now, expires: now + 60, keySet: set, after: previous)
+        }
+        let previous = try bundle(3)
+        for (number, count) in [(3, 0), (4, 1)] {
+            #expect(try bundle(number, after: previous).keySets.count == count, "\(number)")
+        }
+        for number in [1, 2, 5, 6] {
+            let error = PolicyBundleError.malformed(
+                "the bundle before it is signed by key set 3, not by \(number) or the one before")
+            #expect(throws: error, "\(number)") { try bundle(number, after: previous) }
+        }
+    }
+
+    @Test("A bundle that is larger than programs accept isn't created")
+    func createdSize() throws {
+        let folder = try TestFolder()
+        let set = try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2]).utf8))
+        func bundle(_ comment: Int) throws -> PolicyBundle {
+            let path = try folder.add("//" + String(repeating: "x", count: comment) + "\n" + Publisher.policy())
+            return try PolicyBundle(policyAt: path, sequence: 1, issued: now, expires: now + 60, keySet: set)
+        }
+        #expect(try PolicyBundle(json: bundle(500_000).json).sequence == 1)
+        // Its payload isn't too large yet.
+        #expect(throws: PolicyBundleError.tooLarge(limit: 1 << 20)) { try bundle(600_000) }
+    }
+
+    @Test("A signature of a bundle or of its new key set that isn't valid, or not of a known key, is named (PU8)")
+    func invalidSigner() throws {
+        let keys = publisher.keys.map(\.key.publicKey)
+        func signer(_ text: String, among known: [Int]) throws -> SPKIFingerprint? {
+            try PolicyBundle(json: Array(text.utf8)).invalidSigner(among: known.map { keys[$0] })
+        }
+        #expect(try signer(rotated(publisher), among: [0, 1, 2, 3]) == nil)
+        #expect(try signer(rotated(publisher), among: [1, 2, 3]) == keys[0].fingerprint, "of the key set")
+        #expect(try signer(rotated(publisher, signers: [0]), among: [0, 3]) == keys[2].fingerprint, "of the bundle")
+        // Signatures that exist, under the names of known keys that didn't make them.
+        func renamed(_ text: String, _ from: Int, _ to: Int) -> String {
+            text.replacingOccurrences(of: publisher.keys[from].name, with: publisher.keys[to].name)
+        }
+        #expect(try signer(renamed(publisher.bundle(signers: [0, 1]), 0, 2), among: [0, 1, 2]) == keys[2].fingerprint)
+        let rotation = try renamed(rotated(publisher, signers: [0, 1], bundleSigners: [2]), 1, 3)
+        #expect(try signer(rotation, among: [0, 1, 2, 3]) == keys[3].fingerprint)
+    }
+
     @Test("Keys sign a new key set and the bundle one after the other, each what it has to")
     func rotation() throws {
         let folder = try TestFolder()

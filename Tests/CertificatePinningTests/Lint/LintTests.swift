@@ -2,6 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinDialects
+import PinctlBasics
 import TestPKI
 import Testing
 
@@ -98,6 +99,19 @@ struct LintTests {
         #expect(
             findings.first { $0.rule == .expiry }?.message.contains(day < "2027" ? " expired on " : " expires on ")
                 != false)
+    }
+
+    @Test("P006: a rule that expires in exactly 30 days is reported, and one that does now has expired")
+    func expiryBoundary() throws {
+        func expiry(_ seconds: Double) throws -> String? {
+            let rule = #""expires": "2027-12-01T00:00:00Z", "onExpiry": "fail","#
+            let end = try #require(Date(rfc3339: "2027-12-01T00:00:00Z"))
+            return try lint(pin(server.leaf), rule: rule, at: end - seconds).first { $0.rule == .expiry }?.message
+        }
+        #expect(try expiry(30 * 86_400 + 1) == nil)
+        #expect(try expiry(30 * 86_400)?.contains(" expires on ") == true)
+        #expect(try expiry(1)?.contains(" expires on ") == true)
+        #expect(try expiry(0)?.contains(" expired on ") == true)
     }
 
     @Test("P009: a rule that excludes a host from an enforced rule, or repeats that rule, is reported")

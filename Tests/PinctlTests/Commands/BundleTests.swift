@@ -113,6 +113,31 @@ struct BundleTests {
         #expect(run.output.contains("or give the set whose keys signed it"))
     }
 
+    @Test("A bundle that its signature makes larger than programs accept isn't written")
+    func signedSize() async throws {
+        let pins = ["\"\(try site.leaf.key.pin)\"", "\"\(strangePin)\""]
+        func sign(_ comment: Int) async throws -> (run: Run, size: Int?) {
+            let folder = try TestFolder()
+            let policy = try folder.add(
+                "//" + String(repeating: "x", count: comment) + "\n" + policyText([("api.test", pins)]),
+                name: "pins.jsonc")
+            let file = folder.path + "/bundle.json"
+            let run = await pinctl(
+                "sign", policy, "--keys", keySet, "--key", site.folder.path + "/signer.key", "-o", file)
+            return (run, try? Data(contentsOf: URL(filePath: file)).count)
+        }
+        // A byte of the policy is 16/9 bytes of the bundle, and the signature at least 150.
+        let base = try #require(await sign(0).size)
+        let most = ((1 << 20) - base) * 9 / 16
+        let fits = try await sign(most - 9)
+        #expect(fits.run.status == 0 && fits.size.map { $0 > (1 << 20) - 40 } == true, "\(fits)")
+        let (run, size) = try await sign(most + 40)
+        #expect(run.status == 2 && size == nil, "\(run)")
+        #expect(run.errors.contains("the bundle has more than 1048576 bytes"), "\(run)")
+        // Without the signature, it isn't too large.
+        #expect(run.errors.contains("signed by "), "\(run)")
+    }
+
     @Test("lint reads the files that pins name from the bundle, and says which the bundle doesn't contain")
     func lint() async throws {
         let backup = "{ \"pin\": \"\(strangePin)\", \"backup\": true }"

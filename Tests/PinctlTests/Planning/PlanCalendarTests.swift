@@ -12,7 +12,7 @@ struct PlanCalendarTests {
     let old: TestCertificate
     let new: TestCertificate
     let roots: String
-    /// A chain below the new root, which the old one has signed.
+    /// A chain below the new root, which the old one has signed. The leaf is valid until 2028-01-01T00:00:00Z.
     let chain: String
 
     init() throws {
@@ -22,7 +22,8 @@ struct PlanCalendarTests {
         let issuer = try new.intermediate("Issuer")
         let crossSigned = try old.crossSign(new)
         roots = try folder.add(old.pemText)
-        chain = try folder.add([issuer.leaf("api.test"), issuer, crossSigned].map(\.pemText).joined())
+        let leaf = try issuer.leaf("api.test") { $0.notAfter = 1_830_297_600 }
+        chain = try folder.add([leaf, issuer, crossSigned].map(\.pemText).joined())
     }
 
     /// A calendar in which the new root and the old one have these entries of `x-stores`.
@@ -111,8 +112,14 @@ struct PlanCalendarTests {
         Change(
             new: #""android": { "since": "2099-01-01", "source": "t" }"#, testDescription: "a day after the leaf's end"),
         Change(
-            new: #""android": { "since": "2029-01-01", "source": "t" }"#, words: ["--fail-within", "9999d"],
-            end: "until 2029-01-01T00:00:00Z: new-root enters", testDescription: "a day within --fail-within"),
+            new: #""android": { "since": "2029-01-01", "source": "t" }"#, words: ["--fail-within", "773d"],
+            end: "until 2029-01-01T00:00:00Z: new-root enters", testDescription: "the last moment of --fail-within"),
+        Change(
+            new: #""android": { "since": "2029-01-01", "source": "t" }"#, words: ["--fail-within", "772d"],
+            testDescription: "a day after --fail-within and the leaf's end"),
+        Change(
+            new: #""android": { "since": "2028-01-01", "source": "t" }"#,
+            end: "until 2028-01-01T00:00:00Z: new-root enters", testDescription: "the last moment of the leaf"),
         Change(
             new: #""android": { "since": "2025-01-01", "removed": "2026-01-01", "source": "t" }"#,
             testDescription: "a new root that was removed again"),

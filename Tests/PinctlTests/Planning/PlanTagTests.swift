@@ -56,6 +56,30 @@ struct PlanTagTests {
         try run.decoded(as: PlanDocument.self).results.map { "\($0.release ?? "") \($0.verdict ?? "")" }
     }
 
+    @Test("A git in a relative directory of PATH isn't run")
+    func relativePath() async throws {
+        let folder = try TestFolder()
+        let program = try folder.add("#!/bin/sh\necho >\(folder.path)/ran\nexit 1\n", name: "git")
+        try #require(try TestCommand.run(["chmod", "+x", program]).status == 0)
+        // From any working directory, because the parent of the root directory is the root directory.
+        let relative = String(repeating: "../", count: 99) + folder.path.dropFirst()
+        try #require(FileManager.default.isExecutableFile(atPath: relative + "/git"))
+        func plan(_ path: String) async -> Run {
+            await pinctl(
+                "plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", repository, "--against",
+                "git:v5.1:pins/pins.jsonc", variables: ["PATH": path, "HOME": site.folder.path])
+        }
+        let run = await plan("\(relative)::\(path)")
+        #expect(run.status == 0, "\(run)")
+        let without = await plan(relative)
+        #expect(without.status == 2)
+        #expect(without.errors.contains("the program git is in no folder of PATH"), "\(without)")
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/ran"))
+        // The program does run from an absolute directory.
+        #expect(await plan(folder.path).status == 2)
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/ran"))
+    }
+
     @Test("P5: A release whose tag name isn't UTF-8 isn't skipped")
     func foreignTagName() async throws {
         let script = "cd \(repository)/.git/refs/tags && cp v5.1 $'v5.2\\xff'"

@@ -192,6 +192,11 @@ struct PlanTests {
         #expect(soon.output.contains("until 2027-02-01"))
         #expect(soon.output.contains("its rule expires"))
         #expect(await plan("--new", site.chainFile, "--against", file, "--fail-within", "70d").status == 0)
+        // The rule expires at the last second of the period, or one second later.
+        for (time, status) in [("2027-01-20T00:00:00Z", Int32(1)), ("2027-01-19T23:59:59Z", 0)] {
+            let run = await plan("--new", site.chainFile, "--against", file, "--at", time, "--fail-within", "12d")
+            #expect(run.status == status, "\(time)")
+        }
         let config = try site.folder.add(androidText([try site.root.key.pin, strangePin], expiration: "2027-01-31"))
         let off = await plan("--new", site.chainFile, "--against", config, "--fail-within", "100d")
         #expect(off.status == 1)

@@ -127,6 +127,30 @@ struct PlanTrustTests {
         #expect(await plan(both, site.chainFile, "--store", "@raw/corp=\(ownFile)") == 1)
     }
 
+    @Test("A root that the config names twice overrides the pins if one of the two does, as on Android")
+    func rootOfTwoSources() async throws {
+        let leaf = try site.folder.add(own.leaf("api.test").pemText)
+        let plain = "<certificates src=\"@raw/a\"/>"
+        let overriding = "<certificates src=\"@raw/b\" overridePins=\"true\"/>"
+        let rows: [(anchors: String, finding: String?)] = [
+            (plain + overriding, "survives: no pin is needed for chains to @raw/b roots (overridePins)"),
+            (overriding + plain, "survives: no pin is needed for chains to @raw/b roots (overridePins)"),
+            (plain + overriding.replacing("true", with: "false"), nil),
+        ]
+        for (index, (anchors, finding)) in rows.enumerated() {
+            let release = try config(
+                "<domain-config><domain>api.test</domain>\(Self.pinSet(strangePin))"
+                    + "<trust-anchors>\(anchors)</trust-anchors></domain-config>", "\(index).xml")
+            let run = await pinctl(
+                "plan", "--new", leaf, "--against", release, "--store", "@raw/a=\(ownFile)", "--store",
+                "@raw/b=\(ownFile)")
+            #expect(run.status == (finding == nil ? 1 : 0), "\(anchors): \(run)")
+            // One row, for one path.
+            #expect(run.lines.filter { $0.contains("api.test  ") }.count == 1, "\(anchors): \(run.output)")
+            if let finding { #expect(run.output.contains("api.test  \(finding)\n"), "\(anchors): \(run.output)") }
+        }
+    }
+
     @Test("The trust anchor of a TLSA record may be in the record or in the chain, and no store needs to have it")
     func trustAnchors() async throws {
         func hex(_ bytes: [UInt8]) -> String {
