@@ -1,3 +1,4 @@
+import PinctlBasics
 import PinnedNetworking
 import TestPKI
 import Testing
@@ -112,6 +113,46 @@ struct UploadTests {
             #expect(used?.code == .requestBodyStreamExhausted)
             let (other, _) = try await session.data(for: request, delegate: AsyncStreams())
             #expect(String(decoding: other, as: UTF8.self) == "POST 5 99 chunked")
+        }
+    }
+
+    @Test("A part of a stream that comes after the server has refused the request isn't sent")
+    func refusedStream() async throws {
+        let pipe = folder.path + "/pipe"
+        #expect(try TestCommand.run(["mkfifo", pipe]).status == 0)
+        let isComplete = Locked(false)
+        // The response begins after the first part, and is still read when the next part comes.
+        let script = LoopbackServer.Script.handle { connection in
+            var received: [UInt8] = []
+            while received.firstRange(of: Array("first".utf8)) == nil, let bytes = try connection.read() {
+                received += bytes
+            }
+            try connection.write(LoopbackServer.Response.head("413 Content Too Large", ["Content-Length: 4"]))
+            while !isComplete.withLock({ $0 }) { connection.pause(.milliseconds(2)) }
+            try connection.write(Array("no!\n".utf8))
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            let session = try site.session(server)
+            var request = try Self.request("/")
+            request.httpBodyStream = InputStream(fileAtPath: pipe)
+            let sent = request
+            let work = Task { try await session.bytes(for: sent) }
+            let writer = try await BodyWriter.open(pipe)
+            writer.write("first")
+            let (bytes, response) = try await work.value
+            #expect((response as? HTTPURLResponse)?.statusCode == 413)
+            writer.write("second")
+            // So that it would be sent by now, although the result doesn't depend on it.
+            try await Task.sleep(for: .milliseconds(100))
+            isComplete.withLock { $0 = true }
+            var body: [UInt8] = []
+            for try await byte in bytes { body.append(byte) }
+            #expect(body == Array("no!\n".utf8))
+            writer.close()
+            await session.flush()
+            let record = try #require(await server.ended().first)
+            #expect(record.applicationBytes.firstRange(of: Array("first".utf8)) != nil)
+            #expect(record.applicationBytes.firstRange(of: Array("second".utf8)) == nil)
         }
     }
 

@@ -277,7 +277,7 @@ struct ReplacedSettingsTests {
 }
 
 /// Writes to a named pipe, and waits for nothing but its reader.
-private final class BodyWriter: Sendable {
+final class BodyWriter: Sendable {
     private let file: Locked<FileHandle?>
 
     private init(_ file: FileHandle) { self.file = Locked(file) }
