@@ -52,11 +52,11 @@ struct ChainJudge: Sendable {
             switch probe.outcome {
             case .success(let served):
                 result(
-                    of: served.presented, name: endpoint.name, port: endpoint.port, subject: subject, source: "served",
+                    of: served.presented, name: endpoint.name, port: endpoint.port, subject: subject, source: .served,
                     staple: served.staple, timestamps: served.timestamps, expecting: expectation)
             case .failure(let error):
                 CheckResult(
-                    verdict: .unreachable(error), subject: subject, source: "served", presented: [], now: time)
+                    verdict: .unreachable(error), subject: subject, source: .served, presented: [], now: time)
             }
         result.add(probe)
         return result
@@ -64,7 +64,7 @@ struct ChainJudge: Sendable {
 
     /// Returns the result for a chain and this hostname.
     func result(
-        of presented: PresentedChain, name: ServerName, port: UInt16, subject: String, source: String,
+        of presented: PresentedChain, name: ServerName, port: UInt16, subject: String, source: ChainOrigin,
         staple: [UInt8]? = nil, timestamps: [UInt8]? = nil, expecting expectation: Expectation
     ) -> CheckResult {
         var evidence = revocation
@@ -72,7 +72,7 @@ struct ChainJudge: Sendable {
         let trust = ServerTrust(
             presented: presented, name: name, store: store, policy: policy, revocation: evidence,
             transparency: TransparencyEvidence(logs: logs, handshakeTimestamps: timestamps))
-        let verdict = Verdict(on: trust, port: port, expecting: expectation, time: time)
+        let verdict = Verdict(on: trust, port: port, expecting: expectation, time: time, from: source)
         let refusals = refusals(of: trust, port: port, after: verdict)
         let whole = refusals.filter(\.isWhole)
         let rule = expectation.rule(for: name, port: port)
@@ -104,7 +104,7 @@ struct ChainJudge: Sendable {
     /// Returns the result for a target without a rule in the policy. Such a target isn't connected to.
     func result(ofUnlisted target: Target, in file: PolicyFile) -> CheckResult {
         CheckResult(
-            verdict: .unlisted(by: file.path), subject: target.description, source: "served", presented: [],
+            verdict: .unlisted(by: file.path), subject: target.description, source: .served, presented: [],
             now: time, causes: file.policy.failureCauses(forUnlisted: target.endpoint.name),
             endpoint: (target.endpoint.name, target.endpoint.port))
     }

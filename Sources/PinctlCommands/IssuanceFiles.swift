@@ -12,7 +12,7 @@ extension Arguments {
         var renewals: [KeyRenewal] = []
         for path in paths {
             guard case .folder = FileKind(path) else {
-                guard let found = try IssuanceFiles.renewals(inFile: path) else {
+                guard let found = try IssuanceFiles.renewals(in: try DialectInput.contents(path), path) else {
                     throw .unusable([
                         "\(path): isn't an issuance file: name \(IssuanceProgram.files), or a directory with the "
                             + "server's last certificates"
@@ -28,9 +28,8 @@ extension Arguments {
 }
 
 private enum IssuanceFiles {
-    /// Reads a file of settings, or returns `nil` if no program is recognized.
-    static func renewals(inFile path: String) throws(UsageError) -> [KeyRenewal]? {
-        let bytes = try DialectInput.contents(path)
+    /// Reads the contents of a file of settings, or returns `nil` if no program is recognized.
+    static func renewals(in bytes: [UInt8], _ path: String) throws(UsageError) -> [KeyRenewal]? {
         guard let program = IssuanceProgram(recognizing: bytes) else {
             if let reason = IssuanceProgram.refusal(of: bytes, path: path) { throw .unusable(["\(path): \(reason)"]) }
             return nil
@@ -57,28 +56,45 @@ private enum IssuanceFiles {
         let folder = path + (path.hasSuffix("/") ? "" : "/")
         var renewals: [KeyRenewal] = []
         var hasSettings = false
+        var others: [String: [UInt8]] = [:]
         for file in names.sorted().map({ folder + $0 }) {
-            guard case .file = FileKind(file), let found = try Self.renewals(inFile: file) else { continue }
+            guard case .file = FileKind(file) else { continue }
+            let bytes = try DialectInput.contents(file)
+            guard let found = try Self.renewals(in: bytes, file) else {
+                if !hasSettings { others[file] = bytes }
+                continue
+            }
             hasSettings = true
             renewals += found
         }
-        return hasSettings ? renewals : try archive(path, at: time)
+        return hasSettings ? renewals : try archive(path, known: others, at: time)
     }
 
     /// Reads the certificates in a directory and in those below it. Everything there has to be understood, and settings
-    /// can't be ignored in favor of what happened.
-    private static func archive(_ path: String, at time: Date) throws(UsageError) -> [KeyRenewal] {
+    /// can't be ignored in favor of what happened. `known` are the contents of the files in the directory itself, which
+    /// have no settings.
+    private static func archive(
+        _ path: String, known: [String: [UInt8]], at time: Date
+    ) throws(UsageError) -> [KeyRenewal] {
         let inputs: [InputPath]
         do throws(InputProblem) { inputs = try InputPath.all(of: path) } catch {
             throw .unusable(["\(path): \(error.reason)"])
         }
-        let files = inputs.map { CheckedFile($0, InputReader(password: KeyPassword())) }
-        if let problem = files.lazy.flatMap(\.problems).first { throw .unusable([problem.reason]) }
-        for file in files where try renewals(inFile: file.input.path) != nil {
-            throw .unusable([
-                "\(path): has certificates and settings in the directories below it: name \(file.input.folder)"
-            ])
+        var files: [CheckedFile] = []
+        for input in inputs {
+            var contents = known[input.path]
+            if contents == nil, case .file = FileKind(input.path) {
+                let bytes = try DialectInput.contents(input.path)
+                guard try renewals(in: bytes, input.path) == nil else {
+                    throw .unusable([
+                        "\(path): has certificates and settings in the directories below it: name \(input.folder)"
+                    ])
+                }
+                contents = bytes
+            }
+            files.append(CheckedFile(input, InputReader(password: KeyPassword()), contents: contents))
         }
+        if let problem = files.lazy.flatMap(\.problems).first { throw .unusable([problem.reason]) }
         for folder in Set(files.map(\.input.folder)).sorted() {
             let settings = "\(folder)/../../renewal"
             let names = (try? FileManager.default.contentsOfDirectory(atPath: settings)) ?? []
@@ -116,14 +132,24 @@ private func certificate(inFile file: String) throws(UnreadableCertificate) -> I
     return first
 }
 
-/// Returns the certificates in one of certbot's archives, oldest first, or none if there is no such directory.
+/// Returns the last certificates in one of certbot's archives, oldest first, or none if there is no such directory.
 private func certificates(inArchive directory: String) throws(UnreadableCertificate) -> [IssuedCertificate] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    let names: [String]
+    do {
+        names = try FileManager.default.contentsOfDirectory(atPath: directory)
+    } catch let error as CocoaError where [.fileNoSuchFile, .fileReadNoSuchFile].contains(error.code) {
+        return []
+    } catch {
+        throw UnreadableCertificate(
+            "\(directory) can't be listed", remedy: "run pinctl as a user who can list it, or correct archive_dir")
+    }
     let numbers = names.compactMap { name in
         name.hasPrefix("cert") && name.hasSuffix(".pem")
             ? Int(name.dropFirst("cert".count).dropLast(".pem".count)) : nil
     }
     var certificates: [IssuedCertificate] = []
-    for number in numbers.sorted() { certificates.append(try certificate(inFile: "\(directory)/cert\(number).pem")) }
+    for number in numbers.sorted().suffix(KeyHistory.length) {
+        certificates.append(try certificate(inFile: "\(directory)/cert\(number).pem"))
+    }
     return certificates
 }

@@ -1,20 +1,33 @@
+import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 
-/// The origin of a chain, which decides who can complete it.
-enum ChainOrigin: Sendable {
-    case server
+/// The origin of a chain, which decides who can complete it. The raw values are those of JSON and reports.
+enum ChainOrigin: String, Sendable {
+    case served
     case file
 }
 
+extension ChainOrigin {
+    /// The step that completes a chain without the certificate of an issuer.
+    var completion: String {
+        switch self {
+        case .served: PinFailureCause.sendIntermediates
+        case .file: "add the intermediate certificates to the file"
+        }
+    }
+}
+
 extension TrustFinding {
-    /// The finding with a remedy for this origin, in the words of pinctl's flags. The remedy of the library is for
-    /// programs, which have a trust store and a server.
+    /// The violated rule, as the start of a line.
+    var label: String { "not trusted [\(rule.rawValue)]" }
+
+    /// Returns the finding with a remedy for this origin, in the words of pinctl's flags. The remedy of the library is
+    /// for programs, which have a trust store and a server.
     ///
     /// `flag` is the one that gives roots, or `nil` if the roots can't be changed, because a release has its own.
-    func text(from origin: ChainOrigin, trustedBy flag: Flag? = .caFile) -> String {
-        guard let advice = advice(origin, flag) else { return description }
-        return "\(ProblemText(description).problem): \(advice)"
+    func text(from origin: ChainOrigin, trustedBy flag: Flag? = .caFile) -> ProblemText {
+        ProblemText(text.problem, remedy: advice(origin, flag) ?? text.remedy)
     }
 
     private func advice(_ origin: ChainOrigin, _ flag: Flag?) -> String? {
@@ -22,25 +35,23 @@ extension TrustFinding {
         let way = flag.map { "give it with \($0.dashed)" }
         let isMissing = rule == .unknownIssuer
         switch origin {
-        case .server where isMissing && isSelfIssued:
+        case _ where isMissing && !isSelfIssued:
+            return way.map { PinFailureCause.remedy(completingChain: origin.completion, orTrusting: $0) }
+                ?? "\(origin.completion), or \(Self.otherAuthority)"
+        case .served where isMissing:
             return "if that \(depth == 0 ? "certificate" : "CA") is yours, \(way ?? Self.otherAuthority); if not, the "
                 + "connection may be intercepted"
-        case .server where isMissing:
-            return "have the server send its intermediates, or, if that issuer is a private root of yours, "
-                + (way ?? Self.otherAuthority)
-        case .server where rule == .nameMismatch && isSelfIssued:
-            return remedy.map {
+        case .served where rule == .nameMismatch && isSelfIssued:
+            return text.remedy.map {
                 "configure the certificate for this hostname on the server, or, if this self-signed one is meant, \($0)"
             }
-        case .file where isMissing && isSelfIssued:
+        case .file where isMissing:
             guard let way else { return Self.otherAuthority }
             return depth == 0
                 ? "have the certificate issued by a CA, or, if clients trust it as it is, \(way)"
                 : "if that CA is yours, \(way); if not, have the certificate issued by another CA"
-        case .file where isMissing:
-            return "add the intermediate certificates to the file, or"
-                + (way.map { ", if that issuer is a private root of yours, \($0)" } ?? " \(Self.otherAuthority)")
-        case .file where remedy?.hasPrefix("have the server send") == true:
+        // These findings are about the presented certificates as a whole.
+        case .file where [.budget, .pathLength].contains(rule) && depth == nil:
             return "leave only the server's chain in the file, leaf first"
         default: return nil
         }

@@ -13,12 +13,12 @@ struct Verdict: Sendable {
     var path: VerifiedPath?
     /// The rule that decided, if there is one.
     var rule: PinningRule?
-    /// The finding in one line.
-    let finding: String
-    /// The finding in one line without its remedy. The default is the finding.
-    var problem: String
+    /// The finding in one line, with its remedy if that follows it.
+    let text: ProblemText
     /// The finding without the position of the rule. The default is the word.
     var shortFinding: String
+    /// The reason in JSON. The default is the finding.
+    var reason: String
     /// The finding for all hosts with the same cause, or `nil` if it is the short one.
     var groupTitle: String?
     /// The remedy if it depends on more than the word.
@@ -41,12 +41,12 @@ struct Verdict: Sendable {
     var key: (fingerprint: SPKIFingerprint, pins: [Pin])?
 
     fileprivate init(
-        _ word: VerdictWord, _ finding: String, short: String? = nil, on path: VerifiedPath? = nil,
-        by rule: PinningRule? = nil, operands: [String] = []
+        _ word: VerdictWord, _ problem: String, remedy: String? = nil, short: String? = nil,
+        on path: VerifiedPath? = nil, by rule: PinningRule? = nil, operands: [String] = []
     ) {
         self.word = word
-        self.finding = finding
-        problem = finding
+        text = ProblemText(problem, remedy: remedy)
+        reason = "\(text)"
         shortFinding = short ?? word.rawValue
         self.path = path
         self.rule = rule
@@ -57,42 +57,49 @@ struct Verdict: Sendable {
     var severity: Severity { word.row.severity }
 
     var isGood: Bool { severity == .ok }
+
+    /// Whether a pin of the rule matches a certificate on the path, or the key if there is no path.
+    func isMatched(_ pin: Pin) -> Bool {
+        matches.contains { $0.pin == pin } || key?.pins.contains(pin) == true
+    }
 }
 
 // MARK: - Chains
 
 extension Verdict {
-    /// Evaluates a presented chain: first its trust, then its pins.
-    init(on trust: ServerTrust, port: UInt16, expecting expectation: Expectation, time: Date) {
+    /// Evaluates a presented chain: first its trust, then its pins. `flag` is the one that gives roots.
+    init(
+        on trust: ServerTrust, port: UInt16, expecting expectation: Expectation, time: Date, from origin: ChainOrigin,
+        trustedBy flag: Flag = .caFile
+    ) {
+        func untrusted(_ finding: TrustFinding) -> Verdict {
+            .untrusted(finding, finding.text(from: origin, trustedBy: flag))
+        }
         switch expectation {
         case .unlisted(let file): self = .unlisted(by: file.path)
         case .trust:
             do throws(TrustFinding) {
                 self = .trusted(try trust.evaluate(at: time), nil)
             } catch {
-                self = .untrusted(error)
+                self = untrusted(error)
             }
-        case .pins(let policy): self.init(on: trust, port: Int(port), by: policy, time: time)
-        }
-    }
-
-    private init(on trust: ServerTrust, port: Int, by policy: PinningPolicy, time: Date) {
-        do throws(PinningError) {
-            let decision = try policy.evaluate(trust, port: port, at: time)
-            switch decision {
-            case .matched(let path, let matches, let rule): self = .matched(path, matches, rule)
-            case .forgiven(let mismatch): self = .mismatch(mismatch)
-            case .bypassed(let mismatch): self = .bypassed(mismatch)
-            case .unpinned(let path, let rule): self = .trusted(path, rule)
-            case .stopped(let path, let rule): self = .expired(rule, path, reason: decision.description)
-            }
-        } catch {
-            switch error {
-            case .untrusted(let error): self = .untrusted(error)
-            case .mismatch(let mismatch): self = .mismatch(mismatch)
-            case .denied(let match, let path, _): self = .denied(match, path, reason: error.description)
-            case .expired(let rule, let path, _): self = .expired(rule, path, reason: error.description)
-            case .unlisted: self = .unlisted(by: "the policy")
+        case .pins(let policy):
+            do throws(PinningError) {
+                switch try policy.evaluate(trust, port: Int(port), at: time) {
+                case .matched(let path, let matches, let rule): self = .matched(path, matches, rule)
+                case .forgiven(let mismatch): self = .mismatch(mismatch)
+                case .bypassed(let mismatch): self = .bypassed(mismatch)
+                case .unpinned(let path, let rule): self = .trusted(path, rule)
+                case .stopped(let path, let rule): self = .expired(rule, path, rule.stop)
+                }
+            } catch {
+                switch error {
+                case .untrusted(let finding): self = untrusted(finding)
+                case .mismatch(let mismatch): self = .mismatch(mismatch)
+                case .denied(let match, let path, _): self = .denied(match.pin, path, error.text)
+                case .expired(let rule, let path, _): self = .expired(rule, path, error.text)
+                case .unlisted: self = .unlisted(by: "the policy")
+                }
             }
         }
     }
@@ -146,27 +153,22 @@ extension Verdict {
         self.mismatch = mismatch
     }
 
-    /// The chain is trusted, but contains a denied key or certificate.
-    private static func denied(_ match: PinMatch, _ path: VerifiedPath, reason: String) -> Verdict {
-        denied(match.pin, reason, on: path)
-    }
-
-    private static func denied(_ pin: Pin, _ reason: String, on path: VerifiedPath?) -> Verdict {
-        var verdict = Verdict(.denied, reason, on: path, operands: ["\(pin.fingerprint)"])
-        verdict.problem = ProblemText(reason).problem
+    /// The chain is trusted, but contains a denied key or certificate, or the key is one.
+    private static func denied(_ pin: Pin, _ path: VerifiedPath?, _ text: ProblemText) -> Verdict {
+        var verdict = Verdict(
+            .denied, text.problem, remedy: text.remedy, on: path, operands: ["\(pin.fingerprint)"])
         verdict.members = [("denied", .string("\(pin.fingerprint)"))]
         return verdict
     }
 
     /// The chain is trusted, but its rule has expired, so clients reject the server or no longer pin.
-    private static func expired(_ rule: PinningRule, _ path: VerifiedPath?, reason: String) -> Verdict {
-        var verdict = Verdict(.expired, reason, on: path, by: rule, operands: [rule.host.description])
-        verdict.problem = ProblemText(reason).problem
-        return verdict
+    private static func expired(_ rule: PinningRule, _ path: VerifiedPath?, _ text: ProblemText) -> Verdict {
+        Verdict(
+            .expired, text.problem, remedy: text.remedy, on: path, by: rule, operands: [rule.host.description])
     }
 
     /// The chain isn't trusted. Pins weren't checked.
-    private static func untrusted(_ finding: TrustFinding) -> Verdict {
+    private static func untrusted(_ finding: TrustFinding, _ text: ProblemText) -> Verdict {
         let word: VerdictWord =
             switch finding.rule {
             case .nameMismatch: .nameMismatch
@@ -174,12 +176,12 @@ extension Verdict {
             default: .untrusted
             }
         var verdict = Verdict(
-            word, "not trusted [\(finding.rule.rawValue)]: \(finding)", short: "not trusted: \(finding)",
+            word, "\(finding.label): \(text.problem)", remedy: text.remedy, short: "not trusted: \(text)",
             operands: [finding.rule.rawValue, finding.groupOperand])
-        if finding.remedy != nil { verdict.problem = ProblemText(verdict.finding).problem }
-        verdict.groupTitle = finding.groupTitle
+        verdict.reason = "\(text)"
+        verdict.groupTitle = finding.groupTitle(text)
         // The remedies of the other words say more than the finding.
-        if word == .untrusted || word == .chainExpired && finding.depth != 0 { verdict.remedy = finding.remedy }
+        if word == .untrusted || word == .chainExpired && finding.depth != 0 { verdict.remedy = text.remedy }
         verdict.members = finding.members
         verdict.distrust = finding
         return verdict
@@ -187,12 +189,12 @@ extension Verdict {
 
     /// There was no chain to evaluate.
     static func unreachable(_ failure: ProbeFailure) -> Verdict {
-        var verdict = Verdict(
-            .unreachable, "unreachable: \(failure)", operands: [failure.groupTitle, failure.sharedRemedy])
         // A remedy that is for this host alone is repeated.
-        if failure.remedy == failure.sharedRemedy {
-            verdict.problem = "unreachable: \(failure.located(failure.problem))"
-        }
+        let isShared = failure.remedy == failure.sharedRemedy
+        var verdict = Verdict(
+            .unreachable, "unreachable: \(isShared ? failure.located(failure.problem) : "\(failure)")",
+            remedy: isShared ? failure.remedy : nil, operands: [failure.groupTitle, failure.sharedRemedy])
+        verdict.reason = "\(failure)"
         verdict.groupTitle = "unreachable: \(failure.groupTitle)"
         verdict.remedy = failure.remedy
         // The reason often changes.
@@ -204,8 +206,7 @@ extension Verdict {
 
     /// The policy has no rule for the server. Nothing else was checked.
     static func unlisted(by policy: String) -> Verdict {
-        var verdict = Verdict(.notCovered, "not covered: \(policy) has no rule for it: add one")
-        verdict.problem = ProblemText(verdict.finding).problem
+        var verdict = Verdict(.notCovered, "not covered: \(policy) has no rule for it", remedy: "add one")
         verdict.groupTitle = "not covered: the policy has no rule for them"
         verdict.members = [("policy", .string(policy))]
         return verdict
@@ -257,47 +258,52 @@ extension Verdict {
 
     /// A key without a chain that matches no pin of the rule, or of any rule if none is given.
     static func keyUnmatched(_ key: SPKIFingerprint, _ rule: PinningRule?) -> Verdict {
-        let roles = rule?.pins.filter { $0.fingerprint == .publicKey(key) }.map(\.role) ?? []
-        let isLeaf = roles.contains(.leaf)
-        let finding =
-            if let rule, roles.isEmpty {
-                "\(key) isn't one of \(rule.pins.count) pins (\(rule.origin))"
-            } else if let rule {
-                "\(key) is pinned as \(roles.map(\.rawValue).joined(separator: " and ")), not as the key of a "
-                    + "\(isLeaf ? "CA" : "leaf") (\(rule.origin)): "
-                    + "\(isLeaf ? "" : "give its CA certificate, or ")correct the role of the pin"
-            } else {
-                "\(key) isn't a pin of any rule"
-            }
+        let miss = rule.map { "isn't one of \($0.pins.count) pins (\($0.origin))" } ?? "isn't a pin of any rule"
         var verdict = Verdict(
-            .pinMismatch, "pin mismatch: \(finding)", short: "pin mismatch: the key isn't pinned by the rules for it",
-            by: rule, operands: rule.map { [$0.host.description] } ?? [])
+            .pinMismatch, "pin mismatch: \(key) \(miss)",
+            short: "pin mismatch: the key isn't pinned by the rules for it", by: rule,
+            operands: rule.map { [$0.host.description] } ?? [])
+        verdict.key = (key, [])
+        return verdict
+    }
+
+    /// A key without a chain that the rule pins, but only in these roles, in which it can't appear.
+    static func keyInAnotherRole(_ key: SPKIFingerprint, _ roles: [PinRole], _ rule: PinningRule) -> Verdict {
+        let isLeaf = roles.contains(.leaf)
+        let remedy = "\(isLeaf ? "" : "give its CA certificate, or ")correct the role of the pin"
+        var verdict = Verdict(
+            .pinMismatch,
+            "pin mismatch: \(key) is pinned as \(roles.map(\.rawValue).joined(separator: " and ")), not as the key of a "
+                + "\(isLeaf ? "CA" : "leaf") (\(rule.origin))",
+            remedy: remedy, short: "pin mismatch: the key is pinned in another role", by: rule,
+            operands: [rule.host.description, "role"])
+        verdict.remedy = remedy
         verdict.key = (key, [])
         return verdict
     }
 
     /// A key without a chain that the policy denies.
     static func keyDenied(_ pin: Pin) -> Verdict {
-        denied(pin, "the policy denies this key, \(pin.title): generate another key", on: nil)
+        denied(
+            pin, nil, ProblemText("the policy denies this key, \(pin.title)", remedy: "generate another key"))
     }
 
     /// A key without a chain whose rule has expired.
     static func keyExpired(_ rule: PinningRule, _ expiry: PinningExpiry) -> Verdict {
         expired(
             rule, nil,
-            reason: "the rule expired at \(expiry.end.rfc3339) (\(rule.origin)): ship a policy with a later expiry")
+            ProblemText(
+                "the rule expired at \(expiry.end.rfc3339) (\(rule.origin))",
+                remedy: "ship a policy with a later expiry"))
     }
 
     /// No certificate in the files is valid for the rule's host. `names` are the names in the certificates.
     static func noCertificate(_ rule: PinningRule, names: [String]) -> Verdict {
-        let more = names.count > 5 ? " and \(names.count - 5) more" : ""
-        let valid = names.isEmpty ? "" : ", only for \(names.prefix(5).joined(separator: ", "))\(more)"
+        let valid = names.isEmpty ? "" : ", only for \(FirstNames(names, limit: 5))"
         var verdict = Verdict(
-            .noCertificate,
-            "no certificate in the files is valid for this host\(valid) (\(rule.origin)): "
-                + "\(VerdictWord.noCertificate.row.remedy ?? "")",
+            .noCertificate, "no certificate in the files is valid for this host\(valid) (\(rule.origin))",
+            remedy: VerdictWord.noCertificate.row.remedy,
             short: "no certificate in the files is valid for the host", by: rule)
-        verdict.problem = ProblemText(verdict.finding).problem
         verdict.baselineOperands = [rule.host.description]
         verdict.members = [("names", .array(names.map { .string($0) }))]
         return verdict

@@ -98,6 +98,14 @@ extension CanonicalPin {
     }
 }
 
+extension CanonicalPin {
+    /// The fingerprint of the pinned key, or `nil` for pins of certificates and with other digests.
+    var spkiFingerprint: SPKIFingerprint? {
+        guard content == .publicKey, digest == .sha256, value.count == 32 else { return nil }
+        return SPKIFingerprint(bytes: [32 of UInt8] { value[$0] })
+    }
+}
+
 extension CanonicalPin: CustomStringConvertible {
     /// A text such as `sha256/BASE64`, with the prefix `cert-` for a certificate.
     package var description: String {

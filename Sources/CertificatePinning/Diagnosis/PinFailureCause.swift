@@ -103,6 +103,15 @@ extension PinFailureCause {
     /// The remedy, in one line. If it involves a served key, it begins with how to confirm that key.
     public var remedy: String { explainsMismatch ? Self.confirmed(action) : action }
 
+    /// The step that completes a chain that lacks the certificate of an issuer.
+    package static let sendIntermediates = "configure the server to send its intermediate certificates"
+
+    /// Returns the remedy for a chain that lacks the certificate of an issuer: the step that completes it, or the way to
+    /// trust that issuer.
+    package static func remedy(completingChain completion: String, orTrusting way: String) -> String {
+        "\(completion), or, if that issuer is a private root of yours, \(way)"
+    }
+
     /// The step that stops a mismatch which a new key at the server has caused.
     package static let serveAgain = "serve a pinned or backup key again, because released apps keep their pins"
 
@@ -115,9 +124,9 @@ extension PinFailureCause {
                 + "host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, don't pin its "
                 + "key, because the connection may be intercepted"
         case .issuerMissing:
-            "configure the server to send its intermediate certificates; if that issuer is a private root of yours, "
-                + "trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because the connection "
-                + "may be intercepted"
+            Self.remedy(
+                completingChain: Self.sendIntermediates, orTrusting: "trust it with --ca-file or \"anchors\"")
+                + "; if it is neither, don't trust it, because the connection may be intercepted"
         case .selfSigned:
             "if that certificate is yours (compare it with the file on the server), trust it for this host with "
                 + "--ca-file or \"anchors\"; if not, don't pin its key, because the connection may be intercepted"

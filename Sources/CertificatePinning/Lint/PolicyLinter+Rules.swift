@@ -81,7 +81,7 @@ extension PolicyLinter {
         case .leaf: false
         case .any, nil:
             calendar.root(of: pin) != nil
-                || SPKIFingerprint(pin.description).map { PublicRoots.names[$0] != nil } ?? false
+                || pin.spkiFingerprint.map { PublicRoots.names[$0] != nil } ?? false
         }
     }
 

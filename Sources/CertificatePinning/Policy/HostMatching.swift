@@ -37,6 +37,16 @@ package struct HostMatching: Sendable {
     package func rejects(_ host: String) -> Bool { rejectsLeadingDot && host.hasPrefix(".") }
 }
 
+extension HostMatching {
+    /// Returns a name in the form ``Form/aLabels``, which every text has.
+    package static func aLabels(of host: String) -> String {
+        let name = host.lowercased()
+        guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return name }
+        return name.split(separator: ".", omittingEmptySubsequences: false)
+            .map { Punycode.aLabel($0) ?? String($0) }.joined(separator: ".").bytewise
+    }
+}
+
 extension HostMatching.Form {
     /// Returns a name in this form, or `nil` if the system doesn't accept it as a name.
     package func name(_ host: String) -> String? {
@@ -47,11 +57,7 @@ extension HostMatching.Form {
             let name = host.lowercased()
             guard name.utf8.last == UInt8(ascii: ".") else { return name.bytewise }
             return String(Substring(name.utf8.dropLast())).bytewise
-        case .aLabels:
-            let name = host.lowercased()
-            guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return name }
-            return name.split(separator: ".", omittingEmptySubsequences: false)
-                .map { Punycode.aLabel($0) ?? String($0) }.joined(separator: ".").bytewise
+        case .aLabels: return HostMatching.aLabels(of: host)
         case .parsed: return (try? ServerName(host))?.description
         case .parsedName: return (try? ServerName(host)).flatMap { $0.isIPAddress ? nil : $0.description }
         }

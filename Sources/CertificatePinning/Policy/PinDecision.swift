@@ -1,5 +1,5 @@
 public import CertificateTrust
-import PinctlBasics
+package import PinctlBasics
 import PinctlFoundation
 
 /// A verified path that a policy accepts, with the reason. A policy that refuses one throws ``PinningError``.
@@ -63,24 +63,29 @@ extension PinningError {
 
 extension PinningError: CustomStringConvertible {
     /// The reason. For a mismatch, the served and the pinned keys in lines.
-    public var description: String {
+    public var description: String { "\(text)" }
+
+    /// The reason and the remedy. For a mismatch, whose lines have several remedies, everything is the reason.
+    package var text: ProblemText {
         switch self {
-        case .mismatch(let mismatch): return mismatch.description
+        case .mismatch(let mismatch): return ProblemText(mismatch.description, remedy: nil)
         case .expired(let rule, let path, let port):
-            return "certificate pinning failure for \(path.name) port \(port): \(rule.expired), so it rejects every "
-                + "server: \(PinningRule.renewal)"
+            return ProblemText(
+                "certificate pinning failure for \(path.name) port \(port): \(rule.expired), so it rejects every server",
+                remedy: PinningRule.renewal)
         case .denied(let match, let path, let port):
             let fingerprint = match.pin.fingerprint
             let key = match.pin.name.map { "\(fingerprint) (\(visibleText($0)))" } ?? "\(fingerprint)"
             let subject = path.certificates[match.index].subject.description
-            return
+            return ProblemText(
                 "certificate pinning failure for \(path.name) port \(port): the policy denies \(key), the "
-                + "\(match.role.rawValue) of its path\(subject.isEmpty ? "" : ", " + subject): serve a chain "
-                + "without it"
+                    + "\(match.role.rawValue) of its path\(subject.isEmpty ? "" : ", " + subject)",
+                remedy: "serve a chain without it")
         case .unlisted(let name, let port):
-            return "certificate pinning failure for \(name) port \(port): the policy has no rule for it and refuses "
-                + "unlisted hosts: add a rule"
-        case .untrusted(let finding): return finding.description
+            return ProblemText(
+                "certificate pinning failure for \(name) port \(port): the policy has no rule for it and refuses "
+                    + "unlisted hosts", remedy: "add a rule")
+        case .untrusted(let finding): return finding.text
         }
     }
 }
@@ -100,8 +105,7 @@ extension PinDecision: CustomStringConvertible {
         case .bypassed(let mismatch):
             return "PINS ARE BYPASSED: the path doesn't end at a system root, and \(mismatch.rule.title) accepts "
                 + "such paths: remove \"localAnchorsBypassPins\" unless you are debugging\n\(mismatch)"
-        case .stopped(_, let rule):
-            return "PINNING IS OFF: \(rule.expired), so its pins are no longer checked: \(PinningRule.renewal)"
+        case .stopped(_, let rule): return "\(rule.stop)"
         }
     }
 }
@@ -109,6 +113,11 @@ extension PinDecision: CustomStringConvertible {
 extension PinningRule {
     /// `the rule at pins.jsonc:4:5 for api.example.com`.
     var title: String { "the rule\(location.map { " at \($0)" } ?? "") for \(host)" }
+
+    /// The text about a rule that no longer pins.
+    package var stop: ProblemText {
+        ProblemText("PINNING IS OFF: \(expired), so its pins are no longer checked", remedy: Self.renewal)
+    }
 
     fileprivate static let renewal = "ship a policy with a later expiry"
 

@@ -1,4 +1,4 @@
-import PinctlBasics
+package import PinctlBasics
 
 /// The reason why a chain isn't trusted: the rule, the certificate that violates it, and the details.
 public struct TrustFinding: Error, Hashable, Sendable {
@@ -12,16 +12,16 @@ public struct TrustFinding: Error, Hashable, Sendable {
     public let detail: String
 }
 
-extension TrustFinding {
-    /// The part of the detail that says what to do, or `nil` if there is none.
-    package var remedy: String? { ProblemText(detail).remedy }
-}
-
 extension TrustFinding: CustomStringConvertible {
-    public var description: String {
-        guard let depth, let certificate else { return detail }
+    public var description: String { "\(text)" }
+
+    /// The violation, after the certificate that it is about, and the remedy.
+    package var text: ProblemText {
+        let text = ProblemText(detail)
+        guard let depth, let certificate else { return text }
         let name = certificate.subject.description
         let position = depth == 0 ? "leaf" : "certificate \(depth)"
-        return "\(position) (\(name.isEmpty ? "no subject" : name)): \(detail)"
+        return ProblemText(
+            "\(position) (\(name.isEmpty ? "no subject" : name)): \(text.problem)", remedy: text.remedy)
     }
 }

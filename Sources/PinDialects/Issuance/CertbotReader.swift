@@ -142,7 +142,8 @@ struct CertbotReader {
             return nil
         } catch {
             throw IssuanceText.problem(
-                "the earlier certificates aren't known, because \(error.reason): remove that file, or restore it",
+                "the earlier certificates aren't known, because \(error.reason): "
+                    + (error.remedy ?? "remove that file, or restore it"),
                 at: PolicyLocation(path: path, line: entry?.line ?? 1, column: 1))
         }
     }

@@ -50,8 +50,9 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     /// Returns why a file isn't read although it decides about renewals, and what to name instead, or `nil` for files
     /// that don't.
     ///
-    /// What a command or a Caddyfile does depends on what runs it and on other files. So neither is judged, and a file
-    /// that runs lego or is named as a Caddyfile must not count as one that has nothing to do with renewals.
+    /// The effect of a command or a Caddyfile depends on the program that runs it and on other files. So neither is
+    /// judged, and a file that runs lego or is named as a Caddyfile must not count as one that has nothing to do with
+    /// renewals.
     package static func refusal(of bytes: [UInt8], path: String) -> String? {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         if name.hasPrefix("Caddyfile") || [".caddyfile", ".caddy"].contains(where: name.lowercased().hasSuffix) {
@@ -74,11 +75,11 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     /// Reads the renewals that a file of the program configures.
     ///
     /// certbot's files name the certificate instead of its hosts, and the directory with the earlier ones:
-    /// `certificate` reads the one in a file, and `archive` the certificates in a directory, oldest first. `options` is
-    /// the file of ``optionsPath(of:)``, if it exists.
+    /// `certificate` reads the one in a file, and `archive` the last ``KeyHistory/length`` certificates in a directory,
+    /// oldest first. `options` is the file of ``optionsPath(of:)``, if it exists.
     package func read(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
-        archive: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate] = { _ in [] },
+        archive: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate],
         certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
         let renewals = try unchecked(bytes, path: path, options: options, archive: archive, certificate: certificate)
@@ -151,8 +152,10 @@ package struct IssuedCertificate: Sendable {
 /// The reason why a certificate that a configuration names can't be read.
 package struct UnreadableCertificate: Error {
     package let reason: String
+    /// The remedy, or `nil` for the usual one.
+    let remedy: String?
 
-    package init(_ reason: String) { self.reason = reason }
+    package init(_ reason: String, remedy: String? = nil) { (self.reason, self.remedy) = (reason, remedy) }
 }
 
 /// The lines of a text, and errors at them.

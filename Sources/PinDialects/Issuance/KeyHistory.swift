@@ -7,9 +7,10 @@ package import PinctlFoundation
 ///
 /// The settings of a client count before what happened. So a history is a reason for a finding about settings that keep
 /// the key, and never one against a finding about settings that don't.
-struct KeyHistory {
-    /// Two renewals: one new key may be planned, and a second one shows that the client creates them.
-    private static let length = 3
+package struct KeyHistory {
+    /// The number of certificates that count. They are those of two renewals: one new key may be planned, and a second
+    /// one shows that the client creates them.
+    package static let length = 3
     private let keys: [SPKIFingerprint]
 
     /// Creates the history from the keys of all certificates, oldest first.

@@ -13,7 +13,7 @@ enum OkHttpPin {
             text.hasPrefix("**.")
             ? (.exactAndBelow, text.dropFirst(3))
             : text.hasPrefix("*.") ? (.oneLabelBelow, text.dropFirst(2)) : (.exact, text[...])
-        guard let host = HostMatching.Form.aLabels.name(String(rest)) else { return nil }
+        let host = HostMatching.aLabels(of: String(rest))
         let isAddress = (try? ServerName(host))?.isIPAddress ?? false
         let isName =
             (1...253).contains(host.utf8.count)

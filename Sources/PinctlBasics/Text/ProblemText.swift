@@ -1,14 +1,21 @@
-/// A text of the form `what is wrong: what to do`, divided at its last colon.
-package struct ProblemText: Equatable, Sendable {
+/// A text of the form `what is wrong: what to do`.
+package struct ProblemText: Hashable, Sendable {
     package let problem: String
     /// The part that says what to do, or `nil` if there is none.
     package let remedy: String?
 
+    package init(_ problem: String, remedy: String?) { (self.problem, self.remedy) = (problem, remedy) }
+
+    /// Divides a text at its last colon.
     package init(_ text: String) {
         guard let colon = text.ranges(of: ": ").last else {
-            (problem, remedy) = (text, nil)
+            self.init(text, remedy: nil)
             return
         }
-        (problem, remedy) = (String(text[..<colon.lowerBound]), String(text[colon.upperBound...]))
+        self.init(String(text[..<colon.lowerBound]), remedy: String(text[colon.upperBound...]))
     }
+}
+
+extension ProblemText: CustomStringConvertible {
+    package var description: String { problem + (remedy.map { ": " + $0 } ?? "") }
 }

@@ -99,7 +99,9 @@ extension ChainJudge {
         _ trust: ServerTrust, port: UInt16, expecting expectation: Expectation
     ) -> [CheckWarning] {
         clientStores.compactMap { name, store in
-            let verdict = Verdict(on: trust.replacingStore(store), port: port, expecting: expectation, time: time)
+            let verdict = Verdict(
+                on: trust.replacingStore(store), port: port, expecting: expectation, time: time, from: .served,
+                trustedBy: .store)
             guard !verdict.isGood else { return nil }
             let path = verdict.path.map { path in
                 ": " + path.certificates.map { $0.subject.commonName ?? "\($0.subject)" }.joined(separator: " < ")

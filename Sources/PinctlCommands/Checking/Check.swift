@@ -158,18 +158,18 @@ struct Check: Sendable {
         if case .policy(let file) = source { console.note(of: file) }
         noteAnchors(&console)
         var items = 0
-        var told = ToldRemedies()
+        var printed = PrintedRemedies()
         var pattern = RunPattern()
         var coverage = FileCheck.Coverage()
         var irrelevant: [String: Int] = [:]
         var unread = 0
         var proxied = 0
-        var missing = 0
+        var missing: [String] = []
         let pending = Locked(PendingTargets())
         var entries: [(item: Int, entry: ReportEntry)] = []
         func add(_ result: CheckResult, of item: Int) {
             let result = gate.add(result)
-            show(result, isFirst: !result.isKnown && report.group(result, of: item), &told, &console)
+            show(result, isFirst: !result.isKnown && report.group(result, of: item), &printed, &console)
             pattern.add(result, of: item)
             if keepsResults { entries.append((item, ReportEntry(result))) }
         }
@@ -209,10 +209,11 @@ struct Check: Sendable {
         } else {
             let lacking = files.lacking(coverage)
             if files.acceptsMissing, !lacking.isEmpty {
-                missing = lacking.count
-                let hosts = FirstNames(lacking.map(\.subject))
+                missing = lacking.map(\.subject)
+                // The note is the only sign of these hosts, so it names all of them.
                 console.note(
-                    "note: no certificate in the files is valid for \(hosts) (accepted by \(Flag.allowMissing.dashed))")
+                    "note: no certificate in the files is valid for \(missing.joined(separator: ", ")) "
+                        + "(accepted by \(Flag.allowMissing.dashed))")
             } else {
                 for result in lacking { add(result, of: items) }
             }
@@ -241,15 +242,16 @@ struct Check: Sendable {
         report.rules = Report.checkRules
         report.closing = console.closing(
             gate.closing + Self.closing(irrelevant, unread: unread)
-                + (missing == 0 ? "" : "; \(plural(missing, "host")) without a certificate"))
+                + (missing.isEmpty ? "" : "; \(plural(missing.count, "host")) without a certificate"))
         if report.hasSharedCause || console.rowCount > Report.shownRows {
             console.text(report.groupLines(columns: console.columns))
         }
         var members = source.digest + gate.members.map { ($0.0, .integer($0.1)) }
         if checksFiles {
-            members +=
-                [("irrelevant", .integer(irrelevant.values.reduce(0, +))), ("unread", .integer(unread))]
-                + (missing == 0 ? [] : [("missing", .integer(missing))])
+            members += [
+                ("irrelevant", .integer(irrelevant.values.reduce(0, +))), ("unread", .integer(unread)),
+                ("missing", .array(missing.map { .string($0) })),
+            ]
         }
         console.summarize(report.closing, members)
         return report
@@ -284,18 +286,18 @@ struct Check: Sendable {
     private func noteAnchors(_ console: inout Console) {
         guard !judge.clientStores.isEmpty, case .policy(let file) = source else { return }
         let hosts = file.policy.rules.filter { $0.anchors != nil }.map { "\($0.host)" }
-        guard let first = hosts.first else { return }
+        guard !hosts.isEmpty else { return }
         console.note(
-            "note: \(Flag.store.dashed) doesn't apply to hosts whose rules have their own anchors: \(first)"
-                + (hosts.count > 1 ? " and \(hosts.count - 1) more" : ""))
+            "note: \(Flag.store.dashed) doesn't apply to hosts whose rules have their own anchors: "
+                + "\(FirstNames(hosts, limit: 1))")
     }
 
     /// Prints a result. The first failure for each cause is printed in full, the others in one line without the remedy,
     /// and known ones only with their headline.
     private func show(
-        _ result: CheckResult, isFirst: Bool, _ told: inout ToldRemedies, _ console: inout Console
+        _ result: CheckResult, isFirst: Bool, _ printed: inout PrintedRemedies, _ console: inout Console
     ) {
-        let explanation = isFirst ? told.shortened(result.explanation(columns: console.columns)) : []
+        let explanation = isFirst ? printed.shortened(result.explanation(columns: console.columns)) : []
         let mended = result.isMended ? ["  fixed: it failed in the baseline"] : []
         let isHidden = hidesGood && (result.severity == .ok && !result.isMended || result.isKnown)
         let headline = isFirst || result.isKnown ? result.headline : result.shortHeadline

@@ -9,7 +9,7 @@ import PinctlBasics
 extension CheckResult {
     /// Whether the advice is about a file instead of a server. The chain that `verify` reads may come from a server, and
     /// only what it lacks is about its file.
-    private var isOfFile: Bool { verdict.distrust != nil ? source == "file" : file != nil }
+    private var isOfFile: Bool { verdict.distrust != nil ? source == .file : file != nil }
 
     /// The causes, each with its remedy.
     var advice: [ReportCause] {
@@ -89,8 +89,8 @@ extension PinFailureCause {
                 + "host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, have the certificate "
                 + "issued by another CA"
         case .issuerMissing:
-            "add the intermediate certificates to the file, or, if that issuer is a private root, trust it with --ca-file or "
-                + "\"anchors\""
+            Self.remedy(
+                completingChain: ChainOrigin.file.completion, orTrusting: "trust it with --ca-file or \"anchors\"")
         case .selfSigned:
             "don't deploy it unless clients trust it with --ca-file or \"anchors\": have the certificate issued by a CA"
         case .defaultCertificate: "don't deploy it: have a certificate issued for this hostname"
@@ -116,7 +116,7 @@ extension PinFailureCause {
     fileprivate var shortAction: String {
         switch self {
         case .inspected: "trust its root with --ca-file or \"anchors\" if it is yours, or check from another network"
-        case .issuerMissing: "configure the server to send its intermediates, or trust its issuer if it is yours"
+        case .issuerMissing: "\(Self.sendIntermediates), or trust its issuer if it is yours"
         case .selfSigned: "trust it with --ca-file or \"anchors\" if it is yours, or check from another network"
         case .authorityChanged: "have the certificate issued by a pinned CA or for a backup key"
         case .intermediateChanged, .noKeyServed: "serve a chain with a pinned key again"

@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 extension CheckResult {
     /// The text that identifies the cause of a failure and is the same for all hosts that fail for that cause, or `nil`
@@ -61,14 +62,14 @@ extension TrustFinding {
             ? "issued by \(certificate.issuer)" : certificate.spkiFingerprint.description
     }
 
-    var groupTitle: String {
-        guard let certificate else { return "not trusted [\(rule.rawValue)]: \(detail)" }
-        let subject = "\(certificate.subject)"
+    /// Returns the finding for all hosts with the same cause. `text` is the one for a single host.
+    func groupTitle(_ text: ProblemText) -> String {
+        guard let certificate else { return "\(label): \(text)" }
         return switch (depth, rule) {
         case (_, .nameMismatch):
-            "not trusted [\(rule.rawValue)]: hostname mismatch, the certificate of \(subject) is for other names"
-        case (0, _): "not trusted [\(rule.rawValue)]: leaf certificates issued by \(certificate.issuer)"
-        default: "not trusted [\(rule.rawValue)]: \(self)"
+            "\(label): hostname mismatch, the certificate of \(certificate.subject) is for other names"
+        case (0, _): "\(label): leaf certificates issued by \(certificate.issuer)"
+        default: "\(label): \(text)"
         }
     }
 }

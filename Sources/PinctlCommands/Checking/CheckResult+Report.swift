@@ -43,10 +43,9 @@ extension CheckResult {
     fileprivate var reportedPins: [ReportPin] {
         guard let rule = verdict.rule else { return [] }
         return rule.pins.map { pin in
-            let isMatch = verdict.matches.contains { $0.pin == pin } || verdict.key?.pins.contains(pin) == true
-            return ReportPin(
+            ReportPin(
                 title: pin.title, pin: pin.fingerprint.description, role: pin.role.rawValue, isBackup: pin.isBackup,
-                standing: standing(of: pin), isMatched: isMatch)
+                standing: standing(of: pin), isMatched: verdict.isMatched(pin))
         }
     }
 }

@@ -9,8 +9,8 @@ struct CheckResult: Sendable {
     private(set) var verdict: Verdict
     /// The subject of the verdict, such as `host:port`.
     let subject: String
-    /// The source of certificates that came with the chain: `served` or `file`. All others come from the trust store.
-    let source: String
+    /// The source of the certificates that came with the chain. All others come from the trust store.
+    let source: ChainOrigin
     let presented: [X509Certificate]
     /// The time of the check.
     let now: Date
@@ -69,7 +69,7 @@ extension CheckResult {
 
     /// Returns the source of a certificate: `served`, `file` or `store`.
     func origin(of certificate: X509Certificate) -> String {
-        presented.contains(certificate) ? source : "store"
+        presented.contains(certificate) ? source.rawValue : "store"
     }
 }
 

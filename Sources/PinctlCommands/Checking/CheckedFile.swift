@@ -44,11 +44,11 @@ struct CheckedFile {
 
     var certificates: [X509Certificate] { parts.flatMap { $0.certificates.map(\.certificate) } }
 
-    /// Reads a file.
-    init(_ input: InputPath, _ reader: InputReader) {
+    /// Reads a file, or the contents of it that were read before.
+    init(_ input: InputPath, _ reader: InputReader, contents: [UInt8]? = nil) {
         self.input = input
         do throws(InputProblem) {
-            try reader.read(input) { add($0) }
+            try reader.read(input, contents: contents) { add($0) }
         } catch {
             if let what = error.irrelevance {
                 irrelevant.append(what)

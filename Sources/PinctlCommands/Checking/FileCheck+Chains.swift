@@ -7,7 +7,7 @@ extension FileCheck {
         guard !claims.isEmpty else { return [uncovered(title, chain.leaf.subject, in: file)] }
         return claims.map { claim in
             var result = judge.result(
-                of: chain, name: claim.name, port: claim.port, subject: "\(title) for \(claim.name)", source: "file",
+                of: chain, name: claim.name, port: claim.port, subject: "\(title) for \(claim.name)", source: .file,
                 expecting: claim.expectation)
             result.file = file
             return result
@@ -68,6 +68,6 @@ extension FileCheck {
         let policy = source.path ?? "the run"
         let name = subject.map { $0.description.isEmpty ? title : "\(title) (\($0))" } ?? title
         return CheckResult(
-            verdict: .unlisted(by: policy), subject: name, source: "file", presented: [], now: judge.time, file: file)
+            verdict: .unlisted(by: policy), subject: name, source: .file, presented: [], now: judge.time, file: file)
     }
 }

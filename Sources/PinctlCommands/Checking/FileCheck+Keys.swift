@@ -40,7 +40,7 @@ extension FileCheck {
     private func results(of key: CheckedFile.Key, _ title: String, in file: String) -> [CheckResult] {
         func result(_ verdict: Verdict, _ subject: String) -> CheckResult {
             CheckResult(
-                verdict: verdict, subject: subject, source: "file", presented: [], now: judge.time,
+                verdict: verdict, subject: subject, source: .file, presented: [], now: judge.time,
                 warnings: judge.ending(verdict), file: file)
         }
         let object = PinFingerprint.publicKey(key.fingerprint)
@@ -51,23 +51,33 @@ extension FileCheck {
         let meant = rules.filter { rule in
             hosts.contains { rule.host == $0 || rule.includesSubdomains && $0.isSubdomain(of: rule.host) }
         }
-        let matches = (meant.isEmpty ? rules : meant).map { rule in
-            (rule, rule.pins.filter { $0.fingerprint == object && $0.role.overlaps(key.role) })
+        /// Returns the verdict of a rule that has these pins for the key, of which some may be for another role.
+        func verdict(_ pinned: [Pin], _ rule: PinningRule) -> Verdict {
+            let pins = pinned.filter { $0.role.overlaps(key.role) }
+            if !pins.isEmpty { return .keyMatched(key.fingerprint, pins, rule) }
+            return pinned.isEmpty
+                ? .keyUnmatched(key.fingerprint, rule)
+                : .keyInAnotherRole(key.fingerprint, pinned.map(\.role), rule)
+        }
+        let pinning = (meant.isEmpty ? rules : meant).map { rule in
+            (rule, rule.pins.filter { $0.fingerprint == object })
         }
         // Without a rule for the key's hosts, only the rules that have a pin for the key apply.
-        let deciding = meant.isEmpty ? matches.filter { !$0.1.isEmpty } : matches
+        let deciding =
+            meant.isEmpty ? pinning.filter { $0.1.contains { $0.role.overlaps(key.role) } } : pinning
         guard !deciding.isEmpty else {
             // A key that is pinned in another role fails for that reason.
-            let pinned = rules.first { $0.pins.contains { $0.fingerprint == object } }
-            return [result(.keyUnmatched(key.fingerprint, pinned ?? (rules.count == 1 ? rules.first : nil)), title)]
+            guard let (rule, pinned) = pinning.first(where: { !$0.1.isEmpty }) else {
+                return [result(.keyUnmatched(key.fingerprint, rules.count == 1 ? rules.first : nil), title)]
+            }
+            return [result(verdict(pinned, rule), title)]
         }
-        return deciding.map { rule, pins in
+        return deciding.map { rule, pinned in
             let subject = rule.location == nil ? title : "\(title) for \(rule.host)"
             if let expiry = rule.expiry, expiry.isPast(at: judge.time) {
                 return result(.keyExpired(rule, expiry), subject)
             }
-            return result(
-                pins.isEmpty ? .keyUnmatched(key.fingerprint, rule) : .keyMatched(key.fingerprint, pins, rule), subject)
+            return result(verdict(pinned, rule), subject)
         }
     }
 

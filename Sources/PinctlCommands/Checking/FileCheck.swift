@@ -130,7 +130,7 @@ struct FileCheck: Sendable {
             rule.mode != .off && rule.location.map { !coverage.rules.contains($0) } ?? false
         }.map { rule in
             CheckResult(
-                verdict: .noCertificate(rule, names: coverage.names), subject: "\(rule.host)", source: "file",
+                verdict: .noCertificate(rule, names: coverage.names), subject: "\(rule.host)", source: .file,
                 presented: [], now: judge.time)
         }
     }

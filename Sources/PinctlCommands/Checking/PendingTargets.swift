@@ -25,18 +25,3 @@ struct PendingTargets: Sendable {
         return "interrupted before \(rest): run it again" + (done == 0 ? "" : " for those without a result")
     }
 }
-
-/// The first of some names, with the number of the others: `a, b, c and 4 more`.
-struct FirstNames: CustomStringConvertible {
-    private static let limit = 3
-
-    let description: String
-
-    init(_ names: [String]) {
-        let more = names.count - Self.limit
-        description = names.prefix(Self.limit).joined(separator: ", ") + (more > 0 ? " and \(grouped(more)) more" : "")
-    }
-}
-
-/// Returns a number with a noun, such as `3 files`.
-func plural(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }

@@ -10,9 +10,11 @@ struct RunPattern {
 
     /// The first subjects by their positions in the run, in whatever order their results arrived.
     private var examples: [(item: Int, subject: String)] = []
-    /// The items with a chain. One may have several results, for its addresses and keys.
-    private var items: Set<Int> = []
-    /// The keys of the leaves, since a certificate that several servers share is evidence only once.
+    /// The number of items with a chain, and the last of them. An item may have several results, for its addresses and
+    /// keys, which are added together.
+    private var count = 0
+    private var last: Int?
+    /// The keys of the leaves, up to the minimum, since a certificate that several servers share is evidence only once.
     private var leaves: Set<SPKIFingerprint> = []
     private var kinds: Set<Kind> = []
 
@@ -23,8 +25,9 @@ struct RunPattern {
     /// Adds a result of an item. Servers without a chain show nothing.
     mutating func add(_ result: CheckResult, of item: Int) {
         guard result.file == nil, let leaf = result.presented.first else { return }
-        leaves.insert(leaf.spkiFingerprint)
-        if items.insert(item).inserted {
+        if leaves.count < Self.minimum { leaves.insert(leaf.spkiFingerprint) }
+        if last != item {
+            (count, last) = (count + 1, item)
             examples.append((item, result.subject))
             examples.sort { $0.item < $1.item }
             if examples.count > Self.exampleLimit { examples.removeLast() }
@@ -37,10 +40,9 @@ struct RunPattern {
         }
     }
 
-    /// Returns the cause that all results suggest together, or `nil` if there is none. `isChosen` tells whether the
+    /// Returns the cause that all results suggest together, or `nil` if there is none. `isChosen` is true if the
     /// time was given, so that it isn't that of the clock.
     func group(at time: Date, isChosen: Bool) -> ReportGroup? {
-        let count = items.count
         guard count >= Self.minimum else { return nil }
         let title: String
         let remedy: String

@@ -23,7 +23,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case unreachable
 
     /// The properties that follow from the word.
-    struct Row {
+    struct Row: Sendable {
         let severity: Severity
         /// The line in `pinctl help verdicts`.
         let meaning: String
@@ -46,7 +46,12 @@ enum VerdictWord: String, Sendable, CaseIterable {
         }
     }
 
-    var row: Row {
+    var row: Row { Self.rows[self, default: makeRow()] }
+
+    /// The rows of all words, which are made once.
+    private static let rows = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.makeRow()) })
+
+    private func makeRow() -> Row {
         switch self {
         case .ok: Row(.ok, "the chain is trusted, and its pins match or none apply")
         case .okBackupOnly: Row(.ok, "only backup pins match: the regular key is no longer served")
@@ -109,12 +114,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
         case .untrusted:
             Row(
                 .notTrusted, "the chain is not trusted; pins were not checked",
-                do:
-                    "fix the reported reason: send the intermediates, have the certificate reissued, or trust the root of a private "
-                    + "CA with --ca-file",
-                ofFile:
-                    "fix the reported reason: add the intermediates to the file, have the certificate reissued, or trust the root "
-                    + "of a private CA with --ca-file")
+                do: Self.untrusted(.served), ofFile: Self.untrusted(.file))
         case .nameMismatch:
             Row(
                 .notTrusted, "hostname mismatch: the certificate is for other names",
@@ -132,6 +132,11 @@ enum VerdictWord: String, Sendable, CaseIterable {
                 .couldNotCheck, "no chain was received: no connection, or the TLS handshake failed",
                 do: "check the hostname, the network, and whether the server is running")
         }
+    }
+
+    private static func untrusted(_ origin: ChainOrigin) -> String {
+        "fix the reported reason: \(origin.completion), have the certificate reissued, or trust the root of a private CA "
+            + "with \(Flag.caFile.dashed)"
     }
 
     /// Returns the lines of `pinctl help verdicts`.

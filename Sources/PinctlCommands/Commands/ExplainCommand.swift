@@ -134,7 +134,7 @@ private struct KeyRing {
                 holders.append((KeyHolder(certificate), "\(target)\(kind)[\(index)]  \(certificate.subject)", true))
             }
             // Servers don't send their root, but people pin it.
-            let chain = ShownChain(served.presented, source: "served", for: target.endpoint.name, by: judge)
+            let chain = ShownChain(served.presented, source: .served, for: target.endpoint.name, by: judge)
             for certificate in chain.paths.joined() where known.insert(certificate).inserted {
                 holders.append(
                     (KeyHolder(certificate), "the trust store, on the path of \(target)  \(certificate.subject)", true))

@@ -229,7 +229,7 @@ private struct PinListing {
         let pins = found.map(\.description).joined(separator: ", ") + (count > found.count ? ", ..." : "")
         console.problem(
             "no key has the pin \(expected.map(\.description).joined(separator: " or ")): found "
-                + (count == 0 ? "no key" : "\(count) \(count == 1 ? "key" : "keys"), \(pins)"), .finding)
+                + (count == 0 ? "no key" : "\(plural(count, "key")), \(pins)"), .finding)
     }
 }
 

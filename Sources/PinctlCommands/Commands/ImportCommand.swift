@@ -184,7 +184,7 @@ extension Arguments {
         }
         let count = policy.rules.count
         console.result(
-            ["added \(count) \(count == 1 ? "rule" : "rules") to \(file.path)"],
+            ["added \(plural(count, "rule")) to \(file.path)"],
             .object(members(inputs, notes) + [("file", .string(file.path)), ("rules", .integer(count))]))
     }
 

@@ -45,31 +45,26 @@ extension CommandDefinition {
 
             var draft = destination.draft
             let backups = try arguments.settings(of: &draft)
-            func add(_ path: VerifiedPath, _ endpoint: Endpoint, target: String?) {
+            var violated: Set<TrustRule> = []
+            func add(_ result: CheckResult, _ endpoint: Endpoint, _ title: String, target: String?) {
+                guard let path = result.verdict.path else {
+                    violated.formUnion([result.verdict.distrust?.rule].compactMap(\.self))
+                    return console.problem(
+                        "\(title): \(result.verdict.text)", result.severity.exitCode,
+                        members: [("target", .string(title))])
+                }
                 if let problem = draft.problem(with: path, backups) {
                     return console.problem(
                         "\(endpoint): \(problem)", .badInput, members: [("target", .string(endpoint.description))])
                 }
                 draft.add(path, port: Int(endpoint.port), anchors: anchors, target: target)
             }
-            var lacksRoot = false
             switch source {
             case .targets(let targets):
                 await inOrder(targets) { target in
                     (target, judge.result(of: await probe.probes(of: target)[0], expecting: .trust))
                 } each: { target, result in
-                    if let path = result.verdict.path {
-                        add(path, target.endpoint, target: target.detour)
-                    } else {
-                        var reason = result.verdict.finding
-                        if let finding = result.verdict.distrust {
-                            reason = "not trusted [\(finding.rule.rawValue)]: \(finding.text(from: .server))"
-                            lacksRoot = lacksRoot || finding.rule == .unknownIssuer
-                        }
-                        console.problem(
-                            "\(target): \(reason)", result.severity.exitCode,
-                            members: [("target", .string(target.description))])
-                    }
+                    add(result, target.endpoint, target.description, target: target.detour)
                 }
             case .chain(let chain, let names, let passedOver):
                 for name in passedOver {
@@ -77,23 +72,18 @@ extension CommandDefinition {
                         "\(name) is skipped, it isn't a host: name the hosts below it with \(Flag.host.dashed)")
                 }
                 for endpoint in names {
-                    let trust = ServerTrust(
-                        presented: chain, name: endpoint.name, store: judge.store, policy: judge.policy)
-                    do throws(TrustFinding) {
-                        add(try trust.evaluate(at: judge.time), endpoint, target: nil)
-                    } catch {
-                        if error.rule == .unknownIssuer { lacksRoot = true }
-                        console.problem(
-                            "\(endpoint): not trusted: \(error.text(from: .file))", .notTrusted,
-                            members: [("target", .string(endpoint.description))])
-                    }
+                    let title = endpoint.description
+                    let result = judge.result(
+                        of: chain, name: endpoint.name, port: endpoint.port, subject: title, source: .file,
+                        expecting: .trust)
+                    add(result, endpoint, title, target: nil)
                 }
             }
             guard console.status == .good else {
                 guard console.status != .badInput else {
                     return console.note("nothing is written: give other flags")
                 }
-                guard console.status == .notTrusted, lacksRoot, anchors.isEmpty else {
+                guard console.status == .notTrusted, violated.contains(.unknownIssuer), anchors.isEmpty else {
                     return console.note("nothing is written: a policy is made only from verified chains")
                 }
                 return console.note(
@@ -346,7 +336,7 @@ private enum InitDestination {
                 throw .invalidValue(.intoPolicy, reason: "\(file.path): \(error)")
             }
             console.result(
-                ["added \(draft.count) \(draft.count == 1 ? "rule" : "rules") to \(file.path)"],
+                ["added \(plural(draft.count, "rule")) to \(file.path)"],
                 .object(targets + [("file", .string(file.path)), ("rules", .integer(draft.count))]))
         }
     }

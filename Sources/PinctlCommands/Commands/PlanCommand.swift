@@ -66,16 +66,12 @@ extension CommandDefinition {
             guard !releases.isEmpty else { return reports.write(report, &console) }
             let stores = try arguments.trustStores(in: environment, besides: reader.rootedSources)
             if !reader.irrelevant.isEmpty {
-                let more = reader.irrelevant.count > 5 ? " and \(reader.irrelevant.count - 5) more" : ""
-                console.note(
-                    "note: not releases: \(reader.irrelevant.prefix(5).joined(separator: ", "))\(more)")
+                console.note("note: not releases: \(FirstNames(reader.irrelevant, limit: 5))")
             }
             let unpinned = releases.filter(\.pinsNothing).map(\.name)
             if !unpinned.isEmpty {
-                let more = unpinned.count > 5 ? " and \(unpinned.count - 5) more" : ""
                 console.note(
-                    "note: \(unpinned.prefix(5).joined(separator: ", "))\(more): no pins, so every trusted chain is accepted"
-                )
+                    "note: \(FirstNames(unpinned, limit: 5)): no pins, so every trusted chain is accepted")
             }
             let hosts = named.isEmpty ? Plan.hosts(for: candidates, replacing: current, in: releases) : named
             guard !hosts.isEmpty else {
@@ -89,9 +85,8 @@ extension CommandDefinition {
             let unjudged =
                 named.isEmpty ? Plan.unjudged(besides: hosts, for: candidates, in: releases).map(\.title) : []
             if !unjudged.isEmpty {
-                let more = unjudged.count > 5 ? " and \(unjudged.count - 5) more" : ""
                 console.note(
-                    "note: \(unjudged.prefix(5).joined(separator: ", "))\(more): not judged, because the new certificate "
+                    "note: \(FirstNames(unjudged, limit: 5)): not judged, because the new certificate "
                         + "isn't valid for \(unjudged.count == 1 ? "it" : "them"): name "
                         + "\(unjudged.count == 1 ? "it" : "them") with \(Flag.plannedHost.dashed) if it should be, or give "
                         + "today's chain with \(Flag.currentInput.dashed)")
@@ -157,8 +152,8 @@ private struct PlanTally {
         func count(_ standings: PlanCell.Standing...) -> Int { cells.count { standings.contains($0.standing) } }
         let ending = cells.count { $0.end != nil }
         let breaks = count(.breaks)
-        let combinations = cells.count == 1 ? "1 combination" : "\(cells.count) combinations"
-        var parts = ["\(breaks) of \(combinations) \(breaks == 1 || cells.count == 1 ? "breaks" : "break")"]
+        let verb = breaks == 1 || cells.count == 1 ? "breaks" : "break"
+        var parts = ["\(breaks) of \(plural(cells.count, "combination")) \(verb)"]
         if ending > 0 { parts.append("\(ending) \(ending == 1 ? "stops" : "stop") surviving later") }
         if count(.depends) > 0 {
             parts.append("\(count(.depends)) \(count(.depends) == 1 ? "depends" : "depend") on the issuer")
@@ -166,11 +161,11 @@ private struct PlanTally {
         if count(.notTrusted) > 0 { parts.append("\(count(.notTrusted)) not trusted") }
         if count(.off) > 0 { parts.append("\(count(.off)) with pinning off") }
         if !unjudged.isEmpty {
-            parts.append("\(unjudged.count) pinned \(unjudged.count == 1 ? "host" : "hosts") not judged")
+            parts.append("\(plural(unjudged.count, "pinned host")) not judged")
         }
-        if unread > 0 { parts.append("\(unread) \(unread == 1 ? "release" : "releases") unread") }
+        if unread > 0 { parts.append("\(plural(unread, "release")) unread") }
         if !reader.irrelevant.isEmpty {
-            parts.append("\(reader.irrelevant.count) \(reader.irrelevant.count == 1 ? "file" : "files") irrelevant")
+            parts.append("\(plural(reader.irrelevant.count, "file")) irrelevant")
         }
         let broken = Set(cells.filter { $0.standing == .breaks }.map(\.release))
         var share: Double?
@@ -183,9 +178,9 @@ private struct PlanTally {
                 unshared.append(release.source)
             }
             let users = "\(Self.text(sum)) % of users have a release that breaks"
-            let more = unshared.count > 5 ? " and \(unshared.count - 5) more" : ""
-            let names = unshared.prefix(5).joined(separator: ", ") + more
-            parts.append(unshared.isEmpty ? users : "at least \(users) (no share given for \(names))")
+            parts.append(
+                unshared.isEmpty
+                    ? users : "at least \(users) (no share given for \(FirstNames(unshared, limit: 5)))")
             share = sum
         }
         line = parts.joined(separator: ", ")

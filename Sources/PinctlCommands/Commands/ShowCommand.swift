@@ -88,7 +88,7 @@ private struct ShownProbe: Sendable {
             return
         }
         chain = ShownChain(
-            served.presented, source: "served", for: probe.target.endpoint.name, staple: served.staple,
+            served.presented, source: .served, for: probe.target.endpoint.name, staple: served.staple,
             timestamps: served.timestamps, by: judge)
         staple = served.staple.map { StapleText($0, of: served.presented, by: judge) }
     }

@@ -64,10 +64,12 @@ extension CommandDefinition {
                 let trust = ServerTrust(
                     presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence,
                     transparency: TransparencyEvidence(logs: logs))
-                let verdict = Verdict(on: trust, port: endpoint.port, expecting: expectation, time: time)
+                let verdict = Verdict(
+                    on: trust, port: endpoint.port, expecting: expectation, time: time, from: .file,
+                    trustedBy: name == nil ? .caFile : .store)
                 let result = CheckResult(
                     verdict: verdict,
-                    subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: "file",
+                    subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: .file,
                     presented: presented.certificates, now: time,
                     causes: verdict.causes(among: expectation.causes(of: trust, port: endpoint.port, at: time)),
                     warnings: verdict.isGood ? verdict.path.map { CheckWarning.transparency(of: $0) } ?? [] : [])

@@ -44,13 +44,11 @@ struct CertificateRow {
     }
 
     private var details: String {
-        let names = certificate.subjectAlternativeNames
-        let shown = names.prefix(Self.nameLimit).map(\.description).joined(separator: ", ")
-        let rest = names.count > Self.nameLimit ? " and \(names.count - Self.nameLimit) more" : ""
+        let names = certificate.subjectAlternativeNames.map(\.description)
         let subject = certificate.subject.description
         return
             "\(subject.isEmpty ? "no subject" : subject), by \(certificate.issuer), since \(certificate.notBefore.day)"
-            + (names.isEmpty ? "" : ", for \(shown)\(rest)")
+            + (names.isEmpty ? "" : ", for \(FirstNames(names, limit: Self.nameLimit))")
     }
 
     var json: JSON {

@@ -7,10 +7,13 @@ struct InputReader: Sendable {
     /// The password for encrypted keys.
     let password: KeyPassword
 
-    /// Passes each object of a file to `each` as it is read, with `-` for standard input.
-    func read(_ input: InputPath, each: (InputObject) -> Void) throws(InputProblem) {
+    /// Passes each object of a file to `each` as it is read, with `-` for standard input. Contents that were read before
+    /// take the place of the file.
+    func read(
+        _ input: InputPath, contents: [UInt8]? = nil, each: (InputObject) -> Void
+    ) throws(InputProblem) {
         do throws(InputProblem) {
-            guard !input.isNamed else { return try read(input.path, each: each) }
+            guard !input.isNamed else { return try read(input.path, contents, each: each) }
             switch FileKind(input.path) {
             case .folder:
                 throw InputProblem(
@@ -20,7 +23,7 @@ struct InputReader: Sendable {
                 throw InputProblem(reason: "isn't a regular file: move it to another directory", kind: .unknown)
             case .file, .missing:
                 do throws(InputProblem) {
-                    try read(input.path, each: each)
+                    try read(input.path, contents, each: each)
                 } catch {
                     guard error.kind != .broken, let target = Self.copiedLink(input) else { throw error }
                     try read(target, each: each)
@@ -55,21 +58,29 @@ struct InputReader: Sendable {
         return FileKind(target) == .file ? target : nil
     }
 
-    private func read(_ path: String, each: (InputObject) -> Void) throws(InputProblem) {
+    private func read(
+        _ path: String, _ contents: [UInt8]? = nil, each: (InputObject) -> Void
+    ) throws(InputProblem) {
         var problem: InputProblem?
         var hasObject = false
+        func use(_ text: [UInt8]) -> Bool {
+            hasObject = true
+            do throws(InputProblem) {
+                for object in try TextKeys.objects(in: text, password) { each(object) }
+            } catch {
+                problem = error
+            }
+            return true
+        }
+        func use(_ item: KeyFile.Item) {
+            hasObject = true
+            each(InputObject(item))
+        }
         do throws(KeyFile.Failure) {
-            try KeyFile.read(try Self.open(path), password: password) { text in
-                hasObject = true
-                do throws(InputProblem) {
-                    for object in try TextKeys.objects(in: text, password) { each(object) }
-                } catch {
-                    problem = error
-                }
-                return true
-            } each: { item in
-                hasObject = true
-                each(InputObject(item))
+            if let contents {
+                try KeyFile.read(contents, password: password, text: use, each: use)
+            } else {
+                try KeyFile.read(try Self.open(path), password: password, text: use, each: use)
             }
         } catch {
             throw InputProblem(error)

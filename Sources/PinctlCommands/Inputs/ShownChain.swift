@@ -7,8 +7,7 @@ import PinctlFoundation
 /// there is none.
 struct ShownChain: Sendable {
     let presented: [X509Certificate]
-    /// The source of the presented certificates: `served` or `file`.
-    let source: String
+    let source: ChainOrigin
     /// The valid paths, best first. If only the hostname is wrong, these are the paths without a hostname check.
     let paths: [[X509Certificate]]
     /// The reason why the chain isn't trusted, or `nil` if it is.
@@ -25,7 +24,7 @@ struct ShownChain: Sendable {
     ///
     /// `staple` and `timestamps` are what the server sent with it: a DER OCSP response, and the list in its TLS extension.
     init(
-        _ presented: PresentedChain, source: String, for name: ServerName?, staple: [UInt8]? = nil,
+        _ presented: PresentedChain, source: ChainOrigin, for name: ServerName?, staple: [UInt8]? = nil,
         timestamps: [UInt8]? = nil, by judge: ChainJudge
     ) {
         self.presented = presented.certificates
@@ -73,10 +72,10 @@ struct ShownChain: Sendable {
 
 extension ShownChain {
     /// The verdict: `trusted`, or the rule that failed.
-    var verdict: String { finding.map { "not trusted [\($0.rule.rawValue)]" } ?? "trusted" }
+    var verdict: String { finding?.label ?? "trusted" }
 
     /// The reason why the chain isn't trusted, with what to do.
-    var reason: String? { finding?.text(from: source == "file" ? .file : .server) }
+    var reason: String? { finding.map { "\($0.text(from: source))" } }
 
     /// The lines below the headline.
     var lines: [String] {
@@ -92,16 +91,18 @@ extension ShownChain {
             return presented.enumerated().map { index, certificate in
                 CertificateRow(
                     role: index == 0 ? "leaf" : certificate.isSelfIssued ? "root" : "issuer", certificate,
-                    source: source)
+                    source: source.rawValue)
             }
         }
         let onPath = path.enumerated().map { index, certificate in
             CertificateRow(
                 role: PinRole(index: index, of: path.count).rawValue, certificate,
-                source: presented.contains(certificate) ? source : "store")
+                source: presented.contains(certificate) ? source.rawValue : "store")
         }
         return onPath
-            + presented.filter { !path.contains($0) }.map { CertificateRow(role: "not needed", $0, source: source) }
+            + presented.filter { !path.contains($0) }.map {
+                CertificateRow(role: "not needed", $0, source: source.rawValue)
+            }
     }
 
     /// Returns the part of another path that differs from the first.
@@ -119,7 +120,7 @@ extension ShownChain {
     var members: [(String, JSON)] {
         var members: [(String, JSON)] = [("trusted", .bool(isTrusted))]
         if let nameMatches { members.append(("name_matches", .bool(nameMatches))) }
-        if let finding { members += finding.members + [("reason", .string(finding.description))] }
+        if let finding { members += finding.members + [("reason", .string(reason ?? ""))] }
         members.append(("chain", .array(rows.map(\.json))))
         members += transparency.members
         let others = paths.dropFirst().map { path in

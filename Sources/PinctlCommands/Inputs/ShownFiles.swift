@@ -76,7 +76,7 @@ struct ShownFiles {
         // A CA certificate doesn't identify a host, so it is checked for a hostname only if one is given.
         let pool = CertificatePool(contents.certificates)
         let isAuthority = name == nil && presented.map { !pool.isLeaf($0.leaf) } == true
-        let chain = isAuthority ? nil : presented.map { ShownChain($0, source: "file", for: name, by: judge) }
+        let chain = isAuthority ? nil : presented.map { ShownChain($0, source: .file, for: name, by: judge) }
         let certificates = presented?.certificates ?? contents.certificates
         let title = DialectInput.title(file)
         let isRefused = name != nil && chain?.isTrusted == false
@@ -153,7 +153,7 @@ private struct FileContents {
                 counts.append((kind, 1))
             }
         }
-        return counts.map { "\($0.count) \($0.kind)\($0.count == 1 ? "" : "s")" }.joined(separator: ", ")
+        return counts.map { plural($0.count, $0.kind) }.joined(separator: ", ")
     }
 }
 

@@ -33,10 +33,7 @@ extension CheckResult {
         }
         if let rule = verdict.rule, word != .okPinsOff { members.append(("pins", pins(of: rule))) }
         members += verdict.members
-        if !verdict.isGood {
-            let reason = verdict.distrust?.description ?? verdict.failure?.description ?? verdict.finding
-            members.append(("reason", .string(reason)))
-        }
+        if !verdict.isGood { members.append(("reason", .string(verdict.reason))) }
         if !refusals.isEmpty {
             members.append(
                 (
@@ -85,7 +82,7 @@ extension CheckResult {
                 [
                     "name": pin.name.map { .string($0) } ?? .null, "pin": .string(pin.fingerprint.description),
                     "role": .string(pin.role.rawValue), "backup": .bool(pin.isBackup),
-                    "matched": .bool(verdict.matches.contains { $0.pin == pin }),
+                    "matched": .bool(verdict.isMatched(pin)),
                 ]
             })
     }

@@ -11,7 +11,7 @@ extension CheckResult {
     var headline: String { headline(finding) }
 
     /// The first line without the remedy, for a failure whose cause was explained before.
-    var shortHeadline: String { headline(verdict.problem) }
+    var shortHeadline: String { headline(verdict.text.problem) }
 
     private func headline(_ finding: String) -> String {
         let name = variant.isEmpty ? subject : "\(subject) (\(variant))"
@@ -20,7 +20,7 @@ extension CheckResult {
 
     /// The finding in one line. The remedy is left out if a cause has its own, which is more precise.
     var finding: String {
-        verdict.distrust != nil && !causes.isEmpty ? verdict.problem : verdict.finding
+        verdict.distrust != nil && !causes.isEmpty ? verdict.text.problem : "\(verdict.text)"
     }
 
     /// The lines of the verified path, leaf first, or of the presented certificates if there is none.

@@ -24,9 +24,8 @@ struct NewChain: Sendable {
 
     /// Returns why it can't be served for a host that it doesn't cover.
     func mismatch(with host: String) -> String {
-        let shown = names.prefix(5).map(\.description).joined(separator: ", ")
-        let rest = names.count > 5 ? " and \(names.count - 5) more" : ""
-        let has = names.isEmpty ? "it has no names" : "only for \(shown)\(rest)"
+        let has =
+            names.isEmpty ? "it has no names" : "only for \(FirstNames(names.map(\.description), limit: 5))"
         return switch content {
         case .chain: "the new certificate isn't valid for \(host), \(has)"
         case .key: "the request isn't for \(host), \(has)"

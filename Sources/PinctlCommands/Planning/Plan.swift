@@ -216,7 +216,7 @@ struct Plan {
             result = .paths(paths, isWhole: isWhole)
         } catch {
             let flag: Flag? = rule.trustsOnlyOwnRoots ? nil : storeName == nil ? .caFile : .store
-            result = .untrusted(error.text(from: .file, trustedBy: flag))
+            result = .untrusted("\(error.text(from: .file, trustedBy: flag))")
         }
         found[key] = result
         return result

@@ -82,9 +82,7 @@ extension Plan {
     /// Returns the names of the releases of cells, or `nil` if there are none.
     private func titles(of cells: [PlanCell]) -> String? {
         let names = Set(cells.map(\.release)).sorted().map { releases[$0].name }
-        guard !names.isEmpty else { return nil }
-        let more = names.count > 5 ? " and \(names.count - 5) more" : ""
-        return names.prefix(5).joined(separator: ", ") + more
+        return names.isEmpty ? nil : "\(FirstNames(names, limit: 5))"
     }
 
     private func end(

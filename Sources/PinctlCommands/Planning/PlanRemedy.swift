@@ -55,11 +55,10 @@ struct PlanRemedy {
         let current = Set(failing.map(\.release)).sorted().filter { releases[$0].isCurrent }
         var ways: [String] = []
         if !shipped.isEmpty {
-            let titles = shipped.prefix(8).map { releases[$0].name }
-            let more = shipped.count > titles.count ? " and \(shipped.count - titles.count) more" : ""
+            let titles = FirstNames(shipped.map { releases[$0].name }, limit: 8)
             let changed = current.map { " and \(releases[$0].name) is changed" }.joined()
             ways.append(
-                "when \(titles.joined(separator: ", "))\(more) \(shipped.count == 1 ? "is" : "are") retired\(changed)")
+                "when \(titles) \(shipped.count == 1 ? "is" : "are") retired\(changed)")
         }
         if let keys = keyText { ways.append(keys) }
         return (ways.isEmpty ? [] : ["\(effect) " + ways.joined(separator: ", or ")]) + current.map(change)
@@ -114,7 +113,6 @@ struct PlanRemedy {
     }
 
     private func titles(_ hosts: Set<Int>) -> String {
-        let more = hosts.count > 5 ? " and \(hosts.count - 5) more" : ""
-        return hosts.sorted().prefix(5).map { self.hosts[$0].title }.joined(separator: ", ") + more
+        "\(FirstNames(hosts.sorted().map { self.hosts[$0].title }, limit: 5))"
     }
 }

@@ -161,15 +161,13 @@ struct PlanTimeline {
     }
 
     private func names(_ places: [Int]) -> String {
-        let more = places.count > 5 ? ["\(places.count - 5) more"] : []
-        return (places.prefix(5).map { releases[$0].name } + more).joined(separator: ", ")
+        "\(FirstNames(places.map { releases[$0].name }, limit: 5))"
     }
 
     private func hosts(_ entry: Entry) -> String { hosts(entry.hosts.sorted()) }
 
     private func hosts(_ places: [Int]) -> String {
-        places.prefix(3).map { hosts[$0].title }.joined(separator: ", ")
-            + (places.count > 3 ? " and \(places.count - 3) more" : "")
+        "\(FirstNames(places.map { hosts[$0].title }))"
     }
 
     var lines: [String] {

@@ -19,8 +19,7 @@ extension ServerProbe {
         let start = ContinuousClock.now
         let target = located(target)
         let keys = self.keys ?? (isSingle ? .auto : keys)
-        let allAddresses = self.allAddresses ?? allAddresses
-        guard allAddresses != false, proxy.proxy(for: target.endpoint.name) == nil else {
+        guard choice(for: target, allAddresses) == .everyAddress else {
             return await probes(of: target, keys, at: nil, since: start)
         }
         let addresses: [SocketAddress]
@@ -41,15 +40,25 @@ extension ServerProbe {
             }
             for await (done, probes) in group { found[done] = probes }
             let all = found.flatMap(\.self)
-            return allAddresses == nil ? all.joinedIfUnreachable : all
+            return (self.allAddresses ?? allAddresses) == nil ? all.joinedIfUnreachable : all
         }
+    }
+
+    private enum AddressChoice {
+        case firstAddress, everyAddress, byProxy
+    }
+
+    /// Returns how the addresses of a target are chosen.
+    private func choice(for target: Target, _ allAddresses: Bool?) -> AddressChoice {
+        guard (self.allAddresses ?? allAddresses) != false else { return .firstAddress }
+        return proxy.proxy(for: target.endpoint.name) == nil ? .everyAddress : .byProxy
     }
 
     /// Whether a proxy chose the address of a target that may have several, and all of them were to be checked.
     func isAddressChosenByProxy(_ target: Target, allAddresses: Bool?) -> Bool {
-        let endpoint = located(target).endpoint
-        return (self.allAddresses ?? allAddresses) != false && proxy.proxy(for: endpoint.name) != nil
-            && !(endpoint.route?.host ?? endpoint.name).isIPAddress
+        let target = located(target)
+        return choice(for: target, allAddresses) == .byProxy
+            && !(target.endpoint.route?.host ?? target.endpoint.name).isIPAddress
     }
 
     /// Returns the target with the address and STARTTLS protocol of the command line, if it has none of its own.
@@ -99,7 +108,7 @@ extension ServerProbe {
             let other = await probe(target, key, at: address, since: .now)
             if !other.isWithoutKey { others.append(other) }
         }
-        // Of a server with one kind of key nothing needs to be told apart.
+        // The probe of a server with one kind of key needs no name.
         guard others.contains(where: { !$0.isLost }) else { return [first] }
         first.key = kind
         return ([first] + others).withoutEndedBesides

@@ -185,10 +185,3 @@ enum MarkdownReport {
         }
     }
 }
-
-/// Formats a number with commas, such as `1,700`.
-func grouped(_ number: Int) -> String {
-    var digits = Array(String(number))
-    for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }
-    return String(digits)
-}

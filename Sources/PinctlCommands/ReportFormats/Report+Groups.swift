@@ -88,14 +88,9 @@ extension Report {
 }
 
 extension ReportGroup {
-    private static let namedLimit = 3
-
     /// The subject, or the number of subjects with the first of them.
     fileprivate var subjects: String {
         guard count > 1 else { return examples.first ?? "" }
-        let named = examples.prefix(Self.namedLimit)
-        let more = count - named.count
-        return "\(grouped(count)) \(noun)s (\(named.joined(separator: ", "))"
-            + (more > 0 ? " and \(grouped(more)) more)" : ")")
+        return "\(grouped(count)) \(noun)s (\(FirstNames(examples, of: count)))"
     }
 }

@@ -534,3 +534,13 @@ struct IssuanceTests {
         #expect(IssuanceProgram(recognizing: Array(text.utf8)) == nil)
     }
 }
+
+extension IssuanceProgram {
+    /// Reads a file whose certificates have no archive.
+    fileprivate func read(
+        _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
+        certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
+    ) throws(PolicyFileError) -> [KeyRenewal] {
+        try read(bytes, path: path, options: options, archive: { _ in [] }, certificate: certificate)
+    }
+}

@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// What a block of an article takes for granted: the files and servers that its text describes. `situations.txt` has
-/// those that aren't the usual ones, and describes its format.
+/// The files and servers that the text of an article's block assumes. `situations.txt` has those of the blocks that need
+/// other ones than usual, and describes its format.
 struct ArticleSituation: Sendable {
     /// Commands that run before the block, in its clone.
     var setUp = ""
-    /// Commands that run after it, and fail if it didn't have its effect.
+    /// Commands that run after the block, and fail if the block didn't have its effect.
     var after = ""
     /// Commands of the block's own shell.
     var environment = ""
     /// Addresses of hosts that aren't the usual ones.
     var addresses: [String: String] = [:]
-    /// Digests that commands of the block have, with what they are of.
+    /// The digests in the block's commands, each with the name of the digested object.
     var digests: [String: String] = [:]
     /// The reason why the block isn't run.
     var reasonNotToRun: String?

@@ -2,8 +2,8 @@ import CertificateTrust
 import FoundationEssentials
 import TestPKI
 
-/// The machine on which the articles' commands run: a repository with an app's pins, servers for `example.com` at
-/// port 443, and a user with a home of their own. Its network, `/etc` and clock are its own.
+/// The machine on which the articles' commands run. It has a network, `/etc` and a clock of its own, a repository with an
+/// app's pins, servers for `example.com` at port 443, and a user with a home directory.
 ///
 /// Certificates are valid from 2026-11-22, and pinctl's clock stays at 04:00 UTC of that day.
 struct ArticleWorld {
@@ -12,12 +12,12 @@ struct ArticleWorld {
     private static let day: Int64 = 86_400
 
     let folder: TestFolder
-    /// The digests that commands of the articles have, by what they are of.
+    /// The digests in commands of the articles, by the names of the digested objects.
     private(set) var digests: [String: String] = [:]
 
     private var path: String { folder.path }
 
-    /// Whether this machine lets the tests make such a machine.
+    /// Whether the tests are allowed to create such a machine.
     static let isPossible =
         isRoot
         ? TestCommand.isPresent("unshare", "-mn", "mount", "--bind", "/etc", "/etc")
@@ -137,7 +137,7 @@ extension ArticleWorld {
 
 // MARK: - Running
 
-/// What the commands of one block did.
+/// The output and exit statuses of the commands of one block.
 struct BlockRun: Sendable {
     struct Command: Sendable {
         let lines: [String]
@@ -145,7 +145,7 @@ struct BlockRun: Sendable {
     }
 
     var commands: [Command] = []
-    /// What the preparation printed, if it failed.
+    /// The output of the preparation, if it failed.
     var failure: String?
 }
 

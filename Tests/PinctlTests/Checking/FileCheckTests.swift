@@ -112,10 +112,14 @@ struct FileCheckTests {
         #expect(run.lines.last == "1 checked: 1 ok; 5 hosts without a certificate")
         #expect(
             run.errors
-                == "pinctl: note: no certificate in the files is valid for www.test, pay.test, cdn.test and 2 more "
+                == "pinctl: note: no certificate in the files is valid for www.test, pay.test, cdn.test, img.test, old.test "
                 + "(accepted by --allow-missing)\n")
         let json = await check("--policy", policy, "--allow-missing", "--json", site.chainFile)
-        #expect(json.output.contains(#""missing":5"#) && !json.output.contains("no_certificate"), "\(json.output)")
+        #expect(
+            json.output.contains(#""missing":["www.test","pay.test","cdn.test","img.test","old.test"]"#)
+                && !json.output.contains("no_certificate"), "\(json.output)")
+        let strictJSON = await check("--policy", policy, "--json", site.chainFile)
+        #expect(strictJSON.output.contains(#""missing":[]"#), "\(strictJSON.output)")
         // A host that has a certificate is still judged, and so are files in which no host has one.
         let wrong = try site.folder.add(policyText([("api.test", ["\"\(strangePin)\""]), ("www.test", [pin])]))
         #expect(await check("--policy", wrong, "--allow-missing", site.chainFile).status == 1)
@@ -175,6 +179,7 @@ struct FileCheckTests {
         }
         let good = await check("--json", "--policy", policy, try request("api.test", key))
         #expect(good.output.contains("\"verdict\":\"key_matched\",\"trusted\":null"))
+        #expect(good.output.ranges(of: "\"matched\":true").count == 1, "\(good.output)")
         #expect(good.status == 0)
         // The rule for the host in the request decides, not another rule that pins the key.
         let elsewhere = await check("--policy", policy, try request("www.test", key))
@@ -185,6 +190,8 @@ struct FileCheckTests {
         let other = await check("--policy", policy, root)
         #expect(other.lines[0].contains("\(try site.root.key.pin) is pinned as root, not as the key of a leaf (policy"))
         #expect(other.status == 1)
+        let document = await check("--json", "--policy", policy, root)
+        #expect(document.output.contains(#""failure":"pin_mismatch api.test role""#), "\(document.output)")
         #expect(await check("--policy", policy, site.rootFile).status == 0)
         let strange = await check("--policy", policy, try request("Example Company", TestKey()))
         #expect(strange.lines[0].contains(" isn't a pin of any rule"))

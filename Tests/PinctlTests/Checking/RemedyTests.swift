@@ -91,7 +91,7 @@ struct RemedyTests {
     /// Every text that the cause of a failed check appears in, and each report format with two hosts that share it.
     private func texts(_ cause: PinFailureCause, file: String? = nil) -> [(name: String, text: String)] {
         var result = CheckResult(
-            verdict: .mismatch(mismatch), subject: file ?? "api.test:443", source: file == nil ? "served" : "file",
+            verdict: .mismatch(mismatch), subject: file ?? "api.test:443", source: file == nil ? .served : .file,
             presented: mismatch.path.certificates, now: testTime, causes: [cause])
         result.file = file
         var report = Report(command: "check", time: testTime, policy: "pins.jsonc")
@@ -152,7 +152,7 @@ struct RemedyTests {
         }
         for verdict in [Verdict.mismatch(mismatch), .keyUnmatched(mismatch.path.leaf.spkiFingerprint, mismatch.rule)] {
             var result = CheckResult(
-                verdict: verdict, subject: "leaf.pem", source: "file", presented: [], now: testTime)
+                verdict: verdict, subject: "leaf.pem", source: .file, presented: [], now: testTime)
             #expect(result.failureRemedy == VerdictWord.pinMismatch.row.remedy)
             result.file = "leaf.pem"
             #expect(
@@ -165,7 +165,7 @@ struct RemedyTests {
     func screen() {
         func advice(_ verdict: Verdict, _ causes: [PinFailureCause]) -> [String] {
             let result = CheckResult(
-                verdict: verdict, subject: "api.test:443", source: "served", presented: [], now: testTime,
+                verdict: verdict, subject: "api.test:443", source: .served, presented: [], now: testTime,
                 causes: causes)
             return result.explanation.filter { $0.hasPrefix("  do: ") }
         }
@@ -188,7 +188,7 @@ struct RemedyTests {
         let changes = ["authority-changed", "intermediate-changed", "leaf-rekeyed", "no-key-served"]
         for cause in causes where changes.contains(cause.identifier) {
             let result = CheckResult(
-                verdict: .mismatch(mismatch), subject: "api.test:443", source: "served", presented: [], now: testTime,
+                verdict: .mismatch(mismatch), subject: "api.test:443", source: .served, presented: [], now: testTime,
                 causes: [cause])
             #expect(result.explanation.contains { $0.contains(cause.remedy) })
             for verdict in [Verdict.keyMismatch(mismatch), .bypassed(mismatch)] {

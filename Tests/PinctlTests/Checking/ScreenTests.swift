@@ -161,7 +161,7 @@ struct ScreenTests {
                     + "certificate of its issuer, CN=Company"))
         #expect(
             unknown.lines[2].hasPrefix(
-                "  do: configure the server to send its intermediate certificates; if that issuer"))
+                "  do: configure the server to send its intermediate certificates, or, if that issuer"))
         #expect(unknown.lines[2].hasSuffix("because the connection may be intercepted"))
         #expect(unknown.lines.count == 4 && unknown.status == 4)
     }

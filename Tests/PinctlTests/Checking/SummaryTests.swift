@@ -69,11 +69,11 @@ struct SummaryTests {
     }
 
     @Test("A remedy that was printed before is only referred to")
-    func told() {
-        var told = ToldRemedies()
-        #expect(told.shortened(["  cause: a", "  do: b"]) == ["  cause: a", "  do: b"])
-        #expect(told.shortened(["  cause: c", "  do: b"]) == ["  cause: c", "  do: the same as above"])
-        #expect(told.shortened(["  do: d"]) == ["  do: d"])
+    func printed() {
+        var printed = PrintedRemedies()
+        #expect(printed.shortened(["  cause: a", "  do: b"]) == ["  cause: a", "  do: b"])
+        #expect(printed.shortened(["  cause: c", "  do: b"]) == ["  cause: c", "  do: the same as above"])
+        #expect(printed.shortened(["  do: d"]) == ["  do: d"])
     }
 
     @Test("A summary for a screen is cut to its rows, and counts what it leaves out")

@@ -29,6 +29,8 @@ struct FileRemedyTests {
                 ["plan", "--new", file, "--against", policy, "--host", "api.test"],
                 ["verify", file, "--host", "api.test"], ["verify", file, "--host", "api.test", "--policy", policy],
                 ["init", "--from", file], ["show", file], ["check", "--files", file, "--policy", policy],
+                ["verify", "--json", file, "--host", "api.test"], ["show", "--json", file],
+                ["check", "--json", "--files", file, "--policy", policy],
             ]
             for command in commands {
                 let run = await pinctl(command)
@@ -39,6 +41,28 @@ struct FileRemedyTests {
                 }
                 let isIncomplete = text.contains("add the intermediate certificates to the file")
                 #expect(isIncomplete == (name == "leaf") || name == "chain", "\(command): \(text)")
+            }
+        }
+    }
+
+    @Test("For a file with too many certificates or too long a chain, the remedy is about the file")
+    func excess() async throws {
+        var chain = [site.root]
+        for depth in 0..<11 { chain.insert(try chain[0].intermediate("Intermediate \(depth)"), at: 0) }
+        chain.insert(try chain[0].leaf("api.test"), at: 0)
+        let crowd = [site.leaf] + Array(repeating: site.intermediate, count: 100)
+        let policy = try site.policy("\"\(strangePin)\"")
+        for (rule, certificates) in [("budget", crowd), ("path-length", Array(chain.dropLast()))] {
+            let file = try site.folder.add(certificates.map(\.pemText).joined())
+            for command in [
+                ["verify", file, "--host", "api.test"], ["verify", "--json", file, "--host", "api.test"],
+                ["check", "--files", file, "--policy", policy],
+                ["check", "--json", "--files", file, "--policy", policy],
+            ] {
+                let run = await pinctl(command + ["--ca-file", site.rootFile])
+                #expect(run.status == 4 && run.output.contains(rule), "\(command): \(run)")
+                #expect(run.output.contains("leave only the server's chain in the file, leaf first"), "\(run)")
+                #expect(!run.output.contains("the server send"), "\(run)")
             }
         }
     }

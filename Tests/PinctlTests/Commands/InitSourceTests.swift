@@ -30,7 +30,7 @@ struct InitSourceTests {
         #expect(named.output.contains("\"host\": \"a.shop.test\""))
         #expect(named.output.contains("\"check\": { \"targets\": [\"b.shop.test:8443\"] }"))
         let other = await initialize("--from", chain, "--host", "www.test")
-        #expect(other.errors.contains("www.test:443: not trusted: "))
+        #expect(other.errors.contains("www.test:443: not trusted [name-mismatch]: "))
         #expect(other.output == "")
         #expect(other.status == 4)
         #expect(await initialize("--from", chain, "api.test").status == 2)

@@ -326,6 +326,23 @@ struct IssuanceTests {
         try put("garbage\n", "etc/archive/api.test/cert1.pem")
         let broken = try await pinctl("lint", "--issuance", settings("True"), policy, now: now)
         #expect(broken.status == 2 && broken.errors.contains("the earlier certificates aren't known"), "\(broken)")
+        // Only the last three certificates count.
+        let more = try await shell(
+            "cd etc/archive/api.test; for n in 4 5; do cp cert3.pem cert$n.pem; done", in: site.folder)
+        #expect(more.status == 0)
+        #expect(try await findings(policy, ["--issuance", settings("True")]) == [])
+        // Without an archive there is nothing to contradict the settings, but what is there has to be listed.
+        #expect(try await shell("mv etc/archive/api.test etc/archive/gone", in: site.folder).status == 0)
+        #expect(try await shell("cp etc/archive/gone/cert3.pem etc/cert.pem", in: site.folder).status == 0)
+        #expect(try await shell("ln -sf ../../cert.pem etc/live/api.test/cert.pem", in: site.folder).status == 0)
+        #expect(try await findings(policy, ["--issuance", settings("True")]) == [])
+        try put("", "etc/archive/api.test")
+        let unlisted = try await pinctl("lint", "--issuance", settings("True"), policy, now: now)
+        #expect(
+            unlisted.errors.contains(
+                "the earlier certificates aren't known, because \(etc)/archive/api.test can't be listed: run pinctl as a "
+                    + "user who can list it"), "\(unlisted)")
+        #expect(unlisted.status == 2)
     }
 
     @Test("Files in other dialects are judged too")

@@ -1,7 +1,7 @@
 import CertificatePinning
 
 /// The remedies that a run has printed. They aren't repeated in full for each host.
-struct ToldRemedies {
+struct PrintedRemedies {
     private static let mark = "  do: "
 
     private var lines: Set<String> = []
