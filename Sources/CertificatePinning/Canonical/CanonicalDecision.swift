@@ -15,12 +15,9 @@ extension CanonicalPolicy {
     package func decide(
         _ path: [X509Certificate], by rules: [CanonicalRule], under circumstances: DecisionCircumstances
     ) -> CanonicalDecision {
-        var objects: [PinnedObject: [UInt8]] = [:]
-        return decide(by: rules, under: circumstances, pathLength: path.count, anchor: path.last) { pin, index in
-            let object = PinnedObject(index: index, content: pin.content, digest: pin.digest)
-            let value = objects[object] ?? pin.value(of: path[index])
-            objects[object] = value
-            return value == pin.value
+        var fingerprints = PathFingerprints<CanonicalPin>(path)
+        return decide(by: rules, under: circumstances, pathLength: path.count, anchor: path.last) {
+            fingerprints.hasMatch($0, at: $1)
         }
     }
 
@@ -40,13 +37,6 @@ extension CanonicalPolicy {
     }
 }
 
-/// A part of a path that pins can identify, whose digest is computed once for all of them.
-private struct PinnedObject: Hashable {
-    let index: Int
-    let content: CanonicalPin.Content
-    let digest: CanonicalPin.Digest
-}
-
 extension CanonicalRule: DecidingRule {
     package var pinsApplyOnlyUnder: TrustStore? { stores.pinsApplyOnlyUnder }
 
@@ -61,13 +51,20 @@ extension CanonicalRule: DecidingRule {
 }
 
 extension CanonicalPin: DecidingPin {
-    /// Returns whether the pin is that of the certificate or its key. The position of the certificate isn't considered.
-    package func matches(_ certificate: X509Certificate) -> Bool { value(of: certificate) == value }
+    /// A kind of fingerprints: the object, and the digest that identifies it.
+    package struct Kind: Hashable, Sendable {
+        fileprivate let content: Content
+        fileprivate let digest: Digest
+    }
 
-    /// Returns the value of a pin of this kind for a certificate.
-    fileprivate func value(of certificate: X509Certificate) -> [UInt8]? {
-        let bytes = content == .certificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
-        return switch digest {
+    package var kind: Kind { Kind(content: content, digest: digest) }
+
+    /// Returns whether the pin is that of the certificate or its key. The position of the certificate isn't considered.
+    package func matches(_ certificate: X509Certificate) -> Bool { Self.value(of: certificate, kind) == value }
+
+    package static func value(of certificate: X509Certificate, _ kind: Kind) -> [UInt8]? {
+        let bytes = kind.content == .certificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
+        return switch kind.digest {
         case .full: bytes
         case .sha256: sha256Digest(bytes.span)
         case .sha1: CertificateTrust.digest("SHA1", of: bytes)

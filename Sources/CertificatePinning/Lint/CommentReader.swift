@@ -1,6 +1,6 @@
 /// A reader that finds the comments of a file: `<!-- -->` in XML, and elsewhere `//`, `/* */`, and `#` or `;` up to the
 /// end of the line. Text in strings isn't a comment.
-struct CommentReader {
+package struct CommentReader {
     private let bytes: [UInt8]
     private let isMarkup: Bool
     private var index = 0
@@ -10,6 +10,14 @@ struct CommentReader {
         // Skip a byte order mark.
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         isMarkup = bytes[start...].first { $0 > 0x20 } == UInt8(ascii: "<")
+    }
+
+    /// Returns the texts of all comments, without their delimiters.
+    package static func texts(in bytes: [UInt8]) -> [String] {
+        var reader = CommentReader(bytes)
+        var texts: [String] = []
+        while let range = reader.next() { texts.append(String(decoding: bytes[range], as: UTF8.self)) }
+        return texts
     }
 
     /// Returns the range of the next comment's text, without its delimiters, or nil at the end of the file.

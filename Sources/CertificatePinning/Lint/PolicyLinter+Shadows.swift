@@ -28,10 +28,12 @@ extension PolicyLinter {
     private static let limit = 10
 
     /// Returns whether the host is a name: not empty, and not longer than a hostname can be.
-    private static func isName(_ host: HostPattern) -> Bool { (1...253).contains(host.host.utf8.count) }
+    private static func isName(_ host: HostPattern) -> Bool {
+        (1...ServerName.maximumLength).contains(host.host.utf8.count)
+    }
 
     /// Returns the earlier rule with the same host that covers the same port, and the first rule of the longest parent
-    /// whose rule includes subdomains.
+    /// that also includes the host's first name.
     private func neighbors(
         of host: HostPattern, in table: RuleTable<CanonicalRule>, before index: Int
     ) -> (earlier: CanonicalRule?, parent: (rule: CanonicalRule, host: HostPattern)?) {
@@ -44,7 +46,12 @@ extension PolicyLinter {
                     .first { $0.sharesPorts(with: policy.rules[index]) }
                 return earlier == nil
             }
-            guard let entry = entries.first(where: \.scope.includesSubdomains) else { return true }
+            // A pattern of OkHttp with *. begins one label below its host.
+            let depth = depth + (host.scope == .oneLabelBelow ? 1 : 0)
+            guard let entry = entries.first(where: { $0.scope.includes(depth: depth) }) else {
+                // The longest name decides alone there, and includes nothing below it.
+                return policy.combination != .carveOut
+            }
             let rule = table.rules[entry.rule]
             parent = (rule, rule.patterns[entry.pattern])
             return false
@@ -70,7 +77,7 @@ extension PolicyLinter {
             return
                 "\(host.name) is excluded from \(place), which is enforced: enforce this rule too, or give the reason in a comment, pinctl-allow P009"
         }
-        if policy.combination == .carveOut, !host.includesSubdomains {
+        if policy.combination == .carveOut, host.scope == .exact {
             return "names below \(host.name) are excluded from \(place), and have no pins: include subdomains"
         }
         let isSame = Set(rule.pins.map(\.value)) == Set(parent.pins.map(\.value)) && rule.mode == parent.mode

@@ -97,7 +97,7 @@ struct PolicyLinter {
 extension CanonicalRule {
     /// The name of the rule in findings.
     var lintTitle: String {
-        let name = patterns.first.map { $0.host.isEmpty ? "every host" : $0.name } ?? "no host"
+        let name = patterns.first?.name ?? "no host"
         return patterns.count > 1 ? "\(name) and \(patterns.count - 1) more" : name
     }
 
@@ -105,17 +105,9 @@ extension CanonicalRule {
     package var trustsSystem: Bool { anchors?.contains { $0.source == "system" } ?? true }
 }
 
-extension HostPattern.Scope {
-    /// Whether names below the host are included, in addition to the host.
-    var includesSubdomains: Bool { self == .exactAndBelow || self == .exactAndOneLabelBelow }
-}
-
 extension HostPattern {
-    /// Whether names below the host are included, in addition to the host.
-    var includesSubdomains: Bool { scope.includesSubdomains }
-
     /// The host in findings, with the wildcard of a pattern that doesn't include the host itself.
-    var name: String { scope == .oneLabelBelow ? "*.\(host)" : host }
+    var name: String { scope == .oneLabelBelow ? "*.\(host)" : scope == .every ? "every host" : host }
 }
 
 extension RuleExpiry {

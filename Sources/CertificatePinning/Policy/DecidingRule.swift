@@ -1,7 +1,8 @@
 package import CertificateTrust
 package import PinctlFoundation
 
-/// A rule as ``RuleTable`` and ``PathDecision`` see it: one of this project's policies, or one of another system's file.
+/// The properties of a rule that ``RuleTable`` and ``PathDecision`` need. The rule may be one of this project's policies
+/// or one of another system's file.
 package protocol DecidingRule: Sendable {
     associatedtype RulePin: DecidingPin
 
@@ -9,8 +10,9 @@ package protocol DecidingRule: Sendable {
     var patterns: [HostPattern] { get }
     /// The ports that the rule covers, or `nil` for all.
     var ports: Set<Int>? { get }
+    /// The pins of the rule.
     var pins: [RulePin] { get }
-    /// The number of pins that must match.
+    /// The matches that are required.
     var requirement: PinRequirement { get }
     /// The behavior on a mismatch.
     var mode: PinningMode { get }
@@ -23,10 +25,22 @@ package protocol DecidingRule: Sendable {
     func bypassesPins(under source: String?) -> Bool
 }
 
-/// A pin as ``PathDecision`` sees it.
+/// The properties of a pin that ``PathDecision`` needs.
 package protocol DecidingPin: Sendable {
+    /// The kinds of fingerprints. Of each kind, a certificate has one.
+    associatedtype Kind: Equatable, Sendable
+    /// The fingerprints.
+    associatedtype Value: Equatable, Sendable
+
     /// The positions on the path at which the pin counts.
     var role: PinRole { get }
+    /// The kind of the pinned fingerprint.
+    var kind: Kind { get }
+    /// The pinned fingerprint.
+    var value: Value { get }
+
+    /// Returns the fingerprint of a certificate, or `nil` if OpenSSL doesn't offer the digest.
+    static func value(of certificate: X509Certificate, _ kind: Kind) -> Value?
 }
 
 /// The inputs of a decision in addition to the rules and the path.
@@ -101,4 +115,20 @@ extension PinningRule: DecidingRule {
     package func bypassesPins(under source: String?) -> Bool { false }
 }
 
-extension Pin: DecidingPin {}
+extension Pin: DecidingPin {
+    package var kind: CanonicalPin.Content {
+        switch fingerprint {
+        case .publicKey: .publicKey
+        case .certificate: .certificate
+        }
+    }
+
+    package var value: PinFingerprint { fingerprint }
+
+    package static func value(of certificate: X509Certificate, _ kind: CanonicalPin.Content) -> PinFingerprint {
+        switch kind {
+        case .publicKey: .publicKey(certificate.spkiFingerprint)
+        case .certificate: .certificate(certificate.fingerprint)
+        }
+    }
+}

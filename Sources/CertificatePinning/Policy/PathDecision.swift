@@ -1,7 +1,7 @@
 import CertificateTrust
 import PinctlFoundation
 
-/// The decision on a verified path by the rules that apply to its host, whichever system they are of.
+/// The decision on a verified path by the rules for its host. The rules may be those of any system.
 package struct PathDecision<Pin: DecidingPin>: Sendable {
     /// A verdict that says whether the server is accepted, and why.
     package enum Verdict: String, Sendable, Hashable, CaseIterable {
@@ -95,24 +95,27 @@ extension PathDecision {
     ) -> PathDecision where Rules.Element: DecidingRule, Rules.Element.RulePin == Pin {
         guard denied.isEmpty else { return PathDecision(.denied, denied) }
         guard !rules.isEmpty else { return PathDecision(unlisted == .trust ? .unpinned : .unlisted) }
-        // Rules are large, and are read in place.
         var mode = PinningMode.off
-        for index in rules.indices {
-            guard let own = rules[index].modeInEffect(under: circumstances) else { return PathDecision(.ended) }
-            mode = .deciding(mode, own)
-        }
-        guard mode != .off else {
-            return PathDecision(rules.indices.contains { rules[$0].mode != .off } ? .stopped : .unpinned)
-        }
+        // The rules with that mode, together.
         var pins: [Pin] = []
         var roles: Set<PinRole> = []
         var stores: [TrustStore] = []
-        for index in rules.indices where rules[index].modeInEffect(under: circumstances) == mode {
-            guard !rules[index].bypassesPins(under: circumstances.anchorSource) else { return PathDecision(.bypassed) }
+        var areBypassed = false
+        // Rules are large, and are read in place.
+        for index in rules.indices {
+            guard let own = rules[index].modeInEffect(under: circumstances) else { return PathDecision(.ended) }
+            let deciding = PinningMode.deciding(mode, own)
+            if deciding != mode { (mode, pins, roles, stores, areBypassed) = (deciding, [], [], [], false) }
+            guard own == mode, mode != .off else { continue }
+            areBypassed = areBypassed || rules[index].bypassesPins(under: circumstances.anchorSource)
             pins = pins.isEmpty ? rules[index].pins : pins + rules[index].pins
             roles = roles.isEmpty ? rules[index].requirement.roles : roles.union(rules[index].requirement.roles)
             if let store = rules[index].pinsApplyOnlyUnder { stores.append(store) }
         }
+        guard mode != .off else {
+            return PathDecision(rules.indices.contains { rules[$0].mode != .off } ? .stopped : .unpinned)
+        }
+        guard !areBypassed else { return PathDecision(.bypassed) }
         let matches = PathMatch.all(of: pins, length: length, isMatch)
         let unmet = roles.required.unmet(by: matches, length: length)
         guard !unmet.isEmpty else { return PathDecision(.matched, matches) }

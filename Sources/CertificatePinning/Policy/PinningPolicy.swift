@@ -49,7 +49,7 @@ public struct PinningPolicy: Sendable {
         self.unlisted = unlisted
         self.deny = deny
         denied = Dictionary(grouping: deny, by: \.fingerprint)
-        deniesCertificates = deny.contains(where: \.isOfCertificate)
+        deniesCertificates = deny.contains { $0.kind == .certificate }
         digest = policyDigest(rules, unlisted, deny: deny)
     }
 }
@@ -162,7 +162,7 @@ extension PinningPolicy {
         guard deniesCertificates, let issuer else { return [] }
         guard let fingerprints = certificate.equivalentFingerprints(issuedBy: issuer) else {
             // Without memory, it could be any of them.
-            return deny.filter(\.isOfCertificate)
+            return deny.filter { $0.kind == .certificate }
         }
         return fingerprints.flatMap { denied[.certificate($0)] ?? [] }
     }
@@ -172,7 +172,7 @@ extension PinningPolicy {
         _ path: VerifiedPath, by index: Int?, port: Int, at time: Date
     ) throws(PinningError) -> PinDecision {
         let count = path.certificates.count
-        var fingerprints = PathFingerprints(path.certificates)
+        var fingerprints = PathFingerprints<Pin>(path.certificates)
         let decision = PathDecision.by(
             index.map { rules[$0...$0] } ?? [], unlisted: unlisted, denied: deniedPin(on: path).map { [$0] } ?? [],
             length: count, anchor: path.anchor, under: DecisionCircumstances(at: time)
@@ -180,32 +180,25 @@ extension PinningPolicy {
         let matches = decision.matches.map {
             PinMatch(pin: $0.pin, index: $0.index, role: PinRole(index: $0.index, of: count))
         }
-        if decision.verdict == .denied, let match = matches.first { throw .denied(match, path, port: port) }
-        guard let index else {
-            guard decision.verdict == .unpinned else { throw .unlisted(path.name, port: port) }
-            return .unpinned(path, nil)
+        func mismatch(_ rule: PinningRule) -> PinMismatch {
+            PinMismatch(
+                rule: rule, path: path, port: port, matches: matches, unmetRoles: decision.unmetRoles,
+                expiry: rule.expiry.flatMap { $0.isPast(at: time) ? $0 : nil })
         }
+        let rule = index.map { rules[$0] }
         switch decision.verdict {
-        case .matched: return .matched(path, matches, rules[index])
-        case .unpinned: return .unpinned(path, rules[index])
-        case .stopped: return .stopped(path, rules[index])
-        case .ended: throw .expired(rules[index], path, port: port)
-        case .forgiven, .bypassed, .refused, .denied, .unlisted: break
+        case .unpinned: return .unpinned(path, rule)
+        case .matched: if let rule { return .matched(path, matches, rule) }
+        case .stopped: if let rule { return .stopped(path, rule) }
+        case .bypassed: if let rule { return .bypassed(mismatch(rule)) }
+        case .forgiven: if let rule { return .forgiven(mismatch(rule)) }
+        case .refused: if let rule { throw .mismatch(mismatch(rule)) }
+        case .ended: if let rule { throw .expired(rule, path, port: port) }
+        case .denied: if let match = matches.first { throw .denied(match, path, port: port) }
+        case .unlisted: break
         }
-        let mismatch = PinMismatch(
-            rule: rules[index], path: path, port: port, matches: matches, unmetRoles: decision.unmetRoles,
-            expiry: rules[index].expiry.flatMap { $0.isPast(at: time) ? $0 : nil })
-        switch decision.verdict {
-        case .forgiven: return .forgiven(mismatch)
-        case .bypassed: return .bypassed(mismatch)
-        default: throw .mismatch(mismatch)
-        }
+        throw .unlisted(path.name, port: port)
     }
-}
-
-extension Pin {
-    /// Whether the pin is of a whole certificate.
-    fileprivate var isOfCertificate: Bool { if case .certificate = fingerprint { true } else { false } }
 }
 
 extension ServerTrust {

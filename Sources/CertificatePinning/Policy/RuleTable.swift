@@ -11,10 +11,10 @@ package enum RuleCombination: String, Sendable, Hashable, CaseIterable {
     case carveOut
 }
 
-/// A table that finds the rules of a policy for a host and port: a dictionary from names to rules, with one lookup for
-/// the host and one for each parent.
+/// The rules of a policy, by host and port. To find the rules for a host takes one lookup in a dictionary for the host
+/// and one for each parent.
 ///
-/// ``HostMatching`` says how hosts are compared with names, and ``RuleCombination`` which of several rules apply. So
+/// ``HostMatching`` defines how hosts are compared with names, and ``RuleCombination`` which of several rules apply. So
 /// there is one table for this project's policies and for those of every other system.
 package struct RuleTable<Rule: DecidingRule>: Sendable {
     /// The rules, in their original order.
@@ -27,10 +27,9 @@ package struct RuleTable<Rule: DecidingRule>: Sendable {
     private var nameless: [RuleEntry] = []
     /// Whether some name of this length in bytes may decide for the names below it. This limits the lookups for a host
     /// with many labels.
-    private var isParentLength = [Bool](repeating: false, count: RuleEntry.longestName + 1)
+    private var isParentLength = [Bool](repeating: false, count: ServerName.maximumLength + 1)
 
-    /// Creates a table. Unless stated otherwise, names are compared as they are written, and all rules apply that reach
-    /// a host.
+    /// Creates a table. By default, names are compared as they are written, and all rules apply that reach a host.
     package init(
         _ rules: [Rule], matching: HostMatching = HostMatching(.written, .written),
         combination: RuleCombination = .union
@@ -63,6 +62,7 @@ package struct RuleEntry: Sendable {
     package let rule: Int
     /// The index of the pattern in its rule.
     package let pattern: Int
+    /// The names at and below the pattern's host that the pattern includes.
     package let scope: HostPattern.Scope
     fileprivate let ports: Set<Int>?
 
@@ -71,9 +71,6 @@ package struct RuleEntry: Sendable {
         guard let port else { return true }
         return ports?.contains(port) ?? true
     }
-
-    /// The length of a DNS name in bytes, at most (RFC 1035, section 2.3.4).
-    fileprivate static let longestName = 253
 }
 
 // MARK: - Rules for a host
@@ -122,7 +119,7 @@ extension RuleTable {
         if let entries = named[name], !visit(0, entries) { return }
         let bytes = name.utf8.span
         var depth = 0
-        if bytes.count <= RuleEntry.longestName {
+        if bytes.count <= ServerName.maximumLength {
             for index in bytes.indices where bytes[index] == UInt8(ascii: ".") {
                 depth += 1
                 let length = bytes.count - index - 1

@@ -15,7 +15,7 @@ enum HostText {
 
     /// Whether the text consists of non-empty labels of letters, digits, hyphens and underscores.
     static func isHostName(_ host: ArraySlice<UInt8>) -> Bool {
-        guard (1...253).contains(host.count) else { return false }
+        guard (1...ServerName.maximumLength).contains(host.count) else { return false }
         return host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
             (1...63).contains(label.count) && label.allSatisfy(isLabelByte)
         }

@@ -1,6 +1,6 @@
 import PinctlBasics
 
-/// A certificate's entry that people read as the hostname, although no client accepts it.
+/// An entry of a certificate that was probably meant for a host, although no client accepts it for that host.
 struct NameMiss {
     /// The fault of the entry, such as `api.test is only in the common name, which is ignored`.
     let reason: String

@@ -46,6 +46,9 @@ public struct ServerName: Sendable, Hashable {
         }
     }
 
+    /// The maximum length of a DNS name in bytes (RFC 1035, section 2.3.4).
+    package static let maximumLength = 253
+
     /// The labels from the left. An address has none.
     package var labels: [Substring] {
         if case .dns(let name) = kind { name.split(separator: ".") } else { [] }
@@ -62,7 +65,7 @@ public struct ServerName: Sendable, Hashable {
         guard bytes.allSatisfy({ $0 < 0x80 }) else { throw .notASCII(text) }
         var lowered = HostText.lowered(bytes)
         if lowered.last == UInt8(ascii: "."), lowered.count > 1 { lowered.removeLast() }
-        guard lowered.count <= 253 else { throw .tooLong(text) }
+        guard lowered.count <= maximumLength else { throw .tooLong(text) }
         let labels = lowered.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         for label in labels {
             guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-"),
@@ -116,7 +119,7 @@ extension ServerNameError: CustomStringConvertible {
         case .notASCII(let text):
             "hostname \"\(visibleText(text))\" is not ASCII: use its A-label, "
                 + (Punycode.aLabels(ofHost: text).map { visibleText($0) } ?? "which starts with xn--")
-        case .tooLong(let text): "hostname of \(text.utf8.count) bytes is too long: use at most 253"
+        case .tooLong(let text): "hostname of \(text.utf8.count) bytes is too long: use at most \(ServerName.maximumLength)"
         case .malformed(let text):
             "\"\(visibleText(text))\" is not a hostname: remove any scheme, port, wildcard, path and spaces"
         case .malformedAddress(let text):

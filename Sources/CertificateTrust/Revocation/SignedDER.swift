@@ -1,7 +1,7 @@
 import OpenSSLBridge
 
-/// The structure that CRLs and OCSP responses share: a signed element, the algorithm and the signature (RFC 5280,
-/// section 5.1.1; RFC 6960, section 4.2.1). Offsets count from the start of the whole input.
+/// The positions of the signed element, the algorithm and the signature in a CRL or an OCSP response (RFC 5280, section
+/// 5.1.1; RFC 6960, section 4.2.1). Offsets count from the start of the whole input.
 struct SignedDER: Sendable {
     /// The signed element, header included.
     let signed: Range<Int>
@@ -34,7 +34,7 @@ struct SignedDER: Sendable {
     }
 }
 
-/// A writer for DER that is compared with parsed DER.
+/// A writer of DER elements, which are compared with parsed ones.
 enum DERText {
     static func sequence(_ contents: [UInt8]) -> [UInt8] { element(DERTag.sequence, contents) }
 

@@ -48,7 +48,8 @@ struct CurlText {
                 cursor.step()
                 continue
             }
-            if byte == UInt8(ascii: "#") {
+            // Elsewhere in a line, the sign may be in quotes.
+            if isLineStart, byte == UInt8(ascii: "#") {
                 _ = cursor.take { !$0.isLineEnd }
                 continue
             }

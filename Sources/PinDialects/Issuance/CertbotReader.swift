@@ -106,23 +106,22 @@ struct CertbotReader {
                 entry.value.lowercased(), PolicyLocation(path: path, line: entry.line, column: 1)
             )
         }
-        guard renewal.effect == .keepsKey, let key = issued?.key,
+        guard renewal.effect == .keepsKey else { return [renewal] }
+        if let key = issued?.key,
             let conflict = CertbotKey(key).conflict(options: options, settings: settings, section: parameters)
-        else {
-            let change =
-                renewal.effect == .keepsKey ? try newKeys(in: entries["archive_dir"], of: lineage, archive) : nil
-            guard let change else { return [renewal] }
+        {
             return [
                 KeyRenewal(
-                    names: hosts, .changesKey, at: change.location, program: "certbot",
-                    setting: "\(change.summary), against \(renewal.setting)",
-                    remedy: "remove --new-key and --no-reuse-key from the command that renews, and \(remedy)")
+                    names: hosts, .stops, at: conflict.location, program: "certbot", setting: conflict.setting,
+                    remedy: conflict.remedy)
             ]
         }
+        guard let change = try newKeys(in: entries["archive_dir"], of: lineage, archive) else { return [renewal] }
         return [
             KeyRenewal(
-                names: hosts, .stops, at: conflict.location, program: "certbot", setting: conflict.setting,
-                remedy: conflict.remedy)
+                names: hosts, .changesKey, at: change.location, program: "certbot",
+                setting: "\(change.summary), against \(renewal.setting)",
+                remedy: "remove --new-key and --no-reuse-key from the command that renews, and \(remedy)")
         ]
     }
 

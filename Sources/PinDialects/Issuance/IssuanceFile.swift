@@ -123,12 +123,13 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     }
 }
 
-/// A certificate of a server, as far as its renewal is concerned.
+/// The properties of a server's certificate that matter for its renewal.
 package struct IssuedCertificate: Sendable {
     /// The hosts, with wildcards.
     package let names: [String]
     /// The kind of the certificate's key.
     package let key: PublicKeyKind
+    /// The fingerprint of the certificate's key.
     package let fingerprint: SPKIFingerprint
 
     package init(names: [String], key: PublicKeyKind, fingerprint: SPKIFingerprint) {

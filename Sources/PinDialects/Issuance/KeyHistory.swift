@@ -29,6 +29,7 @@ package struct KeyHistory {
     /// Whether the last two renewals created a key each.
     var contradictsSettings: Bool { keys.count == Self.length && effect == .changesKey }
 
+    /// The history in words, such as `the last 3 certificates have the same key`.
     var summary: String {
         guard keys.count > 1 else { return "one certificate doesn't show whether a renewal keeps the key" }
         let count = Set(keys).count
@@ -36,9 +37,9 @@ package struct KeyHistory {
     }
 }
 
-/// The certificates in a directory, as what is known about their renewal. No file of settings belongs to them.
+/// A directory of certificates without a file of settings.
 package enum CertificateArchive {
-    /// Returns one renewal for the hosts that are in the same certificates.
+    /// Returns the renewals that the certificates show, one for the hosts that are in the same certificates.
     package static func renewals(
         of certificates: [X509Certificate], path: String, at time: Date
     ) throws(PolicyFileError) -> [KeyRenewal] {

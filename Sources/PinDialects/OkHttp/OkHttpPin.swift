@@ -16,7 +16,7 @@ enum OkHttpPin {
         let host = HostMatching.aLabels(of: String(rest))
         let isAddress = (try? ServerName(host))?.isIPAddress ?? false
         let isName =
-            (1...253).contains(host.utf8.count)
+            (1...ServerName.maximumLength).contains(host.utf8.count)
             && host.split(separator: ".").allSatisfy { $0.utf8.count <= 63 }
             && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"*#%/:?@[\\]".utf8.contains($0) }
         guard isName || isAddress && scope == .exact else { return nil }

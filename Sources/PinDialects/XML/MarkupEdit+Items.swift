@@ -163,8 +163,7 @@ extension MarkupEdit {
 
     /// Returns the blanks at the start of the line that contains an offset.
     func lineIndentation(at offset: Int) -> String {
-        let lineStart = (bytes[..<offset].lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
-        let blanks = bytes[lineStart..<offset].prefix(while: \.isBlank)
+        let blanks = bytes[startOfLine(0, above: offset)..<offset].prefix(while: \.isBlank)
         return String(decoding: blanks, as: UTF8.self)
     }
 

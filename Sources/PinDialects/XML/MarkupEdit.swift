@@ -64,8 +64,7 @@ struct MarkupEdit {
 
     /// Returns the blanks between the start of the line and an offset, or `nil` if there is anything else.
     func indentation(at offset: Int) -> String? {
-        let lineStart = (bytes[..<offset].lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1
-        let blanks = bytes[lineStart..<offset]
+        let blanks = bytes[startOfLine(0, above: offset)..<offset]
         guard blanks.allSatisfy(\.isBlank) else { return nil }
         return String(decoding: blanks, as: UTF8.self)
     }

@@ -326,6 +326,37 @@ struct LintTests {
         }
     }
 
+    /// The scopes of a parent's rule and of one for a host, and whether the parent's rule includes the host.
+    static let reaches: [(parent: HostPattern.Scope, host: String, scope: HostPattern.Scope, isFound: Bool)] = [
+        (.exact, "b.a.test", .exact, false), (.exactAndBelow, "c.b.a.test", .exact, true),
+        (.exactAndOneLabelBelow, "b.a.test", .exact, true), (.exactAndOneLabelBelow, "c.b.a.test", .exact, false),
+        (.exactAndOneLabelBelow, "b.a.test", .exactAndOneLabelBelow, true),
+        (.oneLabelBelow, "b.a.test", .exact, true), (.oneLabelBelow, "c.b.a.test", .exact, false),
+        (.oneLabelBelow, "b.a.test", .oneLabelBelow, false), (.exactAndBelow, "b.a.test", .oneLabelBelow, true),
+    ]
+
+    @Test("P009: a parent's rule is compared with the rules for the names that it includes", arguments: reaches)
+    func reach(parent: HostPattern.Scope, host: String, scope: HostPattern.Scope, isFound: Bool) {
+        func rule(_ pattern: HostPattern, _ byte: UInt8) -> CanonicalRule {
+            let pins = [byte, 100 + byte].map { CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 32)) }
+            return CanonicalRule(patterns: [pattern], pins: pins)
+        }
+        let rules = [rule(HostPattern("a.test", parent), 1), rule(HostPattern(host, scope), 2)]
+        let policy = CanonicalPolicy(rules: rules, combination: .union)
+        let findings = policy.lint([], path: "x", at: TestSite.time)
+        #expect(findings.map(\.rule) == (isFound ? [.shadowedRule] : []), "\(findings)")
+    }
+
+    @Test("P009: where the longest name decides alone, a rule is compared with that of the longest parent only")
+    func carvedOut() {
+        let pins = (1...2).map { CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 32)) }
+        let rules = [("a.test", HostPattern.Scope.exactAndBelow), ("b.a.test", .exact), ("c.b.a.test", .exact)].map {
+            CanonicalRule(patterns: [HostPattern($0, $1)], pins: pins)
+        }
+        let findings = CanonicalPolicy(rules: rules, combination: .carveOut).lint([], path: "x", at: TestSite.time)
+        #expect(findings.map(\.rule) == [.shadowedRule] && findings[0].message.contains("b.a.test"), "\(findings)")
+    }
+
     @Test("P010: a rule for the names below a public suffix, at any depth, also of the list's private section")
     func suffixes() {
         let list = """

@@ -35,6 +35,19 @@ struct ReplacingTests {
         }
     }
 
+    @Test(
+        "The comments of a file are found by the rules of its format",
+        arguments: [
+            (PinDialect.android, "<a><!-- one\n two --><b/><![CDATA[<!-- x -->]]><!--three--></a>", ["one two", "three"]),
+            (.apple, "\u{FEFF}<plist><!-- // a --><string>https://x#y</string></plist>", ["// a"]),
+            (.envoy, "a: https://x # one\n# two: // 3\nb: 1\n", ["one", "two: // 3"]),
+            (.okhttp, "add(\"a\", \"sha256//AA\") // one\n/* two\n three */", ["one", "two three"]),
+            (.curl, "# one", []),
+        ])
+    func comments(_ dialect: PinDialect, _ text: String, _ comments: [String]) {
+        #expect(dialect.comments(in: Array(text.utf8)) == comments)
+    }
+
     // MARK: - Android
 
     @Test("Android: Configs with pins are replaced, and all other content and settings are kept")

@@ -63,6 +63,7 @@ struct CurlTests {
             ("#!/bin/sh\n# don't\ncurl -fsS \\\n  --pinnedpubkey '\(two)' \\\n  https://a.test\n", 2),
             ("#!/bin/sh\nx=$(/usr/bin/curl --pinnedpubkey \"\(two)\" \"$1\")\necho \"$x\"\n", 2),
             ("RUN curl --pinnedpubkey '\(two)' https://a.test -o a", 2),
+            ("\"$CURL\" -H \"X-Note: # 1\" --pinnedpubkey '\(two)' https://a.test\n", 2),
             // The shell ends the command at the semicolon.
             ("curl --pinnedpubkey \(two) https://a.test", 1),
         ])
