@@ -119,7 +119,8 @@ extension ServerNameError: CustomStringConvertible {
         case .notASCII(let text):
             "hostname \"\(visibleText(text))\" is not ASCII: use its A-label, "
                 + (Punycode.aLabels(ofHost: text).map { visibleText($0) } ?? "which starts with xn--")
-        case .tooLong(let text): "hostname of \(text.utf8.count) bytes is too long: use at most \(ServerName.maximumLength)"
+        case .tooLong(let text):
+            "hostname of \(text.utf8.count) bytes is too long: use at most \(ServerName.maximumLength)"
         case .malformed(let text):
             "\"\(visibleText(text))\" is not a hostname: remove any scheme, port, wildcard, path and spaces"
         case .malformedAddress(let text):
