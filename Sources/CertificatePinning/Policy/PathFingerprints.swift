@@ -17,9 +17,13 @@ struct PathFingerprints<Pin: DecidingPin> {
             known.removeAll(keepingCapacity: true)
         }
         let kind = pin.kind
-        if let found = known.first(where: { $0.kind == kind }) { return found.value == pin.value }
-        let found = Pin.value(of: certificates[index], kind)
-        known.append((kind, found))
+        let found: Pin.Value?
+        if let entry = known.first(where: { $0.kind == kind }) {
+            found = entry.value
+        } else {
+            found = Pin.value(of: certificates[index], kind)
+            known.append((kind, found))
+        }
         return found == pin.value
     }
 }

@@ -38,7 +38,10 @@ struct ReplacingTests {
     @Test(
         "The comments of a file are found by the rules of its format",
         arguments: [
-            (PinDialect.android, "<a><!-- one\n two --><b/><![CDATA[<!-- x -->]]><!--three--></a>", ["one two", "three"]),
+            (
+                PinDialect.android, "<a><!-- one\n two --><b/><![CDATA[<!-- x -->]]><!--three--></a>",
+                ["one two", "three"]
+            ),
             (.apple, "\u{FEFF}<plist><!-- // a --><string>https://x#y</string></plist>", ["// a"]),
             (.envoy, "a: https://x # one\n# two: // 3\nb: 1\n", ["one", "two: // 3"]),
             (.okhttp, "add(\"a\", \"sha256//AA\") // one\n/* two\n three */", ["one", "two three"]),
