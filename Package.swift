@@ -63,97 +63,104 @@ let package = Package(
             name: "PinDialects",
             dependencies: ["PinctlBasics", "CertificatePinning", "CertificateTrust", "PinctlFoundation"],
             swiftSettings: modern),
-        .target(name: "HTTPMessages", dependencies: ["PinctlBasics", "CertificateTrust"], swiftSettings: modern),
+        .target(name: "PinctlHTTPMessages", dependencies: ["PinctlBasics", "CertificateTrust"], swiftSettings: modern),
         .target(
-            name: "TLSTransport",
+            name: "PinctlTLSTransport",
             dependencies: [
-                "PinctlBasics", "CertificateTrust", "HTTPMessages", "PinctlLibC", "OpenSSLBridge", "CPinctlLinux",
+                "PinctlBasics", "CertificateTrust", "PinctlHTTPMessages", "PinctlLibC", "OpenSSLBridge", "CPinctlLinux",
             ],
             swiftSettings: modern),
-        .target(name: "SystemGSSAPI", dependencies: ["PinctlLibC", "CPinctlLinux"], swiftSettings: modern),
-        .target(name: "SystemZlib", dependencies: ["PinctlLibC", "CPinctlLinux"], swiftSettings: modern),
+        .target(name: "PinctlGSSAPI", dependencies: ["PinctlLibC", "CPinctlLinux"], swiftSettings: modern),
+        .target(name: "PinctlZlib", dependencies: ["PinctlLibC", "CPinctlLinux"], swiftSettings: modern),
         .target(
             name: "PinnedNetworking",
             dependencies: [
-                "PinctlBasics", "CertificatePinning", "CertificateTrust", "HTTPMessages", "SystemGSSAPI", "SystemZlib",
-                "TLSTransport",
+                "PinctlBasics", "CertificatePinning", "CertificateTrust", "PinctlHTTPMessages", "PinctlGSSAPI",
+                "PinctlZlib",
+                "PinctlTLSTransport",
             ],
             swiftSettings: strict),
         .target(
             name: "PolicyUpdates",
-            dependencies: ["PinctlBasics", "CertificatePinning", "PinnedNetworking", "TLSTransport"],
+            dependencies: ["PinctlBasics", "CertificatePinning", "PinnedNetworking", "PinctlTLSTransport"],
             swiftSettings: strict),
         .target(
             name: "PinctlCommands",
             dependencies: [
                 "PinctlBasics", "CertificatePinning", "CertificateTrust", "PinctlLibC", "PinDialects",
                 "PinctlFoundation",
-                "TLSTransport",
+                "PinctlTLSTransport",
             ],
-            // Links to those in pins/; in the program itself, so that it runs without a folder beside it.
+            // Links to those in pins/; in the program itself, so that it runs without a directory beside it.
             resources: [.embedInCode("policy.schema.json"), .embedInCode("results.schema.json")],
             swiftSettings: modern),
         .executableTarget(name: "pinctl", dependencies: ["CPinctlBuild", "PinctlCommands"], swiftSettings: modern),
 
-        .target(name: "TestPKI", dependencies: ["CPinctlOpenSSL"], path: "Tests/TestPKI", swiftSettings: modern),
+        .target(
+            name: "PinctlTestPKI", dependencies: ["CPinctlOpenSSL"], path: "Tests/PinctlTestPKI", swiftSettings: modern),
         // The public suites' cases; tools/conformance reaches it too.
         .target(
-            name: "ConformanceSuite", dependencies: ["CertificateTrust"], path: "Tests/ConformanceSuite",
+            name: "PinctlConformanceSuite", dependencies: ["CertificateTrust"], path: "Tests/PinctlConformanceSuite",
             swiftSettings: modern),
-        .testTarget(name: "PinctlBasicsTests", dependencies: ["PinctlBasics", "TestPKI"], swiftSettings: modern),
+        .testTarget(name: "PinctlBasicsTests", dependencies: ["PinctlBasics", "PinctlTestPKI"], swiftSettings: modern),
         .testTarget(
             name: "CertificateTrustTests",
-            dependencies: ["PinctlBasics", "CertificateTrust", "OpenSSLBridge", "TestPKI", "ConformanceSuite"],
+            dependencies: [
+                "PinctlBasics", "CertificateTrust", "OpenSSLBridge", "PinctlTestPKI", "PinctlConformanceSuite",
+            ],
             swiftSettings: modern),
         .testTarget(
             name: "CertificatePinningTests",
-            dependencies: ["PinctlBasics", "CertificatePinning", "CertificateTrust", "PinDialects", "TestPKI"],
+            dependencies: ["PinctlBasics", "CertificatePinning", "CertificateTrust", "PinDialects", "PinctlTestPKI"],
             swiftSettings: modern),
         .testTarget(
             name: "PinDialectsTests",
-            dependencies: ["PinctlBasics", "PinDialects", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            dependencies: ["PinctlBasics", "PinDialects", "CertificatePinning", "CertificateTrust", "PinctlTestPKI"],
             // Run by the tests beside the libraries that they ask.
             exclude: ["Peers"],
             swiftSettings: modern),
         .testTarget(
-            name: "HTTPMessagesTests", dependencies: ["PinctlBasics", "HTTPMessages", "CertificateTrust"],
+            name: "PinctlHTTPMessagesTests", dependencies: ["PinctlBasics", "PinctlHTTPMessages", "CertificateTrust"],
             swiftSettings: modern),
         .testTarget(
-            name: "TLSTransportTests",
+            name: "PinctlTLSTransportTests",
             dependencies: [
-                "PinctlBasics", "TLSTransport", "CertificateTrust", "HTTPMessages", "OpenSSLBridge", "TestPKI",
+                "PinctlBasics", "PinctlTLSTransport", "CertificateTrust", "PinctlHTTPMessages", "OpenSSLBridge",
+                "PinctlTestPKI",
             ],
             swiftSettings: modern),
         .testTarget(
             name: "PinnedNetworkingTests",
             dependencies: [
-                "PinctlBasics", "PinnedNetworking", "CertificatePinning", "CertificateTrust", "HTTPMessages",
-                "SystemGSSAPI",
-                "SystemZlib",
-                "TLSTransport",
-                "TestPKI",
+                "PinctlBasics", "PinnedNetworking", "CertificatePinning", "CertificateTrust", "PinctlHTTPMessages",
+                "PinctlGSSAPI",
+                "PinctlZlib",
+                "PinctlTLSTransport",
+                "PinctlTestPKI",
             ],
             // Compiled or read by the tests themselves.
             exclude: ["Listings/Programs", "Listings/ArticleRows.txt"], swiftSettings: strict),
         .testTarget(
             name: "PolicyUpdatesTests",
-            dependencies: ["PolicyUpdates", "PinnedNetworking", "CertificatePinning", "CertificateTrust", "TestPKI"],
+            dependencies: [
+                "PolicyUpdates", "PinnedNetworking", "CertificatePinning", "CertificateTrust", "PinctlTestPKI",
+            ],
             swiftSettings: strict),
         // The one that starts installed servers.
         .testTarget(
             name: "PeerTests",
             dependencies: [
-                "PinctlBasics", "PinnedNetworking", "PinctlCommands", "TLSTransport", "CertificatePinning",
+                "PinctlBasics", "PinnedNetworking", "PinctlCommands", "PinctlTLSTransport", "CertificatePinning",
                 "CertificateTrust", "PinDialects",
-                "TestPKI",
+                "PinctlTestPKI",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "PinctlTests",
             dependencies: [
                 "PinctlBasics", "PinctlCommands", "pinctl", "CertificatePinning", "CertificateTrust", "PinDialects",
-                "TLSTransport",
-                "TestPKI",
+                "PinctlTLSTransport",
+                "PinctlTestPKI",
             ],
             // Run by the tests themselves.
             exclude: ["Scripts"],

@@ -1,7 +1,7 @@
-// Prints the lines and regions that tests have run, of each module and of each part of the sources that must be covered.
-// Then lists the regions of those parts that no test has run. Exits with 1 if a part is below the limit. Arguments:
-// the output of `llvm-cov export`, the project's root with a slash, the limit in percent, and the parts, each a
-// directory or a file.
+// Prints the lines and regions that tests have run, of each module and of each part of the sources that must be
+// covered. Then lists the regions of those parts that no test has run. Exits with 1 if a part is below the limit.
+// Arguments: the output of `llvm-cov export`, the project's root with a slash, the limit in percent, and the parts,
+// each a directory or a file.
 import Foundation
 
 struct Export: Decodable {

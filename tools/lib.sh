@@ -45,10 +45,10 @@ toolchain_programs() { dirname "$(readlink -f "$(command -v swift)")"; }
 
 # Prints the libraries that programs of the Swift toolchain lack.
 missing_libraries() {
-    local folder program
-    folder=$(toolchain_programs)
+    local directory program
+    directory=$(toolchain_programs)
     for program in swift-driver swift-build swift-frontend clang; do
-        ldd "$(readlink -f "$folder/$program")" 2>/dev/null | sed -nE 's/^\s*(\S+) => not found$/\1/p'
+        ldd "$(readlink -f "$directory/$program")" 2>/dev/null | sed -nE 's/^\s*(\S+) => not found$/\1/p'
     done | sort -u
 }
 
@@ -157,12 +157,12 @@ peers() {
 # in_environment yes|no PACKAGE FILE REASON: checks for a package of Python's index in a virtual environment of its own.
 # With "yes", installs it if the file is missing. Prints what stays missing.
 in_environment() {
-    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/$2
-    [[ ! -e $folder/$3 ]] || return 0
-    say "$2 isn't in $folder: $4"
+    local directory=${XDG_CACHE_HOME:-$HOME/.cache}/pinctl/$2
+    [[ ! -e $directory/$3 ]] || return 0
+    say "$2 isn't in $directory: $4"
     if [[ $1 == yes ]]; then
-        say "installing with pip in $folder: $2"
-        run_quietly python3 -m venv "$folder" && run_quietly "$folder/bin/pip" install --quiet "$2" && return
+        say "installing with pip in $directory: $2"
+        run_quietly python3 -m venv "$directory" && run_quietly "$directory/bin/pip" install --quiet "$2" && return
     fi
     say "its tests are skipped"
 }

@@ -1,7 +1,8 @@
 // Prints the pins of pins/public-roots.jsonc: public-roots.swift FACTS < ROOTS
 //
-// ROOTS has a line for each root of the package: name, pin and note, separated by tabs. FACTS is tools/public-roots.json,
-// which has what the package doesn't say: the roots that aren't in it yet, the stores, and the cross-signatures.
+// ROOTS has a line for each root of the package: name, pin and note, separated by tabs. FACTS is
+// tools/public-roots.json, which has what the package doesn't say: the roots that aren't in it yet, the stores, and the
+// cross-signatures.
 import Foundation
 
 struct Facts: Decodable {

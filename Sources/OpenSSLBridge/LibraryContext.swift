@@ -7,10 +7,10 @@ import PinctlLibC
 /// as verifying its signature. A context whose provider is the default one with only the decoders of public keys gives
 /// the same keys in a quarter of the time. Later versions remember the decoder, and use OpenSSL's default context.
 ///
-/// A context of our own doesn't read the system's configuration. So the default one is also used if that configures more
-/// than TLS, or if the default provider isn't the only one that is active, as on a system with FIPS. This is decided
-/// when the first certificate is parsed or the first connection is made. A program that configures OpenSSL itself does
-/// so before. Only a later requirement of FIPS is noticed, for what is created from then on.
+/// A context of our own doesn't read the system's configuration. So the default one is also used if that configures
+/// more than TLS, or if the default provider isn't the only one that is active, as on a system with FIPS. This is
+/// decided when the first certificate is parsed or the first connection is made. A program that configures OpenSSL
+/// itself does so before. Only a later requirement of FIPS is noticed, for what is created from then on.
 enum LibraryContext {
     /// The context to use now. Nil is OpenSSL's default context.
     static var pointer: OpaquePointer? {

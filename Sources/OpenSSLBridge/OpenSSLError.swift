@@ -1,7 +1,7 @@
 import CPinctlOpenSSL
 
-/// The oldest entry of OpenSSL's error queue after a failed call (`ERR_get_error`), or the one that says that memory ran
-/// out. In that case the other entries describe what OpenSSL made of it, such as a certificate that it can't parse.
+/// The oldest entry of OpenSSL's error queue after a failed call (`ERR_get_error`), or the one that says that memory
+/// ran out. In that case the other entries describe what OpenSSL made of it, such as a certificate that it can't parse.
 ///
 /// The queue belongs to the thread, so call ``take()`` directly after the call it explains, with no `await` between.
 package struct OpenSSLError: Error, Hashable, Sendable {
@@ -15,7 +15,8 @@ package struct OpenSSLError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// Whether memory ran out during the call (`ERR_R_MALLOC_FAILURE`), so that its failure says nothing about the input.
+    /// Whether memory ran out during the call (`ERR_R_MALLOC_FAILURE`), so that its failure says nothing about the
+    /// input.
     package var isOutOfMemory: Bool { COpenSSL_is_out_of_memory(code) == 1 }
 
     /// Whether an algorithm is unknown or not provided (`ERR_R_UNSUPPORTED` and similar reasons).

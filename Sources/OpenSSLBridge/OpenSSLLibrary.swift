@@ -15,8 +15,8 @@ package enum OpenSSLLibrary {
     /// The reason why the loaded library can't be used, or nil if it can.
     package static let incompatibility = incompatibility(of: OpenSSL_version_num(), version)
 
-    /// Returns the reason why a library with this version number (`OpenSSL_version_num`) can't be used. Its major version
-    /// must be that of the headers (`OPENSSL_VERSION_MAJOR`), because it changes with the binary interface.
+    /// Returns the reason why a library with this version number (`OpenSSL_version_num`) can't be used. Its major
+    /// version must be that of the headers (`OPENSSL_VERSION_MAJOR`), because it changes with the binary interface.
     package static func incompatibility(of number: UInt, _ version: String) -> OpenSSLError? {
         guard number >> 28 != UInt(OPENSSL_VERSION_MAJOR) else { return nil }
         return OpenSSLError(
@@ -25,8 +25,8 @@ package enum OpenSSLLibrary {
                 + "install that, or build the program again")
     }
 
-    /// Whether the process has rights that its caller lacks, such as those of a set-user-ID program. OpenSSL then ignores
-    /// environment variables (`OPENSSL_issetugid`).
+    /// Whether the process has rights that its caller lacks, such as those of a set-user-ID program. OpenSSL then
+    /// ignores environment variables (`OPENSSL_issetugid`).
     package static let isSetUserID = OPENSSL_issetugid() != 0
 
     /// Returns whether OpenSSL can verify signatures of an algorithm, given OpenSSL's name for it

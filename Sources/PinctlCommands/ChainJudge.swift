@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 /// A judge of chains with the roots, profile and time of a run.
 struct ChainJudge: Sendable {

@@ -143,7 +143,7 @@ extension Arguments {
 extension Console {
     /// Reports the changes of a conversion on standard error. Returns false if they prevent the result from being
     /// written.
-    mutating func tell(
+    mutating func report(
         _ notes: [ConversionNote], _ arguments: Arguments, accepting accepted: Set<ConversionChange> = []
     ) throws(UsageError) -> Bool {
         let allowed = try arguments.allowedChanges().union(accepted)

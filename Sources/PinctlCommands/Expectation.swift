@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 /// The source of the pins of a run.
 enum PinSource: Sendable {

@@ -3,7 +3,7 @@ import CertificateTrust
 import PinDialects
 import PinctlBasics
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 /// The rules and pins of a file that apply to a host.
 struct HostExplanation {
@@ -39,16 +39,16 @@ struct HostExplanation {
     }
 
     /// Explains a host for each policy of one file, since an app enforces all of them.
-    static func tell(
+    static func report(
         _ word: String, _ inputs: [DialectInput], as dialect: PinDialect?, at time: Date, _ console: inout Console
     ) throws(UsageError) {
         var explanations: [HostExplanation] = []
         for input in inputs { explanations.append(try HostExplanation(word, input, as: dialect, at: time)) }
         let isPinned = explanations.contains { !$0.rules.isEmpty }
-        for explanation in explanations { explanation.tell(isPinned ? .good : .finding, &console) }
+        for explanation in explanations { explanation.report(isPinned ? .good : .finding, &console) }
     }
 
-    private func tell(_ outcome: ExitCode, _ console: inout Console) {
+    private func report(_ outcome: ExitCode, _ console: inout Console) {
         var lines = [(title.map { "\($0): " } ?? "") + headline]
         for rule in rules {
             lines.append("  \(rule.title)\(rule.location.map { "  \($0)" } ?? "")  \(rule.conditions(at: time))")

@@ -11,7 +11,7 @@ extension Arguments {
         guard !paths.isEmpty else { return nil }
         var renewals: [KeyRenewal] = []
         for path in paths {
-            guard case .folder = FileKind(path) else {
+            guard case .directory = FileKind(path) else {
                 guard let found = try IssuanceFiles.renewals(in: try DialectInput.contents(path), path) else {
                     throw .unusable([
                         "\(path): isn't an issuance file: name \(IssuanceProgram.files), or a directory with the "
@@ -53,11 +53,11 @@ private enum IssuanceFiles {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
             throw .unusable(["\(path): can't be listed: check its permissions"])
         }
-        let folder = path + (path.hasSuffix("/") ? "" : "/")
+        let directory = path + (path.hasSuffix("/") ? "" : "/")
         var renewals: [KeyRenewal] = []
         var hasSettings = false
         var others: [String: [UInt8]] = [:]
-        for file in names.sorted().map({ folder + $0 }) {
+        for file in names.sorted().map({ directory + $0 }) {
             guard case .file = FileKind(file) else { continue }
             let bytes = try DialectInput.contents(file)
             guard let found = try Self.renewals(in: bytes, file) else {
@@ -87,7 +87,7 @@ private enum IssuanceFiles {
                 let bytes = try DialectInput.contents(input.path)
                 guard try renewals(in: bytes, input.path) == nil else {
                     throw .unusable([
-                        "\(path): has certificates and settings in the directories below it: name \(input.folder)"
+                        "\(path): has certificates and settings in the directories below it: name \(input.directory)"
                     ])
                 }
                 contents = bytes
@@ -95,8 +95,8 @@ private enum IssuanceFiles {
             files.append(CheckedFile(input, InputReader(password: KeyPassword()), contents: contents))
         }
         if let problem = files.lazy.flatMap(\.problems).first { throw .unusable([problem.reason]) }
-        for folder in Set(files.map(\.input.folder)).sorted() {
-            let settings = "\(folder)/../../renewal"
+        for directory in Set(files.map(\.input.directory)).sorted() {
+            let settings = "\(directory)/../../renewal"
             let names = (try? FileManager.default.contentsOfDirectory(atPath: settings)) ?? []
             guard names.contains(where: { $0.hasSuffix(".conf") }) else { continue }
             throw .unusable(["\(path): belongs to certbot, whose settings say more: name \(plainPath(settings))"])

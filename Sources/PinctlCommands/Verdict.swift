@@ -5,8 +5,8 @@ import PinctlFoundation
 
 /// The verdict on one server, one chain or one key: its word, what it is about, and the facts behind it.
 ///
-/// Text, JSON and reports are functions of these properties, and none of them asks which verdict it is. A new verdict is
-/// a row of ``VerdictWord`` and a function that creates it.
+/// Text, JSON and reports are functions of these properties, and none of them asks which verdict it is. A new verdict
+/// is a row of ``VerdictWord`` and a function that creates it.
 struct Verdict: Sendable {
     let word: VerdictWord
     /// The verified path, if there is one.

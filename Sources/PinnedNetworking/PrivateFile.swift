@@ -22,7 +22,7 @@ typealias CredentialFile = PrivateFile<SavedCredentials>
 /// A file of secrets and its contents when it was last read. Other processes may change the file at any time.
 struct PrivateFile<Contents: PrivateFileContents>: Sendable {
     /// The directory of the file, or nil if there is none.
-    let folder: String?
+    let directory: String?
     /// The contents of the file, empty while it can't be used.
     private(set) var saved = Contents()
     /// The reason why the file can't be read, or why the last change of it couldn't be written, if there is one.
@@ -30,28 +30,28 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
     private var readError: CredentialStorageError?
     /// Unlike the other error, it remains when the file is read again, since the change is only in memory.
     private var writeError: CredentialStorageError?
-    private var version: PrivateFolder.Version?
+    private var version: PrivateDirectory.Version?
 
     /// Creates a reference to the file in a directory. Reads nothing.
-    init(in folder: String?) { self.folder = folder }
+    init(in directory: String?) { self.directory = directory }
 
-    private var path: String? { folder.map { $0 + "/" + Contents.name } }
+    private var path: String? { directory.map { $0 + "/" + Contents.name } }
 
     /// Reads the file if it has changed. A missing file counts as empty and isn't an error.
     mutating func refresh() {
-        guard let folder else { return }
-        do throws(PrivateFolderError) {
-            let opened = try PrivateFolder(path: folder, creates: false)
+        guard let directory else { return }
+        do throws(PrivateDirectoryError) {
+            let opened = try PrivateDirectory(path: directory, creates: false)
             let now = opened.version(of: Contents.name)
             if now != version || now == nil || readError != nil { try read(opened) }
         } catch {
             saved = Contents()
             version = nil
-            if case .failed("open", 2) = error.reason, error.path == folder {
+            if case .failed("open", 2) = error.reason, error.path == directory {
                 // ENOENT: no credential has been stored yet.
                 readError = nil
             } else {
-                noteUnreadable(.folder(error))
+                noteUnreadable(.directory(error))
             }
         }
     }
@@ -61,13 +61,13 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
     mutating func change(
         until deadline: ContinuousClock.Instant, _ body: (inout Contents) -> Void
     ) -> Bool {
-        guard let folder else {
+        guard let directory else {
             noteUnreadable(.homeless)
             return false
         }
-        do throws(PrivateFolderError) {
-            let opened = try PrivateFolder(path: folder, creates: true)
-            return try opened.change(until: deadline) { () throws(PrivateFolderError) in
+        do throws(PrivateDirectoryError) {
+            let opened = try PrivateDirectory(path: directory, creates: true)
+            return try opened.change(until: deadline) { () throws(PrivateDirectoryError) in
                 try read(opened)
                 // A file that can't be read isn't overwritten.
                 guard readError == nil else { return false }
@@ -77,10 +77,10 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
                 do throws(CredentialStorageError.Reason) {
                     let file = try changed.file()
                     try file.withBytes { bytes throws(CredentialStorageError.Reason) in
-                        do throws(PrivateFolderError) {
+                        do throws(PrivateDirectoryError) {
                             try opened.replace(Contents.name, with: bytes)
                         } catch {
-                            throw .folder(error)
+                            throw .directory(error)
                         }
                     }
                 } catch {
@@ -94,15 +94,15 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
             }
         } catch {
             switch error.reason {
-            case .failed, .busy: noteUnwritten(.folder(error))
+            case .failed, .busy: noteUnwritten(.directory(error))
             // Reading the file finds these too, until they are fixed.
-            default: noteUnreadable(.folder(error))
+            default: noteUnreadable(.directory(error))
             }
             return false
         }
     }
 
-    private mutating func read(_ opened: PrivateFolder) throws(PrivateFolderError) {
+    private mutating func read(_ opened: PrivateDirectory) throws(PrivateDirectoryError) {
         guard
             case (var bytes, let version)? = try opened.contents(of: Contents.name, limit: Contents.sizeLimit)
         else {
@@ -136,7 +136,7 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
 
     /// Returns the directory for a program's files according to the XDG Base Directory Specification. Returns nil
     /// without a home directory, or if the program's name can't be a directory.
-    static func standardFolder(environment: [String: String], program: String) -> String? {
+    static func standardDirectory(environment: [String: String], program: String) -> String? {
         guard !["", ".", ".."].contains(program), !program.contains("/") else { return nil }
         let home = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         let fallback = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.local/share" : nil }

@@ -1,7 +1,7 @@
 public import CertificatePinning
 import PinctlBasics
+import PinctlTLSTransport
 public import PinnedNetworking
-import TLSTransport
 
 /// A program's pinning policy, which the owner of its keys can update without a new release.
 ///
@@ -36,7 +36,8 @@ public actor PolicyUpdater {
     /// The policy of the staged bundle, if there is one.
     private nonisolated let trial = Locked<PinningPolicy?>(nil)
 
-    /// The longest time for one fetch, in seconds: ten minutes. A server that sends slowly can't delay the next one more.
+    /// The longest time for one fetch, in seconds: ten minutes. A server that sends slowly can't delay the next one
+    /// more.
     private static let longestFetch = 600.0
 
     private enum InForce: Equatable {
@@ -56,8 +57,8 @@ public actor PolicyUpdater {
     ///     is 0, for a policy that was never published.
     ///   - directory: The absolute path of a directory of this user's own, which is created with mode 0700.
     ///   - configuration: The configuration of the session that fetches bundles. Its servers are always checked against
-    ///     the built-in policy, so that no bundle can cut the program off from the next one. A fetch ends after ten minutes
-    ///     at the latest.
+    ///     the built-in policy, so that no bundle can cut the program off from the next one. A fetch ends after ten
+    /// minutes     at the latest.
     ///   - now: The current time.
     ///   - observer: Receives every outcome, in order.
     public init(
@@ -174,7 +175,7 @@ public actor PolicyUpdater {
             } catch {
                 switch error {
                 case .bundle(let error): throw error
-                case .folder(let error): return observer(.unsaved(sequence: bundle.sequence, "\(error)"))
+                case .directory(let error): return observer(.unsaved(sequence: bundle.sequence, "\(error)"))
                 }
             }
             self.tag = tag

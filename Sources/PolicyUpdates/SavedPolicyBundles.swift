@@ -41,12 +41,12 @@ struct SavedPolicyBundles: Sendable {
     }
 
     enum Failure: Error, CustomStringConvertible {
-        case folder(PrivateFolderError)
+        case directory(PrivateDirectoryError)
         case bundle(PolicyBundleError)
 
         var description: String {
             switch self {
-            case .folder(let error): error.description
+            case .directory(let error): error.description
             case .bundle(let error): error.description
             }
         }
@@ -62,16 +62,16 @@ struct SavedPolicyBundles: Sendable {
     /// Reads the bundles. Throws if the current one doesn't continue `trust`. A staged one that doesn't continue the
     /// current one is ignored.
     func read(by trust: PolicyBundleTrust) throws(Failure) -> Bundles {
-        try inFolder { folder throws(PrivateFolderError) in try bundles(in: folder, by: trust) }
+        try inDirectory { directory throws(PrivateDirectoryError) in try bundles(in: directory, by: trust) }
     }
 
-    /// Verifies a bundle and saves it, and returns what is on disk then. The bundle has to continue those that are known
-    /// and those on disk, because another process of the program may have saved later ones.
+    /// Verifies a bundle and saves it, and returns what is on disk then. The bundle has to continue those that are
+    /// known and those on disk, because another process of the program may have saved later ones.
     func accept(
         _ bundle: PolicyBundle, after known: Bundles, by trust: PolicyBundleTrust, at time: Date
     ) throws(Failure) -> Bundles {
-        try changingFolder { folder throws(PrivateFolderError) in
-            let saved = try saved(in: folder, by: trust)
+        try changingDirectory { directory throws(PrivateDirectoryError) in
+            let saved = try saved(in: directory, by: trust)
             var next = known.merged(with: saved ?? Bundles())
             let latest = next.latest?.trust ?? trust
             let verified: VerifiedPolicyBundle
@@ -82,106 +82,108 @@ struct SavedPolicyBundles: Sendable {
             }
             if verified.trust != latest {
                 if let rollout = bundle.rollout, time < rollout.until,
-                    !rollout.includes(installation: try installation(folder), of: bundle)
+                    !rollout.includes(installation: try installation(directory), of: bundle)
                 {
                     next.staged = verified
                 } else {
                     next = Bundles(current: verified)
                 }
             }
-            try write(next, over: saved, in: folder)
+            try write(next, over: saved, in: directory)
             return .success(next)
         }
     }
 
-    /// Makes the staged bundle the one in force if its stage has ended, and returns what is on disk then. Another process
-    /// may have saved later bundles than the known ones.
+    /// Makes the staged bundle the one in force if its stage has ended, and returns what is on disk then. Another
+    /// process may have saved later bundles than the known ones.
     func promote(after known: Bundles, by trust: PolicyBundleTrust, at time: Date) throws(Failure) -> Bundles {
-        try changingFolder { folder throws(PrivateFolderError) in
-            let saved = try saved(in: folder, by: trust)
+        try changingDirectory { directory throws(PrivateDirectoryError) in
+            let saved = try saved(in: directory, by: trust)
             var next = known.merged(with: saved ?? Bundles())
             if let staged = next.staged, let rollout = staged.bundle.rollout, time >= rollout.until {
                 next = Bundles(current: staged)
             }
-            try write(next, over: saved, in: folder)
+            try write(next, over: saved, in: directory)
             return .success(next)
         }
     }
 
-    /// Returns the bundles on disk, or `nil` if they aren't valid: the next bundle replaces them. Throws if they can't be
-    /// read, because they may be later ones.
+    /// Returns the bundles on disk, or `nil` if they aren't valid: the next bundle replaces them. Throws if they can't
+    /// be read, because they may be later ones.
     private func saved(
-        in folder: PrivateFolder, by trust: PolicyBundleTrust
-    ) throws(PrivateFolderError) -> Bundles? {
-        let result = try bundles(in: folder, by: trust)
+        in directory: PrivateDirectory, by trust: PolicyBundleTrust
+    ) throws(PrivateDirectoryError) -> Bundles? {
+        let result = try bundles(in: directory, by: trust)
         return try? result.get()
     }
 
-    private func write(_ next: Bundles, over saved: Bundles?, in folder: PrivateFolder) throws(PrivateFolderError) {
+    private func write(_ next: Bundles, over saved: Bundles?, in directory: PrivateDirectory)
+        throws(PrivateDirectoryError)
+    {
         // In this order: without the staged bundle, the other one is still valid.
         for (file, new, old) in [
             (File.current, next.current, saved?.current), (File.staged, next.staged, saved?.staged),
         ] {
             guard let new else {
-                if saved == nil || old != nil { try folder.remove(file.rawValue) }
+                if saved == nil || old != nil { try directory.remove(file.rawValue) }
                 continue
             }
-            if new.trust != old?.trust { try folder.replace(file.rawValue, with: new.bundle.json) }
+            if new.trust != old?.trust { try directory.replace(file.rawValue, with: new.bundle.json) }
         }
     }
 
     // MARK: Files
 
     private func bundles(
-        in folder: PrivateFolder, by trust: PolicyBundleTrust
-    ) throws(PrivateFolderError) -> Result<Bundles, PolicyBundleError> {
+        in directory: PrivateDirectory, by trust: PolicyBundleTrust
+    ) throws(PrivateDirectoryError) -> Result<Bundles, PolicyBundleError> {
         var bundles = Bundles()
-        let current = try bundle(.current, in: folder, by: trust)
+        let current = try bundle(.current, in: directory, by: trust)
         do throws(PolicyBundleError) { bundles.current = try current?.get() } catch { return .failure(error) }
         let trust = bundles.current?.trust ?? trust
-        if case .success(let staged)? = try bundle(.staged, in: folder, by: trust), staged.trust != trust {
+        if case .success(let staged)? = try bundle(.staged, in: directory, by: trust), staged.trust != trust {
             bundles.staged = staged
         }
         return .success(bundles)
     }
 
     private func bundle(
-        _ file: File, in folder: PrivateFolder, by trust: PolicyBundleTrust
-    ) throws(PrivateFolderError) -> Result<VerifiedPolicyBundle, PolicyBundleError>? {
-        guard let (bytes, _) = try folder.contents(of: file.rawValue, limit: PolicyBundle.maximumSize) else {
+        _ file: File, in directory: PrivateDirectory, by trust: PolicyBundleTrust
+    ) throws(PrivateDirectoryError) -> Result<VerifiedPolicyBundle, PolicyBundleError>? {
+        guard let (bytes, _) = try directory.contents(of: file.rawValue, limit: PolicyBundle.maximumSize) else {
             return nil
         }
         return Result { () throws(PolicyBundleError) in try PolicyBundle(json: bytes).verifiedAtAnyTime(by: trust) }
     }
 
-    private func installation(_ folder: PrivateFolder) throws(PrivateFolderError) -> [UInt8] {
+    private func installation(_ directory: PrivateDirectory) throws(PrivateDirectoryError) -> [UInt8] {
         let size = 16
-        if let (bytes, _) = try folder.contents(of: File.installation.rawValue, limit: size), bytes.count == size {
+        if let (bytes, _) = try directory.contents(of: File.installation.rawValue, limit: size), bytes.count == size {
             return bytes
         }
         let bytes = (0..<size).map { _ in UInt8.random(in: .min ... .max) }
-        try folder.replace(File.installation.rawValue, with: bytes)
+        try directory.replace(File.installation.rawValue, with: bytes)
         return bytes
     }
 
-    private func inFolder(
-        _ body: (PrivateFolder) throws(PrivateFolderError) -> Result<Bundles, PolicyBundleError>
+    private func inDirectory(
+        _ body: (PrivateDirectory) throws(PrivateDirectoryError) -> Result<Bundles, PolicyBundleError>
     ) throws(Failure) -> Bundles {
         let result: Result<Bundles, PolicyBundleError>
-        do throws(PrivateFolderError) {
-            result = try body(PrivateFolder(path: directory, creates: true))
+        do throws(PrivateDirectoryError) {
+            result = try body(PrivateDirectory(path: directory, creates: true))
         } catch {
-            throw .folder(error)
+            throw .directory(error)
         }
         do throws(PolicyBundleError) { return try result.get() } catch { throw .bundle(error) }
     }
 
     /// Runs `body` while no other process changes the directory.
-    private func changingFolder(
-        _ body: (PrivateFolder) throws(PrivateFolderError) -> Result<Bundles, PolicyBundleError>
+    private func changingDirectory(
+        _ body: (PrivateDirectory) throws(PrivateDirectoryError) -> Result<Bundles, PolicyBundleError>
     ) throws(Failure) -> Bundles {
-        try inFolder { folder throws(PrivateFolderError) in
-            try folder.change { () throws(PrivateFolderError) in try body(folder) }
+        try inDirectory { directory throws(PrivateDirectoryError) in
+            try directory.change { () throws(PrivateDirectoryError) in try body(directory) }
         }
     }
 }

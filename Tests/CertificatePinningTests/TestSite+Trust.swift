@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 
 extension TestSite {
     /// A time within the validity of every certificate that the test PKI mints by default.

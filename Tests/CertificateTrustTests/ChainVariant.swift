@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A chain with one unusual property.

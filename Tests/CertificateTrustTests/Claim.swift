@@ -1,6 +1,6 @@
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A claim over minted certificates. By default, it is evaluated in the middle of their validity.

@@ -1,6 +1,6 @@
-import ConformanceSuite
 import FoundationEssentials
-import TestPKI
+import PinctlConformanceSuite
+import PinctlTestPKI
 import Testing
 
 @Suite("Public test suites")

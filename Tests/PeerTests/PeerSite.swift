@@ -1,6 +1,6 @@
 import CertificateTrust
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// The certificates of an origin and of a proxy below one root, their files, and sessions that trust the root.
@@ -8,7 +8,7 @@ import Testing
 /// The origin is `pinned.test`, which a session's route leads to, and `localhost`, where proxies find it. The proxy is
 /// `127.0.0.1`.
 struct PeerSite: Sendable {
-    let folder: TestFolder
+    let directory: TestDirectory
     let origin: TestSite
     let proxy: TestCertificate
 
@@ -16,7 +16,7 @@ struct PeerSite: Sendable {
     static let (user, password) = ("reader", "open: \"sesämi\"")
 
     init() throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         origin = try TestSite("pinned.test", authority: "Peer", isValidNow: true) {
             $0.alternativeNames = [.dns("pinned.test"), .dns("localhost")]
         }
@@ -25,13 +25,13 @@ struct PeerSite: Sendable {
             $0.alternativeNames = [.ip([127, 0, 0, 1])]
         }
         for (name, leaf) in [("origin", origin.leaf), ("proxy", proxy)] {
-            _ = try folder.add(leaf.pemText + origin.intermediate.pemText, name: name + ".pem")
-            _ = try folder.add(leaf.key.privateKeyPEM, name: name + ".key")
+            _ = try directory.add(leaf.pemText + origin.intermediate.pemText, name: name + ".pem")
+            _ = try directory.add(leaf.key.privateKeyPEM, name: name + ".key")
         }
     }
 
     /// Lets servers that drop root privileges read and write in the directory.
-    func share() throws { _ = try TestCommand.run(["chmod", "-R", "a+rwX", folder.path]) }
+    func share() throws { _ = try TestCommand.run(["chmod", "-R", "a+rwX", directory.path]) }
 
     /// A file of users as htpasswd makes it.
     static func basicUsers() throws -> String {

@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The bills of materials of `tools/package`, for a tarball with one file.
@@ -8,10 +8,10 @@ struct SPDXTests {
         "A bill of materials is valid SPDX 2.3, and one with an unknown algorithm or relationship isn't",
         arguments: [("", true), ("s/\"SHA1\"/\"SHA99\"/", false), ("s/CONTAINS/HOLDS/", false)])
     func validates(change: String, isValid: Bool) async throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let script = """
             set -e
-            cd \(folder.path)
+            cd \(directory.path)
             mkdir -p pinctl-1.2.3/bin
             printf program >pinctl-1.2.3/bin/pinctl
             tar -czf pinctl-1.2.3.tar.gz pinctl-1.2.3

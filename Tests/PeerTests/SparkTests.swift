@@ -1,22 +1,22 @@
 import Foundation
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl check under Apache Spark", .enabled(if: Spark.isInstalled, Spark.absence))
 struct SparkTests {
     @Test("Spark's pipe maps each line of a partition to one result line, and an empty partition to none")
     func pipe() async throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let root = try TestCertificate.root("Test Root")
         let leaf = try root.leaf("api.test")
-        _ = try folder.add(root.pemText, name: "root.pem")
-        _ = try folder.add(
+        _ = try directory.add(root.pemText, name: "root.pem")
+        _ = try directory.add(
             """
             { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try root.key.pin)"] }] }
             """, name: "pins.jsonc")
         try await LoopbackServer(chain: [leaf]).run { server in
-            _ = try folder.add(
+            _ = try directory.add(
                 """
                 import json, os
                 from pyspark import SparkContext
@@ -34,16 +34,17 @@ struct SparkTests {
                     sum(check["verdict"] == "not_covered" for check in checks))
                 context.stop()
                 """, name: "job.py")
-            let script = "cd \(folder.path) && exec \(Spark.python) job.py 2> errors"
+            let script = "cd \(directory.path) && exec \(Spark.python) job.py 2> errors"
             let result = try await TestCommand.runAside(
                 ["timeout", "240", "bash", "-c", script],
                 environment: [
-                    "LC_ALL=C", "PINCTL=\(try TestBuild.folder())/pinctl", "PINCTL_POLICY=\(folder.path)/pins.jsonc",
-                    "SSL_CERT_FILE=\(folder.path)/root.pem", "SPARK_LOCAL_IP=127.0.0.1",
+                    "LC_ALL=C", "PINCTL=\(try TestBuild.directory())/pinctl",
+                    "PINCTL_POLICY=\(directory.path)/pins.jsonc",
+                    "SSL_CERT_FILE=\(directory.path)/root.pem", "SPARK_LOCAL_IP=127.0.0.1",
                 ])
             #expect(
                 String(decoding: result.output, as: UTF8.self) == "60 True 40 4\n",
-                "\((try? String(contentsOfFile: folder.path + "/errors", encoding: .utf8))?.suffix(2_000) ?? "")")
+                "\((try? String(contentsOfFile: directory.path + "/errors", encoding: .utf8))?.suffix(2_000) ?? "")")
         }
     }
 }

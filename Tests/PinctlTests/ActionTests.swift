@@ -1,18 +1,18 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// `tools/action`, whose steps run as GitHub's runner runs them, with releases served from a directory.
 @Suite("The GitHub action", .enabled(if: TestCommand.isPresent("curl", "--version"), "curl is not installed"))
 struct ActionTests {
-    let folder: TestFolder
+    let directory: TestDirectory
     /// The action's script.
     static let install = Repository.root + "/tools/action/install"
 
     /// A release 1.2.3 that contains the program under test.
     init() async throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         let made = try await shell(
             """
             name=pinctl-1.2.3-linux-$(uname -m)
@@ -21,7 +21,7 @@ struct ActionTests {
             chmod 755 tree/$name/bin/pinctl
             tar -C tree -czf releases/v1.2.3/$name.tar.gz $name
             cd releases/v1.2.3 && sha256sum $name.tar.gz >$name.tar.gz.sha256
-            """, in: folder)
+            """, in: directory)
         #expect(made.status == 0, "\(made.errors)")
     }
 
@@ -34,7 +34,7 @@ struct ActionTests {
             : >path; : >output
             \(variables) \(Self.install) || exit
             \(after)
-            """, in: folder)
+            """, in: directory)
     }
 
     @Test("The action adds a release to the PATH of the following steps")
@@ -43,7 +43,7 @@ struct ActionTests {
         #expect(run.status == 0, "\(run.output)\(run.errors)")
         try #require(run.lines.count == 3)
         #expect(run.lines[0].hasPrefix("pinctl ") && run.lines[0] == run.lines[1])
-        #expect(run.lines[2].hasPrefix("path=\(folder.path)/temporary/"))
+        #expect(run.lines[2].hasPrefix("path=\(directory.path)/temporary/"))
     }
 
     @Test("The action accepts a release with the given checksum and rejects any other")
@@ -72,7 +72,7 @@ struct ActionTests {
         let run = try await run(variables, before: before)
         #expect(run.status == 1)
         #expect(run.output.contains("::error title=pinctl::") && run.output.contains(message), "\(run.output)")
-        #expect(try await shell("cat path output", in: folder).output == "")
+        #expect(try await shell("cat path output", in: directory).output == "")
     }
 
     @Test(
@@ -92,15 +92,17 @@ struct ActionTests {
         let path = Self.install.replacing("/install", with: "/action.yml")
         let read = try TestCommand.run(["python3", "-c", reader, path])
         #expect(read.status == 0, "\(read.text)")
-        _ = try folder.add(read.output, name: "step")
+        _ = try directory.add(read.output, name: "step")
         let run = try await shell(
-            "PINCTL_RUN='hash --as hex * $(touch bad) ;' bash --noprofile --norc -eo pipefail step; ls bad", in: folder)
+            "PINCTL_RUN='hash --as hex * $(touch bad) ;' bash --noprofile --norc -eo pipefail step; ls bad",
+            in: directory)
         #expect(run.errors.contains("pinctl: *: no such file"))
         #expect(run.errors.contains("pinctl: $(touch: no such file"))
         #expect(run.errors.contains("cannot access 'bad'"))
         // Input on several lines is passed on whole: a dropped flag may be the one that makes the run strict.
         let lines = try await shell(
-            "PINCTL_RUN=$(printf 'hash\\n  --long\\n--unknown') bash --noprofile --norc -eo pipefail step", in: folder)
+            "PINCTL_RUN=$(printf 'hash\\n  --long\\n--unknown') bash --noprofile --norc -eo pipefail step",
+            in: directory)
         #expect(lines.status == 2)
         #expect(lines.errors.contains("--unknown"))
     }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The code listings of the article on continuous integration.
@@ -66,7 +66,7 @@ struct ContinuousIntegrationTests {
     /// A policy for the site's server with this pin, and settings that make the shell's pinctl use the time of the
     /// tests.
     private static func setUp(_ site: PinctlSite, _ server: LoopbackServer, pin: String) throws -> String {
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
             { "version": 1, "domains": [ { "host": "api.test", "pins": ["\(pin)"],
               "anchors": { "files": ["root.pem"] }, "check": { "targets": ["\(server.target())"] } } ] }
@@ -80,12 +80,12 @@ struct ContinuousIntegrationTests {
         let script = try #require(Self.listings("sh").first)
         try await site.serve { server in
             let good = try await shell(
-                Self.setUp(site, server, pin: site.leaf.key.pin) + script, in: site.folder)
+                Self.setUp(site, server, pin: site.leaf.key.pin) + script, in: site.directory)
             #expect(good.status == 0, "\(good.errors)")
             #expect(good.output.isEmpty && good.errors.isEmpty)
-            let bad = try await shell(Self.setUp(site, server, pin: strangePin) + script, in: site.folder)
+            let bad = try await shell(Self.setUp(site, server, pin: unknownPin) + script, in: site.directory)
             #expect(bad.status == 1, "\(bad.errors)")
-            #expect(bad.output.contains("FAIL ") && bad.output.contains(strangePin))
+            #expect(bad.output.contains("FAIL ") && bad.output.contains(unknownPin))
         }
     }
 
@@ -97,14 +97,14 @@ struct ContinuousIntegrationTests {
             .replacing("/etc/pinctl/pins.jsonc", with: "$policy")
             .replacing("/var/lib/prometheus/node-exporter/", with: "metrics/")
         try await site.serve { server in
-            for (pin, status) in [(try site.leaf.key.pin, Int32(0)), (strangePin, 1)] {
+            for (pin, status) in [(try site.leaf.key.pin, Int32(0)), (unknownPin, 1)] {
                 let run = try await shell(
-                    Self.setUp(site, server, pin: pin) + "mkdir -p metrics\n" + command, in: site.folder)
+                    Self.setUp(site, server, pin: pin) + "mkdir -p metrics\n" + command, in: site.directory)
                 #expect(run.status == status, "\(run.errors)")
                 #expect(run.output.isEmpty && run.errors.isEmpty)
-                let written = try await shell("ls -A metrics; tail -n 1 metrics/pins.prom", in: site.folder)
+                let written = try await shell("ls -A metrics; tail -n 1 metrics/pins.prom", in: site.directory)
                 #expect(written.lines.first == "pins.prom" && written.lines.count == 2)
-                let metrics = try await shell("grep pinctl_exit_code metrics/pins.prom", in: site.folder)
+                let metrics = try await shell("grep pinctl_exit_code metrics/pins.prom", in: site.directory)
                 #expect(metrics.lines.last == "pinctl_exit_code{command=\"check\"} \(status)")
             }
         }

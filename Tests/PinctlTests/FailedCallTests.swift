@@ -1,19 +1,19 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A part of what `tools/torture/run` does, which fails every call of many more runs.
 @Suite("Failed calls", .enabled(if: MemoryScan.isPossible, "a sanitizer's library must be loaded first"))
 struct FailedCallTests {
     let interposer: TestInterposer
-    let folder: TestFolder
+    let directory: TestDirectory
 
     init() async throws {
         interposer = try await TestInterposer()
-        folder = try TestFolder()
+        directory = try TestDirectory()
     }
 
     private func run(_ words: [String], failing call: String) async throws -> (run: Run, hasFailed: Bool) {
-        let program = try TestBuild.folder() + "/pinctl"
+        let program = try TestBuild.directory() + "/pinctl"
         let (result, hasFailed) = try await interposer.run([program] + words, failing: call)
         let output = String(decoding: result.output, as: UTF8.self)
         let errors = String(decoding: result.errors, as: UTF8.self)
@@ -23,12 +23,12 @@ struct FailedCallTests {
     @Test("CB25: Without memory for OpenSSL, no chain becomes valid, and verify says that memory ran out")
     func memory() async throws {
         let site = try TestSite("api.test", isValidNow: true)
-        let root = try folder.add(site.root.pemText, name: "root.pem")
-        let chain = try folder.add(site.chain.map(\.pemText).joined(), name: "chain.pem")
+        let root = try directory.add(site.root.pemText, name: "root.pem")
+        let chain = try directory.add(site.chain.map(\.pemText).joined(), name: "chain.pem")
         let trusted = ["verify", chain, "--host", "api.test", "--ca-file", root]
         let rows = [
             (words: trusted + ["--pin", try site.leaf.key.pin], status: Int32(0)),
-            (words: trusted + ["--pin", strangePin], status: 1),
+            (words: trusted + ["--pin", unknownPin], status: 1),
         ]
         for (words, status) in rows {
             let normal = try await run(words, failing: "allocate 1000000 12 * once")
@@ -72,7 +72,7 @@ struct FailedCallTests {
         "In a namespace of processes without its own /proc, in which libdispatch would trap, pinctl says what to do",
         .enabled(if: TestCommand.isPresent("unshare", "-r", "--pid", "--fork", "true"), "no namespaces"))
     func namespace() async throws {
-        let certificate = try folder.add(try TestCertificate.root("Test Root").pemText, name: "c.pem")
+        let certificate = try directory.add(try TestCertificate.root("Test Root").pemText, name: "c.pem")
         for command in ["hash \(certificate)", "check api.test"] {
             let run = try await shell("unshare -r --pid --fork pinctl \(command)")
             #expect(run.status == 2)
@@ -87,7 +87,7 @@ struct FailedCallTests {
 
     @Test("Without memory or processes for its threads, pinctl says so and doesn't wait")
     func threads() async throws {
-        let certificate = try folder.add(try TestCertificate.root("Test Root").pemText, name: "c.pem")
+        let certificate = try directory.add(try TestCertificate.root("Test Root").pemText, name: "c.pem")
         let message =
             "pinctl: cannot create threads: Resource temporarily unavailable: "
             + "raise the limit on memory (ulimit -v) or on processes (ulimit -u)\n"
@@ -110,20 +110,20 @@ struct FailedCallTests {
     @Test("A file that can't be written whole is left as it was", arguments: ["write", "fsync", "rename", "close"])
     func files(call: String) async throws {
         let backup = try TestKey().pin
-        let pins = [strangePin, backup].map { pin in "{ \"pin\": \"\(pin)\", \"role\": \"leaf\" }" }
-        let policy = try folder.add(policyText([("api.test", pins)]), name: "pins.jsonc")
+        let pins = [unknownPin, backup].map { pin in "{ \"pin\": \"\(pin)\", \"role\": \"leaf\" }" }
+        let policy = try directory.add(policyText([("api.test", pins)]), name: "pins.jsonc")
         let old = """
             <?xml version="1.0" encoding="UTF-8"?>
             <plist version="1.0"><dict><key>CFBundleName</key><string>Reader</string></dict></plist>
             """
-        let target = try folder.add(old, name: "Info.plist")
+        let target = try directory.add(old, name: "Info.plist")
         let words = ["export", "--to", "apple", policy, "--into", target]
         #expect(try await run(words, failing: "\(call) 1000 28 f once").run.status == 0)
         let new = try await TestCommand.runAside(["cat", target]).output
         var refused = 0
         for number in 1...50 {
             _ = try await TestCommand.runAside(["rm", target])
-            _ = try folder.add(old, name: "Info.plist")
+            _ = try directory.add(old, name: "Info.plist")
             let kinds = call == "rename" ? "*" : "f"
             let (run, hasFailed) = try await run(words, failing: "\(call) \(number) 28 \(kinds) once")
             let now = try await TestCommand.runAside(["cat", target]).output
@@ -135,7 +135,7 @@ struct FailedCallTests {
                 #expect(run.errors.lowercased().contains("space left on device"), "\(run.errors)")
                 refused += 1
             }
-            #expect(try await TestCommand.runAside(["ls", folder.path]).text == "Info.plist\npins.jsonc\n")
+            #expect(try await TestCommand.runAside(["ls", directory.path]).text == "Info.plist\npins.jsonc\n")
             if !hasFailed, run.status == 0, number > 20 { break }
         }
         #expect(refused > 0)

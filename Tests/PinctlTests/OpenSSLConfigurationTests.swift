@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The program on systems whose OpenSSL is configured in other ways, which must apply whatever library context is used.
@@ -43,7 +43,7 @@ struct OpenSSLConfigurationTests {
     @Test("A certificate is verified, and a server reached, only with what the configuration provides", arguments: rows)
     func configured(_ row: Row) async throws {
         let site = try PinctlSite()
-        let configuration = try site.folder.add(row.configuration, name: "openssl.cnf")
+        let configuration = try site.directory.add(row.configuration, name: "openssl.cnf")
         let words = "--ca-file \(site.rootFile) --pin \(try site.root.key.pin)"
         let files = try await shell("OPENSSL_CONF=\(configuration) pinctl check --files \(site.chainFile) \(words)")
         #expect(files.status == row.files, "\(files.output)\(files.errors)")

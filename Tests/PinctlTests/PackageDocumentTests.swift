@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// What `tools/package` writes about a tarball, and the comparison of `tools/verify-package`, with a small tarball.
@@ -7,13 +7,13 @@ import Testing
     "Documents of packages", .serialized,
     .enabled(if: TestCommand.isPresent("dpkg-query", "--version"), "dpkg is not installed"))
 struct PackageDocumentTests {
-    let folder: TestFolder
+    let directory: TestDirectory
 
-    init() async throws { folder = try await Self.release.value }
+    init() async throws { directory = try await Self.release.value }
 
     /// The files of a release in `built`, made once, since the digest of the compiler takes a second.
     private static let release = Task {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let made = try await shell(
             """
             set -e
@@ -28,9 +28,9 @@ struct PackageDocumentTests {
             cd built
             provenance 0123456789abcdef0123456789abcdef01234567 'A Name <name@example.org>' * >../statement
             mv ../statement pinctl-1.2.3.intoto.json
-            """, in: folder)
+            """, in: directory)
         try #require(made.status == 0, "\(made.errors)")
-        return folder
+        return directory
     }
 
     private struct BillOfMaterials: Decodable {
@@ -62,12 +62,12 @@ struct PackageDocumentTests {
     }
 
     private func decoded<Document: Decodable>(_ name: String, as type: Document.Type) throws -> Document {
-        let path = "\(folder.path)/built/\(name)"
+        let path = "\(directory.path)/built/\(name)"
         return try JSONDecoder().decode(type, from: try #require(FileManager.default.contents(atPath: path)))
     }
 
     private func digest(_ algorithm: String, _ file: String) async throws -> String {
-        let run = try await shell("\(algorithm)sum <'\(file)' | cut -d ' ' -f 1", in: folder)
+        let run = try await shell("\(algorithm)sum <'\(file)' | cut -d ' ' -f 1", in: directory)
         return String(run.output.dropLast())
     }
 
@@ -105,7 +105,7 @@ struct PackageDocumentTests {
             """
             rm -rf download; cp -r built download; (cd download; \(change)) || exit 99
             HOME=$PWD \(Repository.root)/tools/verify-package --against built download
-            """, in: folder)
+            """, in: directory)
     }
 
     @Test("verify-package accepts a download with the same bytes, whole or in part")

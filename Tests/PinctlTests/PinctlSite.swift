@@ -1,10 +1,10 @@
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 
 /// A site, for `api.test` unless another host is given, and a directory with its files. The members of ``certificates``
 /// are the site's own too.
 @dynamicMemberLookup struct PinctlSite: Sendable {
-    let folder: TestFolder
+    let directory: TestDirectory
     let certificates: TestSite
     /// The root as a file for `--ca-file`.
     let rootFile: String
@@ -12,17 +12,17 @@ import TestPKI
     let chainFile: String
 
     init(host: String = "api.test") throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         certificates = try TestSite(host)
-        rootFile = try folder.add(certificates.root.pemText, name: "root.pem")
-        chainFile = try folder.add(certificates.chain.map(\.pemText).joined(), name: "chain.pem")
+        rootFile = try directory.add(certificates.root.pemText, name: "root.pem")
+        chainFile = try directory.add(certificates.chain.map(\.pemText).joined(), name: "chain.pem")
     }
 
     subscript<Value>(dynamicMember member: KeyPath<TestSite, Value>) -> Value { certificates[keyPath: member] }
 
     /// A policy file with one rule for `api.test`, on lines 3 and following.
     func policy(_ pins: String, rule: String = "", host: String = "api.test") throws -> String {
-        try folder.add(
+        try directory.add(
             """
             { "version": 1, "domains": [
             // the one host

@@ -3,7 +3,7 @@ import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 
 /// 2026-11-20T00:00:00Z, the default time of the tests. Minted certificates are valid then.
 let testTime = Date(timeIntervalSince1970: 1_795_132_800)
@@ -60,8 +60,8 @@ func pinctl(
 }
 
 /// Runs a bash script in which `pinctl` is the built program. A script that hangs is ended with status 124.
-func shell(_ script: String, in folder: TestFolder? = nil, patience seconds: Int = 60) async throws -> Run {
-    let setUp = "PATH=\(try TestBuild.folder()):$PATH; \(folder.map { "cd \($0.path); " } ?? "")"
+func shell(_ script: String, in directory: TestDirectory? = nil, patience seconds: Int = 60) async throws -> Run {
+    let setUp = "PATH=\(try TestBuild.directory()):$PATH; \(directory.map { "cd \($0.path); " } ?? "")"
     let result = try await TestCommand.runAside(["timeout", "\(seconds)", "bash", "-c", setUp + script])
     return Run(
         status: result.status, output: String(decoding: result.output, as: UTF8.self),

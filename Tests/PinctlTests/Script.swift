@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 
 /// A text that contains command lines with their expected results. `Scripts/hash.txt` describes the format.
 struct Script: Sendable {
@@ -24,14 +24,15 @@ struct Script: Sendable {
     let path: String
     var lines: [Line] = []
 
-    static let folder = Repository.root + "/Tests/PinctlTests/Scripts"
+    static let directory = Repository.root + "/Tests/PinctlTests/Scripts"
 
     static var names: [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".txt") }.sorted()
+        ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).filter { $0.hasSuffix(".txt") }
+            .sorted()
     }
 
     init(_ name: String) throws {
-        path = Self.folder + "/" + name
+        path = Self.directory + "/" + name
         let bytes = FileManager.default.contents(atPath: path)
         guard let bytes else { throw ScriptError("there is no script \(path)") }
         var texts = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)

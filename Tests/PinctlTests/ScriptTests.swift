@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The scripts in `Scripts`. `Scripts/hash.txt` describes their format. With `UPDATE=1` in the environment, the tests

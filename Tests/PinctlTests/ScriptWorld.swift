@@ -1,7 +1,7 @@
 import FoundationEssentials
 import PinctlCommands
-import TLSTransport
-import TestPKI
+import PinctlTLSTransport
+import PinctlTestPKI
 
 /// The environment of a script: minted certificates as files, servers on loopback, and variables for values that differ
 /// between two runs.
@@ -16,35 +16,35 @@ final class ScriptWorld {
         let otherRoot = try TestCertificate.root("Other Root")
         certificates = [
             "root": site.root, "intermediate": site.intermediate, "leaf": site.leaf, "other": other,
-            "stranger": try otherRoot.leaf("api.test"),
+            "unrelated": try otherRoot.leaf("api.test"),
         ]
         let backup = try TestKey()
         for (name, certificate) in certificates {
             variables["\(name).pin"] = try certificate.key.pin
             variables["\(name).base64"] = String(try certificate.key.pin.dropFirst("sha256/".count))
-            if name != "root" { _ = try site.folder.add(certificate.pemText, name: "\(name).pem") }
+            if name != "root" { _ = try site.directory.add(certificate.pemText, name: "\(name).pem") }
         }
-        _ = try site.folder.add(otherRoot.pemText, name: "other-root.pem")
+        _ = try site.directory.add(otherRoot.pemText, name: "other-root.pem")
         variables["other-root.pin"] = try otherRoot.key.pin
-        _ = try site.folder.add(site.leaf.derBytes, name: "leaf.der")
-        _ = try site.folder.add(backup.publicKeyPEM, name: "backup.pub")
-        _ = try site.folder.add(backup.privateKeyPEM, name: "backup.key")
-        _ = try site.folder.add(
+        _ = try site.directory.add(site.leaf.derBytes, name: "leaf.der")
+        _ = try site.directory.add(backup.publicKeyPEM, name: "backup.pub")
+        _ = try site.directory.add(backup.privateKeyPEM, name: "backup.key")
+        _ = try site.directory.add(
             TestSigningRequest("api.test", key: backup).pemText, name: "backup.csr")
-        _ = try site.folder.add("", name: "empty")
-        _ = try site.folder.add(
+        _ = try site.directory.add("", name: "empty")
+        _ = try site.directory.add(
             site.leaf.pemText + site.leaf.pemText.replacing("MII", with: "!II"), name: "broken.pem")
         variables["backup.pin"] = try backup.pin
         let second = try TestKey(.ed25519)
-        _ = try site.folder.add(second.privateKeyPEM, name: "second.key")
+        _ = try site.directory.add(second.privateKeyPEM, name: "second.key")
         for (name, key) in [("backup", backup), ("second", second), ("third", try TestKey())] {
             variables["\(name).pin"] = try key.pin
             variables["\(name).spki"] = Data(try key.publicKeyDER).base64EncodedString()
         }
-        variables["strange.pin"] = strangePin
+        variables["unknown.pin"] = unknownPin
         // The servers are from the same OpenSSL, so they agree on the group that the client prefers.
         variables["group"] = try Transport.shared.keyExchangeGroups().first
-        variables["folder"] = site.folder.path
+        variables["directory"] = site.directory.path
         let closed = try LoopbackServer(chain: [site.leaf])
         closed.stop()
         add(closed, as: "closed")
@@ -72,7 +72,7 @@ final class ScriptWorld {
     }
 
     func write(_ lines: [String], to name: String) throws {
-        _ = try site.folder.add(try lines.map { try expanded($0) + "\n" }.joined(), name: name)
+        _ = try site.directory.add(try lines.map { try expanded($0) + "\n" }.joined(), name: name)
     }
 
     /// A text with each variable replaced by its value.

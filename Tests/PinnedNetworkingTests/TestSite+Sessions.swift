@@ -1,7 +1,7 @@
 import CertificateTrust
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 extension TestSite {

@@ -1,6 +1,6 @@
 import CertificateTrust
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificatePinning
@@ -365,13 +365,13 @@ struct PolicyBundleTests {
 
     @Test("The files that a policy names are in the bundle, and no others are read")
     func files() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let root = try TestSite(isValidNow: true).root
-        _ = try folder.add(root.pemText, name: "root.pem")
+        _ = try directory.add(root.pemText, name: "root.pem")
         let key = publisher.keys[0].key.publicKey
-        _ = try folder.add(
+        _ = try directory.add(
             "{\"version\": 1, \"pins\": {\"key\": \"\(key.fingerprint)\"}}", name: "names.json")
-        let path = try folder.add(
+        let path = try directory.add(
             """
             // The policy
             {"version": 1, "include": ["names.json"], "domains": [{"host": "a.example", "pins": ["key"],
@@ -386,7 +386,7 @@ struct PolicyBundleTests {
         let file = try PolicyFile(contentsOfFile: path)
         // Not one of the files is needed any more.
         for name in ["root.pem", "names.json", "pins.jsonc"] {
-            try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+            try FileManager.default.removeItem(atPath: directory.path + "/" + name)
         }
         let verified = try read.verified(by: trust(), at: now)
         #expect(verified.policy.digest == file.policy.digest)
@@ -448,10 +448,10 @@ struct PolicyBundleTests {
 
     @Test("A file with a private key isn't put into a bundle, which is public")
     func privateKey() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let root = try TestSite(isValidNow: true).root
-        _ = try folder.add(root.pemText + root.key.privateKeyPEM, name: "root.pem")
-        let path = try folder.add(
+        _ = try directory.add(root.pemText + root.key.privateKeyPEM, name: "root.pem")
+        let path = try directory.add(
             Publisher.policy().replacingOccurrences(
                 of: "\"host\"", with: "\"anchors\": {\"files\": [\"root.pem\"]}, \"host\""), name: "pins.json")
         let set = try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2]).utf8))
@@ -464,8 +464,8 @@ struct PolicyBundleTests {
 
     @Test("A bundle that programs would refuse because of its key sets isn't created")
     func tooManyKeySets() throws {
-        let folder = try TestFolder()
-        let path = try folder.add(Publisher.policy(), name: "pins.json")
+        let directory = try TestDirectory()
+        let path = try directory.add(Publisher.policy(), name: "pins.json")
         func set(_ number: Int) throws -> PolicyKeySet {
             try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2], number: number).utf8))
         }
@@ -482,8 +482,8 @@ struct PolicyBundleTests {
 
     @Test("A bundle isn't created for a key set that neither signed the bundle before nor is the next one (PU1)")
     func otherKeySet() throws {
-        let folder = try TestFolder()
-        let path = try folder.add(Publisher.policy(), name: "pins.json")
+        let directory = try TestDirectory()
+        let path = try directory.add(Publisher.policy(), name: "pins.json")
         func bundle(_ number: Int, after previous: PolicyBundle? = nil) throws -> PolicyBundle {
             let set = try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2], number: number).utf8))
             return try PolicyBundle(
@@ -502,10 +502,10 @@ struct PolicyBundleTests {
 
     @Test("A bundle that is larger than programs accept isn't created")
     func createdSize() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let set = try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2]).utf8))
         func bundle(_ comment: Int) throws -> PolicyBundle {
-            let path = try folder.add("//" + String(repeating: "x", count: comment) + "\n" + Publisher.policy())
+            let path = try directory.add("//" + String(repeating: "x", count: comment) + "\n" + Publisher.policy())
             return try PolicyBundle(policyAt: path, sequence: 1, issued: now, expires: now + 60, keySet: set)
         }
         #expect(try PolicyBundle(json: bundle(500_000).json).sequence == 1)
@@ -533,8 +533,8 @@ struct PolicyBundleTests {
 
     @Test("Keys sign a new key set and the bundle one after the other, each what it has to")
     func rotation() throws {
-        let folder = try TestFolder()
-        let path = try folder.add(Publisher.policy(), name: "pins.json")
+        let directory = try TestDirectory()
+        let path = try directory.add(Publisher.policy(), name: "pins.json")
         let first = try PolicyKeySet(json: Array(publisher.keySet([0, 1, 2]).utf8))
         let second = try PolicyKeySet(json: Array(publisher.keySet([2, 3, 4], number: 2).utf8))
         let before = try PolicyBundle(policyAt: path, sequence: 1, issued: now, expires: now + 60, keySet: first)
@@ -566,7 +566,7 @@ struct PolicyBundleTests {
         "A JSON Schema validator accepts bundles, payloads and key sets, and rejects what isn't one",
         .enabled(if: hasValidator, "python3-jsonschema is not installed: no other validator reads the schema"))
     func schema() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let set = publisher.keySet([2, 3, 4], number: 2)
         let bundle = try rotated(publisher)
         let payload = Contents(more: ", \"rollout\": {\"share\": 10, \"until\": \"2026-09-22T00:00:00Z\"}").text
@@ -586,7 +586,7 @@ struct PolicyBundleTests {
             sys.exit(0 if jsonschema.Draft202012Validator(schema).is_valid(json.load(open(sys.argv[3]))) else 3)
             """
         for (part, text, isValid) in rows {
-            let file = try folder.add(text)
+            let file = try directory.add(text)
             let schema = Repository.root + "/pins/policy-bundle.schema.json"
             let result = try TestCommand.run(["python3", "-c", program, schema, part, file])
             #expect(result.status == (isValid ? 0 : 3), "\(part) \(text.prefix(80)): \(result.text)")

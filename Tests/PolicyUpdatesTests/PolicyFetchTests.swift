@@ -2,8 +2,8 @@ import CertificatePinning
 import CertificateTrust
 import Foundation
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 @testable import PolicyUpdates

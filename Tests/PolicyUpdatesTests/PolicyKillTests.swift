@@ -1,6 +1,6 @@
 import Foundation
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PolicyUpdates
@@ -12,7 +12,7 @@ struct PolicyKillTests {
     private static let kills = ProcessInfo.processInfo.environment["PINCTL_KILLS"].flatMap { Int($0) } ?? 40
 
     private static let modules = [
-        "PolicyUpdates", "PinnedNetworking", "SystemGSSAPI", "SystemZlib", "TLSTransport", "HTTPMessages",
+        "PolicyUpdates", "PinnedNetworking", "PinctlGSSAPI", "PinctlZlib", "PinctlTLSTransport", "PinctlHTTPMessages",
         "CertificatePinning", "CertificateTrust", "OpenSSLBridge", "PinctlBasics", "PinctlLibC", "PinctlFoundation",
     ]
 
@@ -43,24 +43,26 @@ struct PolicyKillTests {
     @Test("A process that is killed while it saves leaves the bundle before or the new one (PU4)")
     func kills() async throws {
         let publisher = try Publisher()
-        let folder = try TestFolder()
-        _ = try folder.add(publisher.keySet([0, 1, 2]), name: "keys")
-        _ = try folder.add(Publisher.policy("built-in.example"), name: "built-in.json")
+        let directory = try TestDirectory()
+        _ = try directory.add(publisher.keySet([0, 1, 2]), name: "keys")
+        _ = try directory.add(Publisher.policy("built-in.example"), name: "built-in.json")
         let count = 100 * Self.kills
-        for sequence in 1...count { _ = try folder.add(try publisher.bundle(sequence: sequence), name: "\(sequence)") }
-        let source = try folder.add("import PinnedNetworking\n" + Self.program, name: "main.swift")
-        let saver = folder.path + "/saver"
+        for sequence in 1...count {
+            _ = try directory.add(try publisher.bundle(sequence: sequence), name: "\(sequence)")
+        }
+        let source = try directory.add("import PinnedNetworking\n" + Self.program, name: "main.swift")
+        let saver = directory.path + "/saver"
         let result = try await TestBuild.compile(
             [source], with: Self.modules, options: ["-parse-as-library"], to: saver)
         try #require(result.status == 0, "\(result.text)")
-        let program = try UpdatedProgram(publisher, in: folder)
+        let program = try UpdatedProgram(publisher, in: directory)
         var (last, longest) = (0, 0.1)
         for round in 0..<Self.kills {
             let before = last
             // Most of the time is the program's start, which takes longer beside other programs.
             defer { longest = last > before ? max(0.1, longest * 0.9) : min(5, longest * 1.2) }
             let pause = Double.random(in: 0.01...longest)
-            let command = "\(saver) \(folder.path) \(folder.path)/state & sleep \(pause); kill -9 $!; wait"
+            let command = "\(saver) \(directory.path) \(directory.path)/state & sleep \(pause); kill -9 $!; wait"
             _ = try await TestCommand.runAside(["bash", "-c", command], environment: ["LC_ALL=C"])
             let updater = try await program.start()
             let sequence = await updater.sequence

@@ -2,8 +2,8 @@ import CertificatePinning
 import CertificateTrust
 import Foundation
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 @testable import PolicyUpdates
@@ -12,21 +12,21 @@ import Testing
 private struct NginxFiles {
     let origin: UInt16
     let cache: UInt16
-    let folder: TestFolder
+    let directory: TestDirectory
     private let daemon: TestDaemon
 
     static let path = "/usr/sbin/nginx"
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
 
     init(_ site: TestSite) async throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         let ports = TestDaemon.freePorts(2)
         (origin, cache) = (ports[0], ports[1])
-        let path = folder.path
-        _ = try folder.add(site.leaf.pemText + site.intermediate.pemText, name: "chain.pem")
-        _ = try folder.add(site.leaf.key.privateKeyPEM, name: "key.pem")
+        let path = directory.path
+        _ = try directory.add(site.leaf.pemText + site.intermediate.pemText, name: "chain.pem")
+        _ = try directory.add(site.leaf.key.privateKeyPEM, name: "key.pem")
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(path)/\($0);" }
-        _ = try folder.add(
+        _ = try directory.add(
             """
             daemon off;
             master_process off;
@@ -61,14 +61,15 @@ private struct NginxFiles {
 
     /// Publishes a bundle, one second later than the one before, because the entity tag has the time and the size.
     func publish(_ bundle: String, at time: Int) throws {
-        let file = folder.path + "/files/bundle.json"
+        let file = directory.path + "/files/bundle.json"
         try Data(bundle.utf8).write(to: URL(filePath: file))
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000 + Double(time))], ofItemAtPath: file)
     }
 
     func log() throws -> [String] {
-        try String(contentsOfFile: folder.path + "/nginx.log", encoding: .utf8).split(separator: "\n").map(String.init)
+        try String(contentsOfFile: directory.path + "/nginx.log", encoding: .utf8).split(separator: "\n").map(
+            String.init)
     }
 }
 
@@ -84,7 +85,7 @@ struct PolicyServerTests {
         publisher = try Publisher()
     }
 
-    private func program(port: UInt16, in directory: TestFolder? = nil) throws -> UpdatedProgram {
+    private func program(port: UInt16, in directory: TestDirectory? = nil) throws -> UpdatedProgram {
         try UpdatedProgram(publisher, at: port, of: site, in: directory)
     }
 

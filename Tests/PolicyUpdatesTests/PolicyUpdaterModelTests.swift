@@ -1,7 +1,7 @@
 import CertificatePinning
 import Foundation
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PolicyUpdates

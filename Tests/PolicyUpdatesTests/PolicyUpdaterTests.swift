@@ -2,15 +2,15 @@ import CertificatePinning
 import CertificateTrust
 import Foundation
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 @testable import PolicyUpdates
 
 /// A program with an updater, its directory, its clock and what its observer received. It can be started again.
 final class UpdatedProgram: Sendable {
-    let directory: TestFolder
+    let directory: TestDirectory
     let clock = Locked(Publisher.now)
     let outcomes = Locked<[PolicyUpdate]>([])
     private let builtIn: PinningPolicy
@@ -21,10 +21,10 @@ final class UpdatedProgram: Sendable {
     init(
         _ publisher: Publisher, keySet: String? = nil, url: String = "https://localhost/",
         builtIn: PinningPolicy? = nil,
-        in directory: TestFolder? = nil,
+        in directory: TestDirectory? = nil,
         configuration: @escaping @Sendable () throws -> URLSessionConfiguration = { .default }
     ) throws {
-        self.directory = try directory ?? TestFolder()
+        self.directory = try directory ?? TestDirectory()
         self.keySet = try PolicyKeySet(json: Array((keySet ?? publisher.keySet([0, 1, 2])).utf8))
         self.builtIn = try builtIn ?? Self.policy("built-in.example")
         self.url = try #require(URL(string: url))
@@ -34,7 +34,7 @@ final class UpdatedProgram: Sendable {
     /// A program whose bundle is on a server of this site.
     convenience init(
         _ publisher: Publisher, at port: UInt16, of site: TestSite, builtIn: PinningPolicy? = nil,
-        in directory: TestFolder? = nil
+        in directory: TestDirectory? = nil
     ) throws {
         let store = TrustStore(certificates: [try X509Certificate(derBytes: site.root.derBytes)])
         try self.init(
@@ -215,13 +215,13 @@ struct PolicyUpdaterTests {
     @Test("A bundle that can't be saved isn't in force (PU4)")
     func unsaved() async throws {
         let updater = try await program.start()
-        let folder = program.directory.path + "/state"
+        let directory = program.directory.path + "/state"
         // Other users could replace the file.
-        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
         await updater.receive(try publisher.bundle(sequence: 4))
         #expect(updater.host == "built-in.example")
         #expect(program.outcomesSoFar() == ["unsaved"])
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory)
         await updater.receive(try publisher.bundle(sequence: 4))
         #expect(updater.host == "host4.example")
     }

@@ -1,6 +1,6 @@
 import CertificateTrust
 import Foundation
-import TestPKI
+import PinctlTestPKI
 
 /// The owner of signing keys, who writes bundles and key sets of any kind, valid or not, without the project's own
 /// writer.

@@ -24,10 +24,10 @@ let package = Package(
             name: "client", dependencies: [.product(name: "PinnedNetworking", package: "pinctl")],
             swiftSettings: strict),
         .executableTarget(name: "foundation-client", swiftSettings: strict + [.define("FOUNDATION")]),
-        // Links to the chains of the project's tests and to what mints them, which are no products. TestPKI imports
-        // CPinctlOpenSSL, whose module map comes with the library.
-        .target(name: "TestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
+        // Links to the chains of the project's tests and to what mints them, which are no products. PinctlTestPKI
+        // imports CPinctlOpenSSL, whose module map comes with the library.
+        .target(name: "PinctlTestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
         .executableTarget(
-            name: "mint", dependencies: ["TestPKI", .product(name: "CertificateTrust", package: "pinctl")]),
+            name: "mint", dependencies: ["PinctlTestPKI", .product(name: "CertificateTrust", package: "pinctl")]),
     ]
 )

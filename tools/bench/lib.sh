@@ -59,31 +59,31 @@ pin() {
 # run_nginx CONFIGURATION ARGUMENT…: runs nginx in this directory with the configuration that this function prints for
 # `port` and the ports after it, which are tried until they are free. Sets nginx (the process identifier) and port.
 run_nginx() {
-    local folder=$PWD attempt wait
+    local directory=$PWD attempt wait
     for attempt in {1..20}; do
         port=$((RANDOM % 20000 + 10000))
         {
-            printf '%s\n' "worker_processes 1;" "daemon off;" "master_process off;" "pid $folder/nginx.pid;" \
-                "error_log $folder/nginx.log;" "events { worker_connections 4096; }" "http {" "access_log off;" \
-                "client_body_temp_path $folder/nginx-body;" "proxy_temp_path $folder/nginx-proxy;" \
-                "fastcgi_temp_path $folder/nginx-fastcgi;" "uwsgi_temp_path $folder/nginx-uwsgi;" \
-                "scgi_temp_path $folder/nginx-scgi;" "ssl_protocols TLSv1.2 TLSv1.3;" "ssl_session_cache off;" \
-                "ssl_session_tickets off;" "root $folder;"
+            printf '%s\n' "worker_processes 1;" "daemon off;" "master_process off;" "pid $directory/nginx.pid;" \
+                "error_log $directory/nginx.log;" "events { worker_connections 4096; }" "http {" "access_log off;" \
+                "client_body_temp_path $directory/nginx-body;" "proxy_temp_path $directory/nginx-proxy;" \
+                "fastcgi_temp_path $directory/nginx-fastcgi;" "uwsgi_temp_path $directory/nginx-uwsgi;" \
+                "scgi_temp_path $directory/nginx-scgi;" "ssl_protocols TLSv1.2 TLSv1.3;" "ssl_session_cache off;" \
+                "ssl_session_tickets off;" "root $directory;"
             "$@"
             printf '}\n'
         } >nginx.conf
         rm -f nginx.pid
-        (ulimit -n 8192 && exec /usr/sbin/nginx -c "$folder/nginx.conf" -e "$folder/nginx.log" -p "$folder") &
+        (ulimit -n 8192 && exec /usr/sbin/nginx -c "$directory/nginx.conf" -e "$directory/nginx.log" -p "$directory") &
         nginx=$!
         for ((wait = 0; wait < 100; wait++)); do
-            [[ -s $folder/nginx.pid ]] && return
+            [[ -s $directory/nginx.pid ]] && return
             kill -0 "$nginx" 2>/dev/null || break
             sleep 0.1
         done
         kill "$nginx" 2>/dev/null || true
         wait "$nginx" || true
     done
-    tail "$folder/nginx.log" >&2
+    tail "$directory/nginx.log" >&2
     return 1
 }
 

@@ -10,12 +10,12 @@ let package = Package(
     products: [.executable(name: "limbo-harness", targets: ["limbo-harness"])],
     dependencies: [.package(name: "pinctl", path: "../..")],
     targets: [
-        // A link to Tests/ConformanceSuite: the project's own tests evaluate the same cases the same way, and what
-        // both need is no product that the project should offer.
+        // A link to Tests/PinctlConformanceSuite: the project's own tests evaluate the same cases the same way, and
+        // what both need is no product that the project should offer.
         .target(
-            name: "ConformanceSuite", dependencies: [.product(name: "CertificateTrust", package: "pinctl")],
+            name: "PinctlConformanceSuite", dependencies: [.product(name: "CertificateTrust", package: "pinctl")],
             swiftSettings: settings),
-        .executableTarget(name: "limbo-harness", dependencies: ["ConformanceSuite"], swiftSettings: settings),
-        .executableTarget(name: "conformance-table", dependencies: ["ConformanceSuite"], swiftSettings: settings),
+        .executableTarget(name: "limbo-harness", dependencies: ["PinctlConformanceSuite"], swiftSettings: settings),
+        .executableTarget(name: "conformance-table", dependencies: ["PinctlConformanceSuite"], swiftSettings: settings),
     ]
 )

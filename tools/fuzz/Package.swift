@@ -6,12 +6,12 @@ let package = Package(
     dependencies: [.package(name: "pinctl", path: "../..")],
     targets: [
         // Most of what it calls isn't a product, and is imported with @testable: build it with
-        // -Xswiftc -enable-testing and PINCTL_FUZZ=yes, as tools/fuzz/run does. The same script says how it is built with
-        // coverage.
+        // -Xswiftc -enable-testing and PINCTL_FUZZ=yes, as tools/fuzz/run does. The same script says how it is built
+        // with coverage.
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CLibFuzzer", "TestPKI",
+                "CLibFuzzer", "PinctlTestPKI",
                 .product(name: "CertificatePinning", package: "pinctl"),
                 .product(name: "CertificateTrust", package: "pinctl"),
                 .product(name: "PinDialects", package: "pinctl"),
@@ -20,8 +20,8 @@ let package = Package(
             ],
             swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
         .systemLibrary(name: "CLibFuzzer"),
-        // A link to what mints the certificates of the project's tests, which isn't a product. TestPKI imports
+        // A link to what mints the certificates of the project's tests, which isn't a product. PinctlTestPKI imports
         // CPinctlOpenSSL, whose module map comes with the library.
-        .target(name: "TestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
+        .target(name: "PinctlTestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
     ]
 )

@@ -23,10 +23,10 @@ let package = Package(
             swiftSettings: strict),
         // A link to what mints certificates and runs servers in the project's tests, which is no product. It imports
         // CPinctlOpenSSL, whose module map comes with the library.
-        .target(name: "TestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
+        .target(name: "PinctlTestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
         .testTarget(
             name: "SecurityTests",
-            dependencies: ["Security", "TestPKI", .product(name: "PinnedNetworking", package: "pinctl")],
+            dependencies: ["Security", "PinctlTestPKI", .product(name: "PinnedNetworking", package: "pinctl")],
             swiftSettings: strict),
     ]
 )

@@ -11,11 +11,11 @@ let package = Package(
         .executableTarget(
             name: "client", dependencies: [.product(name: "PinnedNetworking", package: "pinctl")],
             swiftSettings: strict),
-        // A link to what mints the chains and serves them, which is no product. TestPKI imports CPinctlOpenSSL, whose
-        // module map comes with the library.
-        .target(name: "TestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
+        // A link to what mints the chains and serves them, which is no product. PinctlTestPKI imports CPinctlOpenSSL,
+        // whose module map comes with the library.
+        .target(name: "PinctlTestPKI", dependencies: [.product(name: "CertificateTrust", package: "pinctl")]),
         .executableTarget(
-            name: "torture", dependencies: ["TestPKI", .product(name: "CertificateTrust", package: "pinctl")],
+            name: "torture", dependencies: ["PinctlTestPKI", .product(name: "CertificateTrust", package: "pinctl")],
             swiftSettings: strict),
     ]
 )

@@ -224,12 +224,12 @@ static mode_t mode_of(int flags, va_list more) {
 OPEN(open)
 OPEN(open64)
 #define OPENAT(name) \
-    int name(int folder, const char *path, int flags, ...) { \
+    int name(int directory, const char *path, int flags, ...) { \
         va_list more; \
         va_start(more, flags); \
         mode_t rights = mode_of(flags, more); \
         va_end(more); \
-        return FAILS_OPEN(path, flags) ? -1 : REAL(name)(folder, path, flags, rights); \
+        return FAILS_OPEN(path, flags) ? -1 : REAL(name)(directory, path, flags, rights); \
     }
 OPENAT(openat)
 OPENAT(openat64)
@@ -258,23 +258,23 @@ PLAIN(rename, renameat2, (int from, const char *old, int to, const char *new, un
 PLAIN(link, link, (const char *from, const char *to), (from, to))
 PLAIN(link, linkat, (int from, const char *old, int to, const char *new, int flags), (from, old, to, new, flags))
 PLAIN(unlink, unlink, (const char *path), (path))
-PLAIN(unlink, unlinkat, (int folder, const char *path, int flags), (folder, path, flags))
+PLAIN(unlink, unlinkat, (int directory, const char *path, int flags), (directory, path, flags))
 PLAIN(rmdir, rmdir, (const char *path), (path))
 PLAIN(mkdir, mkdir, (const char *path, mode_t rights), (path, rights))
-PLAIN(mkdir, mkdirat, (int folder, const char *path, mode_t rights), (folder, path, rights))
+PLAIN(mkdir, mkdirat, (int directory, const char *path, mode_t rights), (directory, path, rights))
 PLAIN(chmod, chmod, (const char *path, mode_t rights), (path, rights))
 PLAIN(chmod, fchmod, (int descriptor, mode_t rights), (descriptor, rights))
 PLAIN(access, access, (const char *path, int rights), (path, rights))
 PLAIN(stat, stat, (const char *restrict path, struct stat *restrict status), (path, status))
 PLAIN(stat, lstat, (const char *restrict path, struct stat *restrict status), (path, status))
 PLAIN(stat, fstat, (int descriptor, struct stat *status), (descriptor, status))
-PLAIN(stat, fstatat, (int folder, const char *restrict path, struct stat *restrict status, int flags),
-      (folder, path, status, flags))
+PLAIN(stat, fstatat, (int directory, const char *restrict path, struct stat *restrict status, int flags),
+      (directory, path, status, flags))
 PLAIN(stat, stat64, (const char *restrict path, struct stat64 *restrict status), (path, status))
 PLAIN(stat, lstat64, (const char *restrict path, struct stat64 *restrict status), (path, status))
 PLAIN(stat, fstat64, (int descriptor, struct stat64 *status), (descriptor, status))
-PLAIN(stat, fstatat64, (int folder, const char *restrict path, struct stat64 *restrict status, int flags),
-      (folder, path, status, flags))
+PLAIN(stat, fstatat64, (int directory, const char *restrict path, struct stat64 *restrict status, int flags),
+      (directory, path, status, flags))
 PLAIN(waitpid, waitpid, (pid_t child, int *status, int flags), (child, status, flags))
 PLAIN(flock, flock, (int descriptor, int operation), (descriptor, operation))
 PLAIN(socket, socket, (int family, int type, int protocol), (family, type, protocol))
@@ -293,14 +293,14 @@ PLAIN(poll, poll, (struct pollfd *entries, nfds_t count, int milliseconds), (ent
 ssize_t readlink(const char *restrict path, char *restrict buffer, size_t size) {
     return FAILS(readlink, '*') ? -1 : REAL(readlink)(path, buffer, size);
 }
-ssize_t readlinkat(int folder, const char *restrict path, char *restrict buffer, size_t size) {
-    return FAILS(readlink, '*') ? -1 : REAL(readlinkat)(folder, path, buffer, size);
+ssize_t readlinkat(int directory, const char *restrict path, char *restrict buffer, size_t size) {
+    return FAILS(readlink, '*') ? -1 : REAL(readlinkat)(directory, path, buffer, size);
 }
 char *realpath(const char *restrict path, char *restrict found) {
     return FAILS(realpath, '*') ? NULL : REAL(realpath)(path, found);
 }
-struct dirent *readdir(DIR *folder) { return FAILS(readdir, '*') ? NULL : REAL(readdir)(folder); }
-struct dirent64 *readdir64(DIR *folder) { return FAILS(readdir, '*') ? NULL : REAL(readdir64)(folder); }
+struct dirent *readdir(DIR *directory) { return FAILS(readdir, '*') ? NULL : REAL(readdir)(directory); }
+struct dirent64 *readdir64(DIR *directory) { return FAILS(readdir, '*') ? NULL : REAL(readdir64)(directory); }
 
 int getentropy(void *buffer, size_t size) { return FAILS(getrandom, '*') ? -1 : REAL(getentropy)(buffer, size); }
 ssize_t getrandom(void *buffer, size_t size, unsigned flags) {

@@ -48,10 +48,10 @@ extension PolicyBundle {
             files[name] = try PolicyFile.contents(ofFile: path)
             _ = try PolicyFile(
                 bytes: files[name] ?? [], path: name,
-                in: PolicyFolder(kept: { file, limit throws(InputFileError) in
+                in: PolicyDirectory(kept: { file, limit throws(InputFileError) in
                     let bytes = try InputFile.contents(
                         ofFile: file.hasPrefix("/") ? file : directory + file, limit: limit)
-                    files[PolicyFolder.resolvingDots(in: file) ?? file] = bytes
+                    files[PolicyDirectory.resolvingDots(in: file) ?? file] = bytes
                     return bytes
                 }))
         } catch {

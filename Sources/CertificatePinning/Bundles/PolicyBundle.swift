@@ -3,8 +3,8 @@ public import PinctlFoundation
 
 /// A signed policy that a program can receive while it runs, as one file.
 ///
-/// It contains the policy file and every file that it names, unchanged. Nothing in it is trusted before ``verified(by:at:)``
-/// has returned.
+/// It contains the policy file and every file that it names, unchanged. Nothing in it is trusted before
+/// ``verified(by:at:)`` has returned.
 public struct PolicyBundle: Sendable {
     /// The application that the bundle is for.
     public let audience: String
@@ -127,16 +127,16 @@ public struct PolicyBundle: Sendable {
     package func policyFile(in directory: String? = nil) throws(PolicyFileError) -> PolicyFile {
         let prefix = directory.map { $0 + "/" } ?? ""
         return try PolicyFile(
-            bytes: files[policyPath] ?? [], path: prefix + policyPath, in: folder(besides: prefix + policyPath))
+            bytes: files[policyPath] ?? [], path: prefix + policyPath, in: self.directory(besides: prefix + policyPath))
     }
 
     /// The files in the bundle, with the names that they have beside a policy at this path.
-    func folder(besides path: String) -> PolicyFolder {
+    func directory(besides path: String) -> PolicyDirectory {
         let prefix = path.dropLast(policyPath.count)
         // The bundle is smaller than every limit for a file.
-        return PolicyFolder(kept: { path, _ throws(InputFileError) in
+        return PolicyDirectory(kept: { path, _ throws(InputFileError) in
             let name = path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
-            guard let bytes = files[PolicyFolder.resolvingDots(in: name) ?? name] else {
+            guard let bytes = files[PolicyDirectory.resolvingDots(in: name) ?? name] else {
                 throw InputFileError(path: path, reason: .unavailable("isn't in the bundle: create the bundle again"))
             }
             return bytes
@@ -152,13 +152,13 @@ public struct PolicyBundle: Sendable {
 }
 
 extension PolicyFile {
-    /// Reads the contents of a policy file, or of a bundle as if it were a directory with the policy in it. No signature
-    /// is verified, so this is for tools and not for programs that pin.
+    /// Reads the contents of a policy file, or of a bundle as if it were a directory with the policy in it. No
+    /// signature is verified, so this is for tools and not for programs that pin.
     package static func reading(
-        _ bytes: [UInt8], path: String, in folder: PolicyFolder = .current, allowsNamesAlone: Bool = false
+        _ bytes: [UInt8], path: String, in directory: PolicyDirectory = .current, allowsNamesAlone: Bool = false
     ) throws(PolicyFileError) -> PolicyFile {
         guard PolicyBundle.isRecognized(in: bytes) else {
-            return try PolicyFile(bytes: bytes, path: path, in: folder, allowsNamesAlone: allowsNamesAlone)
+            return try PolicyFile(bytes: bytes, path: path, in: directory, allowsNamesAlone: allowsNamesAlone)
         }
         let bundle: PolicyBundle
         do throws(PolicyBundleError) {

@@ -12,8 +12,8 @@ public enum PolicyBundleError: Error, Hashable, Sendable {
     case otherAudience(String, expected: String)
     /// Fewer keys of the key set than its threshold have signed the document with this name.
     case tooFewSignatures(String, found: Int, threshold: Int, keySet: Int)
-    /// Too few signatures of the document with this name are valid, and others claim a key of the key set, but don't match
-    /// what they sign.
+    /// Too few signatures of the document with this name are valid, and others claim a key of the key set, but don't
+    /// match what they sign.
     case invalidSignatures(String, found: Int, keySet: Int)
     /// The bundle is signed by an older key set than the one in force.
     case retiredKeySet(Int, current: Int)

@@ -52,8 +52,8 @@ extension RootCalendar.Root {
         }
     }
 
-    /// Returns which stores don't have the root, and how others stop trusting it before `limit`, or `nil` if every store
-    /// trusts it. The words follow "a root that".
+    /// Returns which stores don't have the root, and how others stop trusting it before `limit`, or `nil` if every
+    /// store trusts it. The words follow "a root that".
     fileprivate func departure(before limit: Date, at time: Date) -> String? {
         var groups: [String: [RootCalendar.Store]] = [:]
         for store in RootCalendar.Store.allCases {

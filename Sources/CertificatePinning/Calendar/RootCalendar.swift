@@ -2,8 +2,8 @@ package import CertificateTrust
 import PinctlBasics
 package import PinctlFoundation
 
-/// The public roots with the days on which trust stores start and stop trusting them, such as `pins/public-roots.jsonc`.
-/// A key is in one file only once, since facts about it that differ would hide each other.
+/// The public roots with the days on which trust stores start and stop trusting them, such as
+/// `pins/public-roots.jsonc`. A key is in one file only once, since facts about it that differ would hide each other.
 ///
 /// The days are in free keys (`x-stores`) of a file that names pins. Programs that load a policy with this file ignore
 /// them, whatever their version is.
@@ -70,7 +70,8 @@ package struct RootCalendar: Sendable {
         return roots[pin.value]
     }
 
-    /// Returns the roots for which another one has signed a certificate that is valid at a time, in order of their names.
+    /// Returns the roots for which another one has signed a certificate that is valid at a time, in order of their
+    /// names.
     func successors(of root: Root, at time: Date) -> [Root] {
         (signed[root.name] ?? [:]).filter { time < $0.value.adding(days: 1) }.compactMap { roots[$0.key] }
             .sorted { $0.name < $1.name }

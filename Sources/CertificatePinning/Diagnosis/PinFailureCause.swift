@@ -106,8 +106,8 @@ extension PinFailureCause {
     /// The step that completes a chain that lacks the certificate of an issuer.
     package static let sendIntermediates = "configure the server to send its intermediate certificates"
 
-    /// Returns the remedy for a chain that lacks the certificate of an issuer: the step that completes it, or the way to
-    /// trust that issuer.
+    /// Returns the remedy for a chain that lacks the certificate of an issuer: the step that completes it, or the way
+    /// to trust that issuer.
     package static func remedy(completingChain completion: String, orTrusting way: String) -> String {
         "\(completion), or, if that issuer is a private root of yours, \(way)"
     }
@@ -163,8 +163,8 @@ extension PinFailureCause {
         }
     }
 
-    /// Whether the cause is a change at the server or a mistake in a pin. Its remedy replaces the one for every mismatch,
-    /// and also warns of interception.
+    /// Whether the cause is a change at the server or a mistake in a pin. Its remedy replaces the one for every
+    /// mismatch, and also warns of interception.
     package var explainsMismatch: Bool {
         switch self {
         case .wrongPosition, .wrongBytes, .offPath, .authorityChanged, .intermediateChanged, .leafRekeyed, .noKeyServed:

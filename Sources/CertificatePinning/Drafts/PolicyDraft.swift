@@ -31,8 +31,8 @@ public struct PolicyDraft: Sendable {
     private var backups: [String] = []
     private var pins: [NamedPin] = []
     private var rules: [Rule] = []
-    /// The named pins of the policy that the draft extends. `taken` has all its pin names, `knownHosts` the hosts of its
-    /// rules.
+    /// The named pins of the policy that the draft extends. `taken` has all its pin names, `knownHosts` the hosts of
+    /// its rules.
     private var known: [String: Pin] = [:]
     private var taken: Set<String> = []
     private var knownHosts: Set<ServerName> = []

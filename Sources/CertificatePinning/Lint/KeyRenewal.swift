@@ -27,8 +27,8 @@ package struct KeyRenewal: Sendable {
     /// The change that keeps the key, or that lets the program renew the certificate, as an imperative.
     package let remedy: String
 
-    /// Creates a renewal. Names may be in capitals and have U-labels, addresses may be in any form, and a leading `*.` is a
-    /// wildcard.
+    /// Creates a renewal. Names may be in capitals and have U-labels, addresses may be in any form, and a leading `*.`
+    /// is a wildcard.
     package init(
         names: [String], _ effect: Effect, at location: PolicyLocation, program: String, setting: String, remedy: String
     ) {

@@ -58,10 +58,11 @@ package struct LintAllowance: Sendable, Hashable {
     /// Returns a finding about the comment itself, if it is malformed.
     func finding(in path: String) -> LintFinding? {
         let location = PolicyLocation(path: path, line: line, column: column)
-        if let stranger = names.first(where: { LintRule(rawValue: $0) == nil }) {
+        if let unrelated = names.first(where: { LintRule(rawValue: $0) == nil }) {
             return LintFinding(
                 .unreasonedAllowance, at: location,
-                "\(quoted(stranger)) isn't a lint rule: write pinctl-allow, rules such as P011, a colon and the reason")
+                "\(quoted(unrelated)) isn't a lint rule: write pinctl-allow, rules such as P011, a colon and the reason"
+            )
         }
         guard names.isEmpty || reason.isEmpty else { return nil }
         return LintFinding(

@@ -15,11 +15,11 @@ package struct LintEvidence: Sendable {
     private static let maximumSize = 8 << 20
 
     /// Reads the keys in a file.
-    init(file: String, in folder: PolicyFolder) {
+    init(file: String, in directory: PolicyDirectory) {
         var keys: [KeyHolder] = []
         var failure: String?
         do throws(InputFileError) {
-            let bytes = try folder.contents(file, Self.maximumSize)
+            let bytes = try directory.contents(file, Self.maximumSize)
             do throws(KeyFile.Failure) {
                 try KeyFile.read(bytes) { item in
                     guard keys.count < Self.limit else { return }

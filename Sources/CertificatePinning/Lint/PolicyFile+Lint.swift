@@ -33,7 +33,7 @@ extension PolicyFile {
         }
         for file in (linter.policy.rules.flatMap(\.pins) + linter.namedPins).compactMap(\.from)
         where linter.evidence[file] == nil && !filesOutsideBundle.contains(file) {
-            linter.evidence[file] = LintEvidence(file: file, in: folder)
+            linter.evidence[file] = LintEvidence(file: file, in: directory)
         }
         var anchors: [String: [X509Certificate]] = [:]
         for (rule, value) in zip(linter.policy.rules, root["domains"]?.elements ?? []) {
@@ -48,7 +48,7 @@ extension PolicyFile {
     }
 
     /// The files that the policy names.
-    private var folder: PolicyFolder { bundle?.folder(besides: path) ?? .current }
+    private var directory: PolicyDirectory { bundle?.directory(besides: path) ?? .current }
 
     /// The files that pins of a bundled policy come from (`from`) and that aren't in the bundle, because programs don't
     /// need them. P013 can't compare these pins.
@@ -56,7 +56,7 @@ extension PolicyFile {
         guard bundle != nil else { return [] }
         var files: [String] = []
         for file in policy.rules.flatMap(\.pins).map(CanonicalPin.init).compactMap(\.from) where !files.contains(file) {
-            if (try? folder.contents(file, PolicyBundle.maximumSize)) == nil { files.append(file) }
+            if (try? directory.contents(file, PolicyBundle.maximumSize)) == nil { files.append(file) }
         }
         return files
     }
@@ -66,7 +66,7 @@ extension PolicyFile {
         (rule["anchors"]?["files"]?.elements ?? []).compactMap(\.string).flatMap { name in
             let file = resolvedPath(name, besides: path)
             if let certificates = known[file] { return certificates }
-            let bytes = (try? folder.contents(file, PolicyFolder.maximumRoots)) ?? []
+            let bytes = (try? directory.contents(file, PolicyDirectory.maximumRoots)) ?? []
             let certificates = (try? CertificateFile.read(bytes, name: file)) ?? []
             known[file] = certificates
             return certificates

@@ -16,7 +16,7 @@ extension [Pin] {
     package func fingerprints(of certificate: X509Certificate) -> [PinFingerprint] {
         let kinds: [CanonicalPin.Content] =
             contains { $0.kind == .certificate } ? [.publicKey, .certificate] : [.publicKey]
-        return kinds.map { Pin.value(of: certificate, $0) }
+        return kinds.compactMap { Pin.value(of: certificate, $0) }
     }
 }
 

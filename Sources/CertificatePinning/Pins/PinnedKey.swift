@@ -67,10 +67,10 @@ extension PinnedKeyError: CustomStringConvertible {
 }
 
 extension PinFingerprint {
-    init(keyInFile path: String, of folder: PolicyFolder) throws(PinnedKeyError) {
+    init(keyInFile path: String, of directory: PolicyDirectory) throws(PinnedKeyError) {
         let bytes: [UInt8]
         do throws(InputFileError) {
-            bytes = try folder.contents(path, 8 << 20)
+            bytes = try directory.contents(path, 8 << 20)
         } catch {
             throw PinnedKeyError(.unreadable(error.description))
         }

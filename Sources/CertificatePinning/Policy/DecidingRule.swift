@@ -1,8 +1,8 @@
 package import CertificateTrust
 package import PinctlFoundation
 
-/// The properties of a rule that ``RuleTable`` and ``PathDecision`` need. The rule may be one of this project's policies
-/// or one of another system's file.
+/// The properties of a rule that ``RuleTable`` and ``PathDecision`` need. The rule may be one of this project's
+/// policies or one of another system's file.
 package protocol DecidingRule: Sendable {
     associatedtype RulePin: DecidingPin
 
@@ -89,8 +89,8 @@ extension DecidingRule {
 }
 
 extension PinningMode {
-    /// Returns the mode of the rules that decide if rules have these two modes. A rule that only reports adds nothing to
-    /// the pins that an enforced rule accepts. With `off`, the pins of neither apply.
+    /// Returns the mode of the rules that decide if rules have these two modes. A rule that only reports adds nothing
+    /// to the pins that an enforced rule accepts. With `off`, the pins of neither apply.
     package static func deciding(_ first: PinningMode, _ second: PinningMode) -> PinningMode {
         if first == .enforce || second == .enforce { return .enforce }
         return first == .report ? first : second
@@ -125,7 +125,7 @@ extension Pin: DecidingPin {
 
     package var value: PinFingerprint { fingerprint }
 
-    package static func value(of certificate: X509Certificate, _ kind: CanonicalPin.Content) -> PinFingerprint {
+    package static func value(of certificate: X509Certificate, _ kind: CanonicalPin.Content) -> PinFingerprint? {
         switch kind {
         case .publicKey: .publicKey(certificate.spkiFingerprint)
         case .certificate: .certificate(certificate.fingerprint)

@@ -79,8 +79,8 @@ extension PinningPolicy {
     /// any.
     ///
     /// The pins take part in path building. If several paths are valid, the result is one that has the required pins
-    /// and nothing denied. Pins are bypassed only if every path was tried and no valid one ends at an anchor under which
-    /// they apply. A chain that isn't trusted is refused in every mode.
+    /// and nothing denied. Pins are bypassed only if every path was tried and no valid one ends at an anchor under
+    /// which they apply. A chain that isn't trusted is refused in every mode.
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> PinDecision {
         let index = table.index(for: trust.name, port: port)
         let rule = index.map { rules[$0] }
@@ -90,8 +90,8 @@ extension PinningPolicy {
         // Acceptances without a match, used only if no path has the pins.
         var forgiven: PinDecision?
         var bypassed: PinDecision?
-        // Whether a path ends at an anchor under which the pins apply. Then they apply to the server, and a root that the
-        // client also has, such as one of a company that cross-signed a public CA, doesn't turn them off.
+        // Whether a path ends at an anchor under which the pins apply. Then they apply to the server, and a root that
+        // the client also has, such as one of a company that cross-signed a public CA, doesn't turn them off.
         var isUnderPins = false
         // The limit that ended the search. A path to such an anchor may be among those that weren't tried.
         var limit: TrustFinding?
@@ -155,8 +155,8 @@ extension PinningPolicy {
             + (denied[.certificate(certificate.fingerprint)] ?? [])
     }
 
-    /// Returns the denied certificates that differ from a verified one only in what its issuer didn't sign. A server could
-    /// otherwise change that to evade the pin.
+    /// Returns the denied certificates that differ from a verified one only in what its issuer didn't sign. A server
+    /// could otherwise change that to evade the pin.
     private func deniedPins(equivalentTo certificate: X509Certificate, issuedBy issuer: X509Certificate?) -> [Pin] {
         // An anchor is trusted byte for byte.
         guard deniesCertificates, let issuer else { return [] }

@@ -109,7 +109,8 @@ extension PinRequirement: CustomStringConvertible {
 }
 
 extension PinningRule: CustomStringConvertible {
-    /// The hosts, the ports, the number of pins and the mode, such as `api.example.com and subdomains, 2 pins, enforce`.
+    /// The hosts, the ports, the number of pins and the mode, such as `api.example.com and subdomains, 2 pins,
+    /// enforce`.
     public var description: String {
         let ports = ports.map { " port \($0.sorted().map(String.init).joined(separator: ", "))" } ?? ""
         return "\(host)\(includesSubdomains ? " and subdomains" : "")\(ports), \(pins.count) "

@@ -26,7 +26,7 @@ public final class PolicyStore: Sendable {
 
         fileprivate var isCancelled: Bool { isActive.withLock { !$0 } }
 
-        fileprivate func tell(_ policy: PinningPolicy) {
+        fileprivate func report(_ policy: PinningPolicy) {
             if !isCancelled { body(policy) }
         }
     }
@@ -36,7 +36,7 @@ public final class PolicyStore: Sendable {
         var observations: [Observation] = []
         /// The pending notifications, in order.
         var calls: [(Observation, PinningPolicy)] = []
-        var isTelling = false
+        var isNotifying = false
     }
 
     private let state: Locked<State>
@@ -57,7 +57,7 @@ public final class PolicyStore: Sendable {
             state.observations.removeAll(where: \.isCancelled)
             state.calls += state.observations.map { ($0, policy) }
         }
-        tell()
+        report()
     }
 
     /// Calls `body` with the current policy and with each later one.
@@ -71,22 +71,22 @@ public final class PolicyStore: Sendable {
             state.observations.append(observation)
             state.calls.append((observation, state.policy))
         }
-        tell()
+        report()
         return observation
     }
 
     /// Delivers the pending notifications. No lock is held during a call, and no two calls run at the same time. If
     /// another thread is already delivering, that thread also delivers the new ones.
-    private func tell() {
+    private func report() {
         var isFirst = true
         func next() -> (Observation, PinningPolicy)? {
             state.withLock { state in
-                guard !isFirst || !state.isTelling else { return nil }
+                guard !isFirst || !state.isNotifying else { return nil }
                 isFirst = false
-                state.isTelling = !state.calls.isEmpty
+                state.isNotifying = !state.calls.isEmpty
                 return state.calls.isEmpty ? nil : state.calls.removeFirst()
             }
         }
-        while let (observation, policy) = next() { observation.tell(policy) }
+        while let (observation, policy) = next() { observation.report(policy) }
     }
 }

@@ -7,7 +7,8 @@ public struct PolicyFile: Sendable {
     public let policy: PinningPolicy
     /// The path of the file, as given by the caller.
     public let path: String
-    /// Files in other systems' dialects that are generated from this one. Empty in a bundle, which doesn't contain them.
+    /// Files in other systems' dialects that are generated from this one. Empty in a bundle, which doesn't contain
+    /// them.
     package internal(set) var exports: [PolicyExport]
     /// Earlier releases of the policy: `git:TAGGLOB:PATH`, or files.
     package let releases: [String]
@@ -48,10 +49,10 @@ public struct PolicyFile: Sendable {
         try self.init(bytes: bytes, path: path, in: .current, publicSuffixes: publicSuffixes)
     }
 
-    /// Reads the contents of a file, and the files that it names from `folder`. A file without rules that only names
+    /// Reads the contents of a file, and the files that it names from `directory`. A file without rules that only names
     /// pins for other files counts as a policy only if `allowsNamesAlone` is true.
     package init(
-        bytes: [UInt8], path: String, in folder: PolicyFolder, publicSuffixes: PublicSuffixes = .system,
+        bytes: [UInt8], path: String, in directory: PolicyDirectory, publicSuffixes: PublicSuffixes = .system,
         allowsNamesAlone: Bool = false
     ) throws(PolicyFileError) {
         let document = JSONCReader.read(bytes, dialect: .init(ofFile: path))
@@ -69,7 +70,7 @@ public struct PolicyFile: Sendable {
             && keys.allSatisfy((["$schema", "version", "pins", "include"] + RootCalendar.keys).contains)
         let schema = allowsNamesAlone && holdsNamesAlone ? PolicySchema.included : PolicySchema.file
         schema.check(root, "the policy", &problems)
-        var reader = PolicyReader(path: path, folder: folder, publicSuffixes: publicSuffixes, problems: problems)
+        var reader = PolicyReader(path: path, directory: directory, publicSuffixes: publicSuffixes, problems: problems)
         policy = reader.policy(root)
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
         exports = (root["exports"]?.elements ?? []).compactMap { value in

@@ -25,10 +25,10 @@ extension PolicyReader {
             // A file that is included twice defines the same names both times.
             guard budget.includedFiles.insert(target).inserted else { return }
             guard budget.includedFiles.count <= PolicyReadingBudget.maximumIncludedFiles else { throw .tooMany }
-            guard folder.isInside(target, folderOf: path) else { throw .outside }
+            guard directory.isInside(target, directoryOf: path) else { throw .outside }
             let bytes: [UInt8]
             do throws(InputFileError) {
-                bytes = try folder.contents(target, budget.includedBytesLeft)
+                bytes = try directory.contents(target, budget.includedBytesLeft)
             } catch {
                 throw .unreadable(error)
             }
@@ -63,7 +63,7 @@ extension PolicyReader {
                 "\(quoted(member.key)) isn't allowed in an included file, which only defines names of pins: "
                     + "move it to the policy, or remove it", at: member.keyPosition, rule: .misplacedSetting)
         }
-        var reader = PolicyReader(path: target, folder: folder, publicSuffixes: publicSuffixes, problems: found)
+        var reader = PolicyReader(path: target, directory: directory, publicSuffixes: publicSuffixes, problems: found)
         reader.ancestors = ancestors + [target]
         reader.budget = budget
         reader.readNames(root)

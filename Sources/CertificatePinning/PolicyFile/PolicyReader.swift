@@ -6,7 +6,7 @@ import PinctlFoundation
 /// were already reported and are ignored here.
 struct PolicyReader {
     let path: String
-    let folder: PolicyFolder
+    let directory: PolicyDirectory
     let publicSuffixes: PublicSuffixes
     var problems: PolicyProblems
     /// The named pins and their locations. The pin is `nil` if it couldn't be read.
@@ -20,9 +20,9 @@ struct PolicyReader {
     var lacksNames = false
     private var stores: [[String]: TrustStore] = [:]
 
-    init(path: String, folder: PolicyFolder, publicSuffixes: PublicSuffixes, problems: PolicyProblems) {
+    init(path: String, directory: PolicyDirectory, publicSuffixes: PublicSuffixes, problems: PolicyProblems) {
         self.path = path
-        self.folder = folder
+        self.directory = directory
         self.publicSuffixes = publicSuffixes
         self.problems = problems
         ancestors = [path]
@@ -190,7 +190,7 @@ extension PolicyReader {
         guard mayRead(files.count, at: value) else { return nil }
         do throws(TrustStoreError) {
             var parts: [TrustStore] = []
-            if !files.isEmpty { parts.append(try folder.store(files: files)) }
+            if !files.isEmpty { parts.append(try directory.store(files: files)) }
             if includesSystem { parts.append(try TrustStore.system()) }
             let store = parts.count == 1 ? parts[0] : TrustStore(combining: parts)
             stores[key] = store
@@ -286,7 +286,7 @@ extension PolicyReader {
     private mutating func keyInFile(_ value: JSONValue) -> PinFingerprint? {
         guard let name = value.string, mayRead(1, at: value) else { return nil }
         do throws(PinnedKeyError) {
-            return try PinFingerprint(keyInFile: resolved(name), of: folder)
+            return try PinFingerprint(keyInFile: resolved(name), of: directory)
         } catch {
             problems.add("\(quoted(name)): \(error)", at: value.position)
             return nil

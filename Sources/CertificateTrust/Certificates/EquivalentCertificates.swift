@@ -4,8 +4,9 @@ extension X509Certificate {
     /// Returns the fingerprints of the other certificates that anyone can make from this one and that the issuer's key
     /// verifies too, because the signed part is the same.
     ///
-    /// The algorithm next to the signature isn't signed, and can have NULL parameters or none (``SignatureAlgorithmPair``).
-    /// An ECDSA signature (r, s) also verifies as (r, n - s). Returns `nil` if OpenSSL can't compute that.
+    /// The algorithm next to the signature isn't signed, and can have NULL parameters or none
+    /// (``SignatureAlgorithmPair``). An ECDSA signature (r, s) also verifies as (r, n - s). Returns `nil` if OpenSSL
+    /// can't compute that.
     package func equivalentFingerprints(issuedBy issuer: X509Certificate) -> [CertificateFingerprint]? {
         let der = derBytes
         guard let layout = try? CertificateLayout(der.span) else { return nil }

@@ -5,8 +5,8 @@ extension SubjectPublicKeyInfo {
     /// Whether signatures over messages can be made with the private half of this key: Ed25519 (RFC 8032), or ECDSA on
     /// P-256 with SHA-256 and a DER signature (FIPS 186-5). No other kind of key verifies anything.
     ///
-    /// Only one encoding of a key does, since ``Fields`` and ``PublicKeyKind`` accept no other. Otherwise one person could
-    /// be two of the signers that are required.
+    /// Only one encoding of a key does, since ``Fields`` and ``PublicKeyKind`` accept no other. Otherwise one person
+    /// could be two of the signers that are required.
     package var signsMessages: Bool { hashing != nil }
 
     private var hashing: MessageHashing? {

@@ -80,8 +80,8 @@ public enum PublicKeyKind: Sendable, Hashable {
     case rsa(bits: Int)
     /// An `id-RSASSA-PSS` key, with the size of the modulus in bits (RFC 4055).
     case rsaPSS(bits: Int)
-    /// An `id-ecPublicKey` key on a named curve (RFC 5480): `P-256`, or the curve's identifier in dotted decimal. If the
-    /// point isn't uncompressed, as TLS requires, this is added. For a curve given by its parameters, `explicit
+    /// An `id-ecPublicKey` key on a named curve (RFC 5480): `P-256`, or the curve's identifier in dotted decimal. If
+    /// the point isn't uncompressed, as TLS requires, this is added. For a curve given by its parameters, `explicit
     /// parameters`.
     case ellipticCurve(String)
     /// An Ed25519 key (RFC 8410).
@@ -161,8 +161,8 @@ extension PublicKeyKind {
         }
     }
 
-    /// The first octet of the only form that TLS has (RFC 8422, section 5.1.2). OpenSSL reads the same point in two more,
-    /// one of which RFC 5480, section 2.2 forbids: they would give one key three pins.
+    /// The first octet of the only form that TLS has (RFC 8422, section 5.1.2). OpenSSL reads the same point in two
+    /// more, one of which RFC 5480, section 2.2 forbids: they would give one key three pins.
     private static let uncompressedPoint: UInt8 = 0x04
 
     private static func curveName(_ bytes: Span<UInt8>, _ identifier: Range<Int>) -> String {

@@ -43,8 +43,8 @@ package struct SystemSuffixList: Sendable {
         return (list, list.version.flatMap { Date(rfc3339: $0) } ?? Date(timeIntervalSince1970: Double(modified)))
     }
 
-    /// Uses a file instead of the system's list in this process, whatever its age. Returns the problem with the file, or
-    /// `nil` if there is none.
+    /// Uses a file instead of the system's list in this process, whatever its age. Returns the problem with the file,
+    /// or `nil` if there is none.
     package static func use(contentsOfFile path: String) -> String? {
         do throws(InputFileError) {
             var named = SystemSuffixList(try read(path))

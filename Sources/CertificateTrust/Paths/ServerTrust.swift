@@ -3,8 +3,8 @@ public import PinctlFoundation
 
 /// A claim to evaluate: a presented chain, the hostname it should prove, the anchors and the policy.
 ///
-/// Nothing is trusted until ``evaluate(at:accepting:tracing:)`` returns a path. The claim is a class so that an answer can
-/// refer to the exact claim it belongs to.
+/// Nothing is trusted until ``evaluate(at:accepting:tracing:)`` returns a path. The claim is a class so that an answer
+/// can refer to the exact claim it belongs to.
 public final class ServerTrust: Sendable {
     /// The chain that the server presented.
     public let presented: PresentedChain

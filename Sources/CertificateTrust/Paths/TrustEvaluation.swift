@@ -105,7 +105,8 @@ struct TrustEvaluation: PathJudge {
             leaf: presented.leaf, intermediates: presented.intermediates, store: claim.store, time: time)
         let outcome = builder.search(with: &self, report)
         guard accepted == nil else { return }
-        // Also if a path was refused: whoever concludes something from the others has to know that they weren't all seen.
+        // Also if a path was refused: whoever concludes something from the others has to know that they weren't all
+        // seen.
         if outcome == .overBudget, finding?.rule != .budget { note(Self.overBudget, of: builder.longestWalk, report) }
         if finding == nil, !isRefused {
             note(
@@ -384,8 +385,8 @@ extension TrustEvaluation {
         return path
     }
 
-    /// Returns every valid path, best first, up to `limit`, and whether there are surely no others. Throws the most useful
-    /// finding if there is none.
+    /// Returns every valid path, best first, up to `limit`, and whether there are surely no others. Throws the most
+    /// useful finding if there is none.
     static func allPaths(
         _ claim: Claim, at time: Date, limit: Int
     ) throws(TrustFinding) -> (paths: [Path], isWhole: Bool) {

@@ -57,8 +57,8 @@ public struct TrustPolicy: Sendable, Hashable {
     /// of the library, `pins/public-roots.jsonc`. Only ``strict`` uses them.
     public var publicRoots: Set<SPKIFingerprint>?
 
-    /// Returns whether a path, leaf first, has the key of a public CA's root above the leaf. A cross-signed root may be in
-    /// the middle of a path that ends at an older root, or at a private one.
+    /// Returns whether a path, leaf first, has the key of a public CA's root above the leaf. A cross-signed root may be
+    /// in the middle of a path that ends at an older root, or at a private one.
     package func isOfPublicCA(_ path: [X509Certificate]) -> Bool {
         let roots = publicRoots ?? PublicRoots.known
         return path.dropFirst().contains { roots.contains($0.spkiFingerprint) }

@@ -72,8 +72,8 @@ public struct TrustRule: RawRepresentable, Hashable, Sendable {
     public static let rootProfile = TrustRule(rawValue: "root-profile")
     /// policyConstraints or inhibitAnyPolicy isn't critical (RFC 5280, sections 4.2.1.11 and 4.2.1.14). Strict.
     public static let policyConstraints = TrustRule(rawValue: "policy-constraints")
-    /// The leaf is a CA certificate, or has a path length, keyCertSign or cRLSign (Baseline Requirements, section 7.1.2.7).
-    /// Strict.
+    /// The leaf is a CA certificate, or has a path length, keyCertSign or cRLSign (Baseline Requirements, section
+    /// 7.1.2.7). Strict.
     public static let leafAuthority = TrustRule(rawValue: "leaf-authority")
     /// The leaf is valid for any purpose, states none, or its extendedKeyUsage is critical (Baseline Requirements,
     /// section 7.1.2.7.6). Strict.

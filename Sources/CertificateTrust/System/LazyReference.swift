@@ -1,7 +1,7 @@
 import Synchronization
 
-/// An object that is created on first use and kept, as `AtomicLazyReference` of Synchronization does, whose generic code
-/// isn't specialized for its callers: each read looks up metadata, which costs as much as comparing two names.
+/// An object that is created on first use and kept, as `AtomicLazyReference` of Synchronization does, whose generic
+/// code isn't specialized for its callers: each read looks up metadata, which costs as much as comparing two names.
 ///
 /// Unchecked: the pointer is set once, to an object that this value retains until it ends.
 @safe struct LazyReference<Instance: AnyObject & Sendable>: ~Copyable, @unchecked Sendable {

@@ -6,8 +6,8 @@ enum LoggedEntry {
     /// certificate are about this, because they were made before it.
     case precertificate(signedPart: [UInt8], issuerKeyHash: [UInt8])
 
-    /// Returns the entry for the timestamps inside a certificate. `issuer` is the certificate above it on the path, also
-    /// if a precertificate signing certificate signed the precertificate.
+    /// Returns the entry for the timestamps inside a certificate. `issuer` is the certificate above it on the path,
+    /// also if a precertificate signing certificate signed the precertificate.
     static func precertificate(
         of certificate: X509Certificate, issuer: X509Certificate
     ) throws(DERError) -> LoggedEntry {

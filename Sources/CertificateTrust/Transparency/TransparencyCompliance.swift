@@ -85,8 +85,8 @@ struct TransparencyCompliance {
 }
 
 extension TimestampCheck {
-    /// Returns the reason why the leaf isn't compliant with these timestamps of it, or why that can't be judged. Returns
-    /// `nil` if it is compliant.
+    /// Returns the reason why the leaf isn't compliant with these timestamps of it, or why that can't be judged.
+    /// Returns `nil` if it is compliant.
     package func finding(_ timestamps: [CheckedTimestamp]) -> TrustFinding? {
         guard let logs else {
             return finding(

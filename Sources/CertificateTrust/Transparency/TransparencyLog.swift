@@ -32,11 +32,12 @@ package struct TransparencyLog: Sendable, Hashable {
     package static func == (left: Self, right: Self) -> Bool { left.identifier == right.identifier }
     package func hash(into hasher: inout Hasher) { hasher.combine(identifier) }
 
-    /// The identifiers of two "mimic" logs, whose private keys are public, so that anyone can sign their timestamps. They
-    /// log nothing. Google adds them to the lists that it serves to other programs than Chrome.
+    /// The identifiers of two "mimic" logs, whose private keys are public, so that anyone can sign their timestamps.
+    /// They log nothing. Google adds them to the lists that it serves to other programs than Chrome.
     ///
     /// These are the SHA-256 of the public keys in `mimics/mimic1.pem` and `mimics/mimic2.pem` of
-    /// `github.com/GoogleChrome/CertificateTransparency` (read on 2026-11-26; the reason is in `3p_libraries.md` there).
+    /// `github.com/GoogleChrome/CertificateTransparency` (read on 2026-11-26; the reason is in `3p_libraries.md`
+    /// there).
     static let mimics: Set<[UInt8]> = Set(
         ["9EGV1vAOLbVUNcrdV3iS5T4VrUFwWPh44U/2uRh0FYk=", "si9+3rWvav5QPeBAgbLXTBJThJL+3yyypSZQPO9TztI="]
             .compactMap { Base64.decodeCanonical(Array($0.utf8)) })

@@ -63,8 +63,9 @@ package func verifySignature(
     }
 }
 
-/// Returns the other ECDSA signature of the same message by the same key: (r, n - s) for (r, s), where n is the order of
-/// the key's group. Anyone can compute it. Both signatures are DER, and the key is a SubjectPublicKeyInfo of a curve.
+/// Returns the other ECDSA signature of the same message by the same key: (r, n - s) for (r, s), where n is the order
+/// of the key's group. Anyone can compute it. Both signatures are DER, and the key is a SubjectPublicKeyInfo of a
+/// curve.
 package func otherSignature(
     _ signature: Span<UInt8>, by subjectPublicKeyInfo: Span<UInt8>
 ) throws(OpenSSLError) -> [UInt8] {
@@ -109,8 +110,8 @@ package enum MessageHashing: Sendable {
     }
 }
 
-/// Returns the key in a DER SubjectPublicKeyInfo (`d2i_PUBKEY`), which the caller frees. Returns nil for an RSA key over
-/// 8,192 bits.
+/// Returns the key in a DER SubjectPublicKeyInfo (`d2i_PUBKEY`), which the caller frees. Returns nil for an RSA key
+/// over 8,192 bits.
 private func publicKey(_ subjectPublicKeyInfo: Span<UInt8>) -> OpaquePointer? {
     let key = unsafe subjectPublicKeyInfo.withUnsafeBufferPointer { buffer in
         var cursor = buffer.baseAddress

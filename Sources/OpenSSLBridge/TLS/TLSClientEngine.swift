@@ -228,8 +228,8 @@ extension TLSClientEngine {
         return unsafe TLSSession(owning: session, timestamps: timestamps)
     }
 
-    /// The list of timestamps that the server sent in an extension (RFC 6962, section 3.3.1), unchecked, or nil if there
-    /// is none. For a resumed session it is that of the first handshake.
+    /// The list of timestamps that the server sent in an extension (RFC 6962, section 3.3.1), unchecked, or nil if
+    /// there is none. For a resumed session it is that of the first handshake.
     package var timestamps: [UInt8]? { receivedTimestamps.bytes ?? (isResumed ? sessionTimestamps : nil) }
 
     /// The certificates the server sent, leaf first (`SSL_get_peer_cert_chain`). Empty before it sent them.

@@ -1,7 +1,7 @@
 import CPinctlOpenSSL
 
-/// The storage for what a server sends in the extension signed_certificate_timestamp (RFC 6962, section 3.3.1). The SSL's
-/// ex_data refers to it, and the engine owns it.
+/// The storage for what a server sends in the extension signed_certificate_timestamp (RFC 6962, section 3.3.1). The
+/// SSL's ex_data refers to it, and the engine owns it.
 final class TLSTimestamps {
     /// The bytes of the extension, a SignedCertificateTimestampList that wasn't checked. Nil if the server sent none.
     var bytes: [UInt8]?

@@ -15,41 +15,42 @@ package struct AndroidProject {
     private static let depth = 6
 
     /// Whether a relative path has directories above the one that it is relative to.
-    private let hasFoldersAbove: Bool
+    private let hasDirectoriesAbove: Bool
 
-    /// Creates the project of a config. `path` is absolute, or relative to the top of the tree that `read` reads, or, if
-    /// `hasFoldersAbove` is true, to a directory in it.
-    package init(config path: String, hasFoldersAbove: Bool = false, read: @escaping (String) -> [UInt8]?) {
+    /// Creates the project of a config. `path` is absolute, or relative to the top of the tree that `read` reads, or,
+    /// if `hasDirectoriesAbove` is true, to a directory in it.
+    package init(config path: String, hasDirectoriesAbove: Bool = false, read: @escaping (String) -> [UInt8]?) {
         self.path = path
-        self.hasFoldersAbove = hasFoldersAbove
+        self.hasDirectoriesAbove = hasDirectoriesAbove
         self.read = read
     }
 
     /// The directories that contain the config, the closest first, each empty or with a slash at its end.
-    private var folders: [String] {
-        var folders: [String] = []
+    private var directories: [String] {
+        var directories: [String] = []
         var rest = path[...]
-        while folders.count <= Self.depth, let slash = rest.lastIndex(of: "/") {
-            folders.append(String(rest[...slash]))
+        while directories.count <= Self.depth, let slash = rest.lastIndex(of: "/") {
+            directories.append(String(rest[...slash]))
             rest = rest[..<slash]
         }
-        guard !path.hasPrefix("/"), folders.count <= Self.depth else { return folders }
-        guard hasFoldersAbove else { return folders + [""] }
+        guard !path.hasPrefix("/"), directories.count <= Self.depth else { return directories }
+        guard hasDirectoriesAbove else { return directories + [""] }
         // The directory above `../` is `../../`, and not the one that its text begins with.
-        let steps = folders.prefix { !["..", "."].contains($0.dropLast().split(separator: "/").last) }
-        folders = Array(steps) + [folders.dropFirst(steps.count).first ?? ""]
-        while folders.count <= Self.depth { folders.append((folders.last ?? "") + "../") }
-        return folders
+        let steps = directories.prefix { !["..", "."].contains($0.dropLast().split(separator: "/").last) }
+        directories = Array(steps) + [directories.dropFirst(steps.count).first ?? ""]
+        while directories.count <= Self.depth { directories.append((directories.last ?? "") + "../") }
+        return directories
     }
 
     /// Returns the contents of a root in the app's resources, `@raw/NAME`, and the path of its file.
     package func root(_ source: String) -> (path: String, bytes: [UInt8])? {
-        guard source.hasPrefix("@raw/"), let folder = folders.dropFirst().first, !source.dropFirst(5).contains("/")
+        guard source.hasPrefix("@raw/"), let directory = directories.dropFirst().first,
+            !source.dropFirst(5).contains("/")
         else {
             return nil
         }
         for end in ["pem", "crt", "cer", "der"] {
-            let file = "\(folder)raw/\(source.dropFirst(5)).\(end)"
+            let file = "\(directory)raw/\(source.dropFirst(5)).\(end)"
             if let bytes = read(file) { return (file, bytes) }
         }
         return nil
@@ -66,13 +67,13 @@ package struct AndroidProject {
     package var target: Target? {
         var texts: [(path: String, text: String)] = []
         var manifest: Target?
-        for folder in folders {
+        for directory in directories {
             for name in ["build.gradle.kts", "build.gradle"] {
-                guard let bytes = read(folder + name) else { continue }
-                texts.append((folder + name, String(decoding: bytes, as: UTF8.self)))
+                guard let bytes = read(directory + name) else { continue }
+                texts.append((directory + name, String(decoding: bytes, as: UTF8.self)))
             }
-            if manifest == nil, let bytes = read(folder + "AndroidManifest.xml") {
-                manifest = Self.target(inManifest: bytes).map { .level($0, file: folder + "AndroidManifest.xml") }
+            if manifest == nil, let bytes = read(directory + "AndroidManifest.xml") {
+                manifest = Self.target(inManifest: bytes).map { .level($0, file: directory + "AndroidManifest.xml") }
             }
         }
         for (path, text) in texts {
@@ -89,9 +90,9 @@ package struct AndroidProject {
 
     /// Returns the number that a version catalog, a file of properties or another Gradle file gives a name.
     private func level(named name: String, _ texts: [(path: String, text: String)]) -> AndroidTarget? {
-        for folder in folders {
+        for directory in directories {
             for file in ["gradle/libs.versions.toml", "gradle.properties"] {
-                guard let bytes = read(folder + file) else { continue }
+                guard let bytes = read(directory + file) else { continue }
                 let text = GradleText(String(decoding: bytes, as: UTF8.self), comment: "#")
                 if let target = text.number(named: name) { return target }
             }

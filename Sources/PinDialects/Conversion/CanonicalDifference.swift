@@ -22,30 +22,30 @@ extension CanonicalPolicy {
     /// The order of rules, names, notes and positions in a file are ignored.
     public func differences(in other: CanonicalPolicy) -> [CanonicalDifference] {
         var differences: [CanonicalDifference] = []
-        func tell(_ host: String, _ message: String, _ change: String) {
+        func report(_ host: String, _ message: String, _ change: String) {
             differences.append(CanonicalDifference(host: host, message: message, change: change))
         }
         if unlisted != other.unlisted {
-            tell(
+            report(
                 "hosts without a rule", "\(other.unlisted.rawValue), expected \(unlisted.rawValue)",
                 "changed from \(other.unlisted.rawValue) to \(unlisted.rawValue)")
         }
-        if Set(denied.map(\.bare)) != Set(other.denied.map(\.bare)) { tell("denied pins", "differ", "replaced") }
+        if Set(denied.map(\.bare)) != Set(other.denied.map(\.bare)) { report("denied pins", "differ", "replaced") }
         let expected = Self.meanings(of: rulesInEffect { !$0.decidesRoots })
         let effective = Self.meanings(of: other.rulesInEffect())
         let found = Self.meanings(of: other.rules)
         for host in Set(expected.keys).union(effective.keys).sorted() {
             let title = host.title
             guard let wanted = expected[host] else {
-                tell(
+                report(
                     title, "is pinned, but has no rule in the policy", "removed, because the policy has no rule for it")
                 continue
             }
             guard let there = found[host] else {
-                tell(title, "is missing", "added")
+                report(title, "is missing", "added")
                 continue
             }
-            for (message, change) in wanted.differences(from: there) { tell(title, message, change) }
+            for (message, change) in wanted.differences(from: there) { report(title, message, change) }
         }
         return differences
     }
@@ -122,36 +122,36 @@ private struct RuleMeaning {
         func addresses(_ reports: Set<String>) -> String {
             reports.isEmpty ? "no address" : visibleText(reports.sorted().joined(separator: ", "))
         }
-        func tell(_ message: String, _ change: String) { found.append((message, change)) }
-        let (missing, strange) = (pins.subtracting(other.pins), other.pins.subtracting(pins))
-        if !missing.isEmpty { tell("lacks \(list(missing))", "added \(list(missing))") }
-        if !strange.isEmpty {
-            tell("has \(list(strange)), which the policy doesn't have", "removed \(list(strange))")
+        func report(_ message: String, _ change: String) { found.append((message, change)) }
+        let (missing, unknown) = (pins.subtracting(other.pins), other.pins.subtracting(pins))
+        if !missing.isEmpty { report("lacks \(list(missing))", "added \(list(missing))") }
+        if !unknown.isEmpty {
+            report("has \(list(unknown)), which the policy doesn't have", "removed \(list(unknown))")
         }
-        if requirement != other.requirement { tell("requires other roles", "changed the required roles") }
+        if requirement != other.requirement { report("requires other roles", "changed the required roles") }
         if mode != other.mode {
-            tell(
+            report(
                 "is in mode \(other.mode.rawValue), expected \(mode.rawValue)",
                 "changed the mode from \(other.mode.rawValue) to \(mode.rawValue)")
         }
         if expiry != other.expiry {
             let (there, wanted) = (other.expiry?.title ?? "never", expiry?.title ?? "never")
-            tell("expires \(there), expected \(wanted)", "changed the expiry from \(there) to \(wanted)")
+            report("expires \(there), expected \(wanted)", "changed the expiry from \(there) to \(wanted)")
         }
-        if anchors != other.anchors { tell("trusts other roots", "changed the roots") }
+        if anchors != other.anchors { report("trusts other roots", "changed the roots") }
         // Without a setting, the file and its system decide.
         if let transparency, transparency != other.transparency {
             let there = other.transparency?.rawValue ?? "not set"
-            tell(
+            report(
                 "certificateTransparency is \(there), expected \(transparency.rawValue)",
                 "changed certificateTransparency from \(there) to \(transparency.rawValue)")
         }
         if reports != other.reports {
             let (there, wanted) = (addresses(other.reports), addresses(reports))
-            tell("reports to \(there), expected \(wanted)", "changed the reports from \(there) to \(wanted)")
+            report("reports to \(there), expected \(wanted)", "changed the reports from \(there) to \(wanted)")
         }
         if usesDefaultReport != other.usesDefaultReport {
-            tell(
+            report(
                 "\(other.usesDefaultReport ? "also reports" : "doesn't report") to its vendor's address",
                 "turned reports to its vendor's address \(usesDefaultReport ? "on" : "off")")
         }

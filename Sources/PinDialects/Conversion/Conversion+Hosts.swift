@@ -202,37 +202,37 @@ extension Conversion {
     }
 
     /// Merges the rules for each host into one.
-    mutating func mergeTwins(_ rules: inout [CanonicalRule]) {
+    mutating func mergeDuplicates(_ rules: inout [CanonicalRule]) {
         var merged: [CanonicalRule] = []
         var indices: [String: [Int]] = [:]
         for rule in rules {
             let host = rule.patterns[0].host
-            let twin = indices[host]?.first { !traits.reachesPorts || merged[$0].sharesPorts(with: rule) }
-            guard let twin else {
+            let existing = indices[host]?.first { !traits.reachesPorts || merged[$0].sharesPorts(with: rule) }
+            guard let existing else {
                 indices[host, default: []].append(merged.count)
                 merged.append(rule)
                 continue
             }
-            if Set(merged[twin].pins.map(\.bare)) != Set(rule.pins.map(\.bare))
-                || merged[twin].requirement != rule.requirement
+            if Set(merged[existing].pins.map(\.bare)) != Set(rule.pins.map(\.bare))
+                || merged[existing].requirement != rule.requirement
             {
                 note(
                     .combinationChanged, .weaker,
                     "the rules for \(rule.title) are merged, so a pin of either is enough for all of their hosts",
                     rule.location)
-                merged[twin].pins += rule.pins.without(merged[twin].pins)
-                if merged[twin].requirement != rule.requirement { merged[twin].requirement = .any }
+                merged[existing].pins += rule.pins.without(merged[existing].pins)
+                if merged[existing].requirement != rule.requirement { merged[existing].requirement = .any }
             }
-            if merged[twin].mode != rule.mode || merged[twin].expiry != rule.expiry
-                || merged[twin].anchors != rule.anchors
+            if merged[existing].mode != rule.mode || merged[existing].expiry != rule.expiry
+                || merged[existing].anchors != rule.anchors
             {
                 note(
                     .splitLost, .impossible,
                     "the rules for \(rule.title) differ in mode, expiry or roots, and \(name) allows one rule for each host: "
                         + "give them the same settings", rule.location)
             }
-            if merged[twin].patterns[0].scope == .exact { merged[twin].patterns = rule.patterns }
-            if let ports = merged[twin].ports { merged[twin].ports = rule.ports.map(ports.union) }
+            if merged[existing].patterns[0].scope == .exact { merged[existing].patterns = rule.patterns }
+            if let ports = merged[existing].ports { merged[existing].ports = rule.ports.map(ports.union) }
         }
         rules = merged
     }

@@ -9,7 +9,7 @@ extension Conversion {
         convertRequirement(&rule, among: rules)
         noteRoles(of: rule)
         rule.pins = rule.pins.flatMap { placed($0) }
-        dropTwins(&rule)
+        dropDuplicates(&rule)
         if rule.mode == .off, !traits.namesPinsAlways {
             // Pins of a rule that is off are never checked, so they can be left out.
             (rule.pins, rule.requirement, rule.expiry, rule.reports) = ([], .any, nil, [])
@@ -217,7 +217,7 @@ extension Conversion {
     }
 
     /// Removes duplicates, since two pins may have become the same.
-    private func dropTwins(_ rule: inout CanonicalRule) {
+    private func dropDuplicates(_ rule: inout CanonicalRule) {
         var seen: Set<CanonicalPin> = []
         rule.pins = rule.pins.filter { pin in
             var bare = pin

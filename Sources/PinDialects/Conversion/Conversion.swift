@@ -51,7 +51,7 @@ struct Conversion {
         let unscoped = RuleTable(policy.rules)
         policy.rules = policy.rules.flatMap { scoped($0, among: unscoped) }
         combine(&policy)
-        if !traits.repeatsHosts { mergeTwins(&policy.rules) }
+        if !traits.repeatsHosts { mergeDuplicates(&policy.rules) }
         let named = RuleTable(policy.rules)
         policy.rules = policy.rules.compactMap { rule in
             var rule = rule

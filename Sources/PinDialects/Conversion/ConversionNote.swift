@@ -74,8 +74,8 @@ public enum ConversionChange: String, Sendable, Hashable, CaseIterable {
     case certificatePin = "cert-pin"
     /// A rule that excludes a host or rejects every server can't be expressed that way.
     case exclusionForm = "exclusion-form"
-    /// Hosts, rules or pins can't be expressed, for example because the target allows only one host, or are removed from a
-    /// file because the policy has no rule for them.
+    /// Hosts, rules or pins can't be expressed, for example because the target allows only one host, or are removed
+    /// from a file because the policy has no rule for them.
     case splitLost = "hosts-lost"
     /// A setting is ignored by its own system, or read differently from how it looks.
     case quirk

@@ -5,8 +5,8 @@ import PinctlBasics
 /// A merge of several policies into one, such as those of an app for each of its platforms.
 ///
 /// Rules for the same host become one rule, which accepts the pins of all of them. Each source is then compared with
-/// the result: where the result accepts or rejects more than the source did, a note says so. Hosts that a source doesn't
-/// pin at all get the rules of the other sources without a note.
+/// the result: where the result accepts or rejects more than the source did, a note says so. Hosts that a source
+/// doesn't pin at all get the rules of the other sources without a note.
 ///
 /// Where two rules differ in scope or expiry, the stricter setting is used. The other settings have no order, or the
 /// stricter one would cut off clients that only report mismatches, so a difference makes the merge impossible.
@@ -78,7 +78,7 @@ package struct PolicyMerge: Sendable {
 extension CanonicalPolicy {
     /// Returns the rules of this policy and of another one that cover the same host and port, in pairs. Each rule of
     /// both has one pattern.
-    package func twins(of other: CanonicalPolicy) -> [(old: CanonicalRule, new: CanonicalRule)] {
+    package func duplicates(of other: CanonicalPolicy) -> [(old: CanonicalRule, new: CanonicalRule)] {
         let byHost = Dictionary(grouping: rules) { $0.patterns[0].host }
         return other.rules.compactMap { new in
             byHost[new.patterns[0].host]?.first { $0.sharesPorts(with: new) }.map { ($0, new) }
@@ -89,23 +89,23 @@ extension CanonicalPolicy {
 extension PolicyMerge {
     private mutating func add(_ rule: CanonicalRule) {
         let host = rule.patterns[0].host
-        let twin = indices[host]?.first { merged[$0].rule.sharesPorts(with: rule) }
-        guard let twin else {
+        let existing = indices[host]?.first { merged[$0].rule.sharesPorts(with: rule) }
+        guard let existing else {
             indices[host, default: []].append(merged.count)
             merged.append(Merged(rule: rule, sources: [rule]))
             return
         }
-        let conflicts = Self.conflicts(merged[twin].rule, rule)
+        let conflicts = Self.conflicts(merged[existing].rule, rule)
         guard conflicts.isEmpty else {
-            let other = merged[twin].rule.location.map { " at \($0)" } ?? ""
+            let other = merged[existing].rule.location.map { " at \($0)" } ?? ""
             note(
                 .splitLost, .impossible,
                 "this rule for \(rule.title) and the one\(other) differ in \(conflicts.joined(separator: ", ")), and a "
                     + "policy has one rule for each host: give them the same settings", rule.location)
             return
         }
-        merged[twin].sources.append(rule)
-        merged[twin].rule.take(rule)
+        merged[existing].sources.append(rule)
+        merged[existing].rule.take(rule)
     }
 
     /// Returns the settings in which rules for one host differ and of which neither value can be used for both.
@@ -147,13 +147,13 @@ extension CanonicalRule {
         if requirement != other.requirement { requirement = effectiveRequirement }
         let indices = Dictionary(pins.indices.map { (pins[$0].bare, $0) }, uniquingKeysWith: { first, _ in first })
         for pin in other.pins {
-            guard let twin = indices[pin.bare] else {
+            guard let existing = indices[pin.bare] else {
                 pins.append(pin)
                 continue
             }
             // A key that is served somewhere isn't a backup.
-            pins[twin].isBackup = pins[twin].isBackup && pin.isBackup
-            pins[twin].name = pins[twin].name ?? pin.name
+            pins[existing].isBackup = pins[existing].isBackup && pin.isBackup
+            pins[existing].name = pins[existing].name ?? pin.name
         }
         if requirement == .any {
             // A pin that counts anywhere includes the same pin in one role.
@@ -226,14 +226,14 @@ extension PolicyMerge {
                 return parent == nil
             }
             if let before {
-                noteTwin(before, rule, hasParent: parent != nil)
+                noteDuplicate(before, rule, hasParent: parent != nil)
             } else if let parent {
                 noteNested(parent, rule)
             }
         }
     }
 
-    private mutating func noteTwin(_ before: CanonicalRule, _ rule: CanonicalRule, hasParent: Bool) {
+    private mutating func noteDuplicate(_ before: CanonicalRule, _ rule: CanonicalRule, hasParent: Bool) {
         notePins(before, rule)
         if before.patterns[0].scope == .exact, rule.patterns[0].scope != .exact {
             note(

@@ -81,7 +81,7 @@ struct EnvoyReader {
 
     /// Adds a rule, or its pins to the rule that the same host already has.
     private mutating func add(_ rule: CanonicalRule, at position: SourcePosition) {
-        guard let twin = indices[rule.patterns[0]] else {
+        guard let existing = indices[rule.patterns[0]] else {
             guard rules.count < TextLimits.rules else {
                 return problems.add("more than \(TextLimits.rules) hosts have pins: split the file", at: position)
             }
@@ -89,18 +89,20 @@ struct EnvoyReader {
             pinSets.append(Set(rule.pins))
             return rules.append(rule)
         }
-        let new = rule.pins.filter { !pinSets[twin].contains($0) }
-        guard !new.isEmpty || rule.pins.count != rules[twin].pins.count || rule.mode != rules[twin].mode else { return }
+        let new = rule.pins.filter { !pinSets[existing].contains($0) }
+        guard !new.isEmpty || rule.pins.count != rules[existing].pins.count || rule.mode != rules[existing].mode else {
+            return
+        }
         note(
             .weaker,
             "another cluster has other pins for \(rule.title), and they are read as one rule that accepts the pins of "
                 + "both: give both the same pins, or each a file of its own", position, nil, .combinationChanged)
-        guard rules[twin].pins.count + new.count <= TextLimits.pins else {
+        guard rules[existing].pins.count + new.count <= TextLimits.pins else {
             return problems.add("more than \(TextLimits.pins) pins for \(rule.title): remove some", at: position)
         }
-        rules[twin].pins += new
-        pinSets[twin].formUnion(new)
-        if rule.mode == .off { rules[twin].mode = .off }
+        rules[existing].pins += new
+        pinSets[existing].formUnion(new)
+        if rule.mode == .off { rules[existing].mode = .off }
     }
 
     private mutating func noteSettings(of context: EnvoyContext, at position: SourcePosition) {

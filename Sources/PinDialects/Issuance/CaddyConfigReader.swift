@@ -3,11 +3,11 @@ import PinctlBasics
 
 /// A reader of Caddy's configuration in JSON.
 ///
-/// Caddy creates a key for each certificate unless the automation policy of its name has `reuse_private_keys`. The first
-/// policy counts whose `subjects` have the name, or that has none (Caddy's documentation, "tls/automation/policies").
-/// Caddy obtains certificates for the names in `tls/certificates/automate` and for those that the routes of a server
-/// match, if `automatic_https` isn't off for them ("http/servers/automatic_https"). A name with a placeholder isn't
-/// known, and is left out.
+/// Caddy creates a key for each certificate unless the automation policy of its name has `reuse_private_keys`. The
+/// first policy counts whose `subjects` have the name, or that has none (Caddy's documentation,
+/// "tls/automation/policies"). Caddy obtains certificates for the names in `tls/certificates/automate` and for those
+/// that the routes of a server match, if `automatic_https` isn't off for them ("http/servers/automatic_https"). A name
+/// with a placeholder isn't known, and is left out.
 struct CaddyConfigReader {
     let path: String
 

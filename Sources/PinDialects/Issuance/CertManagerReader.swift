@@ -4,8 +4,8 @@ import PinctlBasics
 /// A reader of the Kubernetes manifests that cert-manager issues certificates for.
 ///
 /// `spec.privateKey.rotationPolicy` is `Always` or `Never`. Its default is `Always` since cert-manager 1.18, and was
-/// `Never` before (cert-manager's documentation, "Certificate resource" and "Release 1.18"). For an Ingress or a Gateway,
-/// the annotation `cert-manager.io/private-key-rotation-policy` sets it ("Annotations").
+/// `Never` before (cert-manager's documentation, "Certificate resource" and "Release 1.18"). For an Ingress or a
+/// Gateway, the annotation `cert-manager.io/private-key-rotation-policy` sets it ("Annotations").
 struct CertManagerReader {
     let path: String
 

@@ -6,17 +6,18 @@ import PinctlBasics
 /// The files are in ConfigObj's format. certbot writes `reuse_key = True` into `[renewalparams]` when a certificate is
 /// requested or renewed with `--reuse-key`, and otherwise creates a key for each certificate (certbot's user guide,
 /// "Modifying the Renewal Configuration of Existing Certificates" and the options `--reuse-key` and `--new-key`). The
-/// hosts are those of the certificate in `cert`. The file itself has only those of the webroot plugin. A file whose hosts
-/// aren't known is refused, because the rules for them would look like rules that no file is about.
+/// hosts are those of the certificate in `cert`. The file itself has only those of the webroot plugin. A file whose
+/// hosts aren't known is refused, because the rules for them would look like rules that no file is about.
 ///
-/// certbot keeps the last certificates in `archive_dir`, as `cert1.pem` and so on. They show a key that changes although
-/// the settings keep it, such as by an option of the command that renews.
+/// certbot keeps the last certificates in `archive_dir`, as `cert1.pem` and so on. They show a key that changes
+/// although the settings keep it, such as by an option of the command that renews.
 struct CertbotReader {
     let path: String
     /// The options of the `cli.ini` that certbot reads too, if there is one.
     var options: CertbotOptions?
 
-    /// Returns the path of the `cli.ini` beside the directory `renewal` that a file is in, or `nil` for other directories.
+    /// Returns the path of the `cli.ini` beside the directory `renewal` that a file is in, or `nil` for other
+    /// directories.
     static func optionsPath(of path: String) -> String? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count >= 2, parts[parts.count - 2] == "renewal" else { return nil }

@@ -116,8 +116,8 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
         }
     }
 
-    /// Returns the path of the file with options that the program reads together with one of its files, if there is such
-    /// a file.
+    /// Returns the path of the file with options that the program reads together with one of its files, if there is
+    /// such a file.
     package func optionsPath(of path: String) -> String? {
         self == .certbot ? CertbotReader.optionsPath(of: path) : nil
     }
@@ -220,8 +220,8 @@ extension Substring {
 }
 
 extension Collection<UInt8> {
-    /// Returns whether the bytes of a text occur. `contains` of a string makes a table for each call, which is too slow for
-    /// each of a million lines.
+    /// Returns whether the bytes of a text occur. `contains` of a string makes a table for each call, which is too slow
+    /// for each of a million lines.
     func contains(bytesOf text: String) -> Bool {
         guard let first = text.utf8.first else { return true }
         var rest = self[...]

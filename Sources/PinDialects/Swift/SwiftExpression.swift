@@ -32,7 +32,7 @@ struct SwiftTokens {
     }
 
     /// Returns the error that the text isn't as it was written.
-    func strange(at position: SourcePosition? = nil) -> PolicyFileError {
+    func unexpected(at position: SourcePosition? = nil) -> PolicyFileError {
         PolicyFileError(problems: [
             PolicyProblem(
                 location: PolicyLocation(path: path, position ?? cursor.position),
@@ -65,7 +65,7 @@ struct SwiftTokens {
     }
 
     mutating func expect(_ sign: StaticString) throws(PolicyFileError) {
-        guard take(sign) else { throw strange() }
+        guard take(sign) else { throw unexpected() }
     }
 
     /// Consumes these words, with white space between them.
@@ -73,7 +73,7 @@ struct SwiftTokens {
         for expected in words.split(separator: " ") {
             skipBlanks()
             let start = cursor.position
-            guard word() == expected else { throw strange(at: start) }
+            guard word() == expected else { throw unexpected(at: start) }
         }
     }
 
@@ -88,12 +88,12 @@ struct SwiftTokens {
     mutating func expression(depth: Int = 0) throws(PolicyFileError) -> SwiftExpression {
         skipBlanks()
         let position = cursor.position
-        guard depth < Self.maximumDepth, let byte = cursor.byte else { throw strange() }
+        guard depth < Self.maximumDepth, let byte = cursor.byte else { throw unexpected() }
         let kind: SwiftExpression.Kind
         if byte == UInt8(ascii: "\"") {
             kind = .string(try string())
         } else if byte.isDigit {
-            guard let number = Int(word()) else { throw strange(at: position) }
+            guard let number = Int(word()) else { throw unexpected(at: position) }
             kind = .number(number)
         } else if cursor.take(".") {
             let name = word()
@@ -113,7 +113,7 @@ struct SwiftTokens {
         var name = word()
         if name == "true" || name == "false" { return .bool(name == "true") }
         if cursor.take(".") { name += "." + word() }
-        guard cursor.take("(") else { throw strange(at: position) }
+        guard cursor.take("(") else { throw unexpected(at: position) }
         return .call(name, try list(until: ")", depth))
     }
 
@@ -152,23 +152,23 @@ struct SwiftTokens {
             switch byte {
             case UInt8(ascii: "\""):
                 // Three quotes start another kind of literal.
-                guard !text.isEmpty || cursor.byte != UInt8(ascii: "\"") else { throw strange(at: start) }
+                guard !text.isEmpty || cursor.byte != UInt8(ascii: "\"") else { throw unexpected(at: start) }
                 return String(decoding: text, as: UTF8.self)
             case UInt8(ascii: "\\"): text += try escape().utf8
             default: text.append(byte)
             }
         }
-        throw strange(at: start)
+        throw unexpected(at: start)
     }
 
     private mutating func escape() throws(PolicyFileError) -> String {
         let start = cursor.position
         if cursor.take("\\") { return "\\" }
         if cursor.take("\"") { return "\"" }
-        guard cursor.take("u{") else { throw strange(at: start) }
+        guard cursor.take("u{") else { throw unexpected(at: start) }
         let digits = String(decoding: cursor.take { Hexadecimal.value(of: $0) != nil }, as: UTF8.self)
         guard cursor.take("}"), let code = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(code) else {
-            throw strange(at: start)
+            throw unexpected(at: start)
         }
         return String(scalar)
     }

@@ -23,7 +23,7 @@ struct SwiftReader {
             start = tokens
         }
         guard imports.isSubset(of: ["CertificatePinning", "CertificateTrust", "Foundation"]) else {
-            throw tokens.strange()
+            throw tokens.unexpected()
         }
         try tokens.expect(words: "extension PinningPolicy")
         try tokens.expect("{")
@@ -39,7 +39,7 @@ struct SwiftReader {
         try tokens.expect("}")
         try tokens.expect("}")
         tokens.skipBlanks()
-        guard tokens.isAtEnd else { throw tokens.strange() }
+        guard tokens.isAtEnd else { throw tokens.unexpected() }
         return policy
     }
 
@@ -64,10 +64,10 @@ struct SwiftReader {
         for (label, value) in tokens.take(")") ? [] : try rest() {
             switch label {
             case "unlisted":
-                guard case .member("refuse") = value.kind else { throw tokens.strange(at: value.position) }
+                guard case .member("refuse") = value.kind else { throw tokens.unexpected(at: value.position) }
                 unlisted = .refuse
             case "deny": denied = try pins(value)
-            default: throw tokens.strange(at: value.position)
+            default: throw tokens.unexpected(at: value.position)
             }
         }
         do throws(PolicyError) {
@@ -107,7 +107,7 @@ extension SwiftReader {
             try tokens.expect(":")
             let value = try tokens.expression()
             guard Self.labels.contains(label), arguments.updateValue(value, forKey: label) == nil else {
-                throw tokens.strange(at: value.position)
+                throw tokens.unexpected(at: value.position)
             }
             if label == "reports" {
                 try tokens.expect(".")
@@ -123,7 +123,7 @@ extension SwiftReader {
             }
         }
         guard case .call("ServerName", let host)? = arguments["host"]?.kind, let pins = arguments["pins"] else {
-            throw tokens.strange(at: position)
+            throw tokens.unexpected(at: position)
         }
         let name: ServerName
         let text = try string(host, position)
@@ -133,7 +133,7 @@ extension SwiftReader {
         var anchors = try arguments["anchors"].map { value throws(PolicyFileError) in try self.anchors(value) }
         let bypasses = arguments["pinsApplyOnlyUnder"] != nil
         if let value = arguments["pinsApplyOnlyUnder"] {
-            guard try self.anchors(value) == [AnchorSet("system")] else { throw tokens.strange(at: value.position) }
+            guard try self.anchors(value) == [AnchorSet("system")] else { throw tokens.unexpected(at: value.position) }
             for index in anchors?.indices ?? 0..<0 where anchors?[index].source != "system" {
                 anchors?[index].bypassesPins = true
             }
@@ -159,7 +159,7 @@ extension SwiftReader {
         guard let value else { return nil }
         var ports: Set<Int> = []
         for element in try elements(value) {
-            guard case .number(let port) = element.kind else { throw tokens.strange(at: element.position) }
+            guard case .number(let port) = element.kind else { throw tokens.unexpected(at: element.position) }
             ports.insert(port)
         }
         return ports
@@ -168,11 +168,11 @@ extension SwiftReader {
     private func requirement(_ value: SwiftExpression?) throws(PolicyFileError) -> PinRequirement {
         guard let value else { return .any }
         guard case .call(".eachOf", let arguments) = value.kind, arguments.count == 1 else {
-            throw tokens.strange(at: value.position)
+            throw tokens.unexpected(at: value.position)
         }
         var roles: Set<PinRole> = []
         for element in try elements(arguments[0].value) {
-            guard let role: PinRole = try choice(element) else { throw tokens.strange(at: element.position) }
+            guard let role: PinRole = try choice(element) else { throw tokens.unexpected(at: element.position) }
             roles.insert(role)
         }
         return .eachOf(roles)
@@ -181,14 +181,14 @@ extension SwiftReader {
     private func expiry(_ value: SwiftExpression?) throws(PolicyFileError) -> PinningExpiry? {
         guard let value else { return nil }
         guard case .call("PinningExpiry", let arguments) = value.kind, arguments.map(\.label) == ["", "then"] else {
-            throw tokens.strange(at: value.position)
+            throw tokens.unexpected(at: value.position)
         }
         let action: PinningExpiry.Action
         if case .member("stopPinning") = arguments[1].value.kind {
             action = .stopPinning
         } else {
             guard let named: PinningExpiry.Action = try choice(arguments[1].value) else {
-                throw tokens.strange(at: value.position)
+                throw tokens.unexpected(at: value.position)
             }
             action = named
         }
@@ -202,7 +202,7 @@ extension SwiftReader {
 
     /// Returns the sources of a trust store, which is the system's, one of files, or both.
     private func anchors(_ value: SwiftExpression) throws(PolicyFileError) -> [AnchorSet] {
-        guard case .call(let name, let arguments) = value.kind else { throw tokens.strange(at: value.position) }
+        guard case .call(let name, let arguments) = value.kind else { throw tokens.unexpected(at: value.position) }
         switch (name, arguments.first?.label) {
         case ("TrustStore.system", nil): return [AnchorSet("system")]
         case ("TrustStore", "files") where arguments.count == 1:
@@ -213,7 +213,7 @@ extension SwiftReader {
             var all: [AnchorSet] = []
             for element in try elements(arguments[0].value) { all += try anchors(element) }
             return all
-        default: throw tokens.strange(at: value.position)
+        default: throw tokens.unexpected(at: value.position)
         }
     }
 
@@ -221,7 +221,7 @@ extension SwiftReader {
         guard let value else { return [] }
         var reports: [URL] = []
         for element in try elements(value) {
-            guard let url = URL(string: try string(element)) else { throw tokens.strange(at: element.position) }
+            guard let url = URL(string: try string(element)) else { throw tokens.unexpected(at: element.position) }
             reports.append(url)
         }
         return reports
@@ -237,7 +237,7 @@ extension SwiftReader {
 
     private func pin(_ value: SwiftExpression) throws(PolicyFileError) -> Pin {
         guard case .call("Pin", let arguments) = value.kind, let first = arguments.first, first.label.isEmpty else {
-            throw tokens.strange(at: value.position)
+            throw tokens.unexpected(at: value.position)
         }
         let pin: Pin
         let text = try string(first.value)
@@ -250,19 +250,19 @@ extension SwiftReader {
             case "role": role = try choice(value) ?? .any
             case "isBackup": isBackup = try isTrue(value)
             case "name": name = try string(value)
-            default: throw tokens.strange(at: value.position)
+            default: throw tokens.unexpected(at: value.position)
             }
         }
         return Pin(pin.fingerprint, role: role, isBackup: isBackup, name: name)
     }
 
     private func elements(_ value: SwiftExpression) throws(PolicyFileError) -> [SwiftExpression] {
-        guard case .array(let elements) = value.kind else { throw tokens.strange(at: value.position) }
+        guard case .array(let elements) = value.kind else { throw tokens.unexpected(at: value.position) }
         return elements
     }
 
     private func string(_ value: SwiftExpression) throws(PolicyFileError) -> String {
-        guard case .string(let text) = value.kind else { throw tokens.strange(at: value.position) }
+        guard case .string(let text) = value.kind else { throw tokens.unexpected(at: value.position) }
         return text
     }
 
@@ -270,13 +270,13 @@ extension SwiftReader {
     private func string(
         _ arguments: [(label: String, value: SwiftExpression)], _ position: SourcePosition
     ) throws(PolicyFileError) -> String {
-        guard arguments.count == 1, arguments[0].label.isEmpty else { throw tokens.strange(at: position) }
+        guard arguments.count == 1, arguments[0].label.isEmpty else { throw tokens.unexpected(at: position) }
         return try string(arguments[0].value)
     }
 
     private func isTrue(_ value: SwiftExpression?) throws(PolicyFileError) -> Bool {
         guard let value else { return false }
-        guard case .bool(let bool) = value.kind else { throw tokens.strange(at: value.position) }
+        guard case .bool(let bool) = value.kind else { throw tokens.unexpected(at: value.position) }
         return bool
     }
 
@@ -285,7 +285,7 @@ extension SwiftReader {
     ) throws(PolicyFileError) -> Choice? {
         guard let value else { return nil }
         guard case .member(let name) = value.kind, let choice = Choice(rawValue: name) else {
-            throw tokens.strange(at: value.position)
+            throw tokens.unexpected(at: value.position)
         }
         return choice
     }

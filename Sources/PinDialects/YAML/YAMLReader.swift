@@ -4,9 +4,9 @@ import PinctlBasics
 /// A reader of the part of YAML 1.2 that configuration files use, with JSON as a part of it: block and flow
 /// collections, texts on one line with or without quotes, block scalars, and comments.
 ///
-/// Anchors, aliases, tags, merge keys, directives, complex keys and texts that continue on another line are refused with
-/// their position, and so are several documents where one is expected, so a text has one meaning and is never larger than its bytes. The time is
-/// linear in the length of the text. No input traps.
+/// Anchors, aliases, tags, merge keys, directives, complex keys and texts that continue on another line are refused
+/// with their position, and so are several documents where one is expected, so a text has one meaning and is never
+/// larger than its bytes. The time is linear in the length of the text. No input traps.
 package struct YAMLReader {
     /// The maximum nesting depth of collections.
     static let maximumDepth = 64
@@ -87,7 +87,8 @@ extension YAMLReader {
 
     private var isAtLineEnd: Bool { cursor.byte.map(\.isLineEnd) ?? true }
 
-    /// Whether the cursor is at an indicator, such as the dash of a list, that is followed by a blank or the line's end.
+    /// Whether the cursor is at an indicator, such as the dash of a list, that is followed by a blank or the line's
+    /// end.
     func isAtIndicator(_ byte: Character) -> Bool {
         cursor.byte == byte.asciiValue && (cursor.peek().map { $0.isBlank || $0.isLineEnd } ?? true)
     }

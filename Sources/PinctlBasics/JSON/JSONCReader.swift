@@ -155,8 +155,9 @@ extension JSONCReader {
         continuations += length - 1
     }
 
-    /// Whether a character, 2 to 4 bytes, makes some editors show the text around it on another line or in another order
-    /// (CVE-2021-42574): U+0085, U+2028 and U+2029, which end lines, and the embeddings, overrides and isolates of UAX #9.
+    /// Whether a character, 2 to 4 bytes, makes some editors show the text around it on another line or in another
+    /// order (CVE-2021-42574): U+0085, U+2028 and U+2029, which end lines, and the embeddings, overrides and isolates
+    /// of UAX #9.
     private static func isDeceptive(_ character: ArraySlice<UInt8>) -> Bool {
         let last = character[character.endIndex - 1]
         return character.elementsEqual([0xC2, 0x85]) || character.starts(with: [0xE2, 0x80]) && 0xA8...0xAE ~= last

@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TLSTransport
+import PinctlTLSTransport
 
 extension Arguments {
     /// Returns the trust stores of `--store`, which are checked in addition to the one that decides.

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// The failures of an earlier run, read from its JSON output.
 struct Baseline: Sendable {
@@ -115,7 +115,7 @@ struct Baseline: Sendable {
     }
 
     /// Returns whether the same subject failed in the earlier run and doesn't fail now.
-    func isMended(_ result: CheckResult) -> Bool {
+    func isFixed(_ result: CheckResult) -> Bool {
         result.failure == nil && known[Place(result.subject, key: result.key?.rawValue)] != nil
     }
 }

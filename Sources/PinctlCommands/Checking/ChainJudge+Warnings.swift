@@ -47,7 +47,8 @@ extension ChainJudge {
         ]
     }
 
-    /// Returns warnings if the verdict is good, and its rule or the bundle that the policy is in expires within the period.
+    /// Returns warnings if the verdict is good, and its rule or the bundle that the policy is in expires within the
+    /// period.
     func ending(_ verdict: Verdict) -> [CheckWarning] {
         guard verdict.isGood, let warningPeriod else { return [] }
         let ending = bundle?.expiryWarning(at: time, within: warningPeriod)

@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TLSTransport
+import PinctlTLSTransport
 
 extension Check {
     /// Connects to a target as its rule says, and returns one result for each address and key. A target without a rule

@@ -3,7 +3,7 @@ import CertificateTrust
 import PinDialects
 import PinctlBasics
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 /// A run of `check`: its items, its settings, and the way its results count.
 struct Check: Sendable {
@@ -298,9 +298,9 @@ struct Check: Sendable {
         _ result: CheckResult, isFirst: Bool, _ printed: inout PrintedRemedies, _ console: inout Console
     ) {
         let explanation = isFirst ? printed.shortened(result.explanation(columns: console.columns)) : []
-        let mended = result.isMended ? ["  fixed: it failed in the baseline"] : []
-        let isHidden = hidesGood && (result.severity == .ok && !result.isMended || result.isKnown)
+        let fixed = result.isFixed ? ["  fixed: it failed in the baseline"] : []
+        let isHidden = hidesGood && (result.severity == .ok && !result.isFixed || result.isKnown)
         let headline = isFirst || result.isKnown ? result.headline : result.shortHeadline
-        console.result(isHidden ? [] : [headline] + explanation + mended, result.json)
+        console.result(isHidden ? [] : [headline] + explanation + fixed, result.json)
     }
 }

@@ -7,8 +7,8 @@ import PinctlBasics
 /// For a served chain, the advice warns of interception. For a file that was checked before it is served, there is no
 /// connection, and its owner can still decide not to deploy it.
 extension CheckResult {
-    /// Whether the advice is about a file instead of a server. The chain that `verify` reads may come from a server, and
-    /// only what it lacks is about its file.
+    /// Whether the advice is about a file instead of a server. The chain that `verify` reads may come from a server,
+    /// and only what it lacks is about its file.
     private var isOfFile: Bool { verdict.distrust != nil ? source == .file : file != nil }
 
     /// The causes, each with its remedy.

@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 extension ReportEntry {
     /// Creates the report entry of a result.

@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 /// The result of checking a chain, or a key in a file: the verdict, and what is known about its subject.
 struct CheckResult: Sendable {
@@ -43,7 +43,7 @@ struct CheckResult: Sendable {
     /// Whether the baseline contains this failure.
     var isKnown = false
     /// Whether the baseline contains a failure of the subject, which is good now.
-    var isMended = false
+    var isFixed = false
 }
 
 extension CheckResult {

@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TLSTransport
+import PinctlTLSTransport
 
 /// The contents of a file, sorted by how it is checked.
 struct CheckedFile {

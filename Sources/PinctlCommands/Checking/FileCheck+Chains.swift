@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TLSTransport
+import PinctlTLSTransport
 
 extension FileCheck {
     func results(of chain: PresentedChain, by claims: [Claim], _ title: String, in file: String) -> [CheckResult] {

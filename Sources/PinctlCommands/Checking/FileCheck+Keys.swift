@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TLSTransport
+import PinctlTLSTransport
 
 extension FileCheck {
     /// Adds the results for the keys of a file that have no chain. Returns false if there are none.

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// A check of files, without connections: whether the keys intended for servers match their pins.
 ///
@@ -144,17 +144,17 @@ private struct Neighbors {
     private var pools: [Substring: CertificatePool] = [:]
 
     init(_ files: [CheckedFile], _ pool: CertificatePool) {
-        let folders = Dictionary(grouping: files) { $0.input.folder }.mapValues { $0.flatMap(\.certificates) }
-        let sites = folders.filter { $0.value.contains(where: pool.isLeaf) }
-        let shared = files.filter { sites[$0.input.folder] == nil }.flatMap(\.certificates)
+        let directories = Dictionary(grouping: files) { $0.input.directory }.mapValues { $0.flatMap(\.certificates) }
+        let sites = directories.filter { $0.value.contains(where: pool.isLeaf) }
+        let shared = files.filter { sites[$0.input.directory] == nil }.flatMap(\.certificates)
         pools = sites.mapValues { CertificatePool($0 + shared) }
     }
 
     /// Returns the certificates that may be on a path from a leaf in these files, nearest first.
     func issuers(of leaf: X509Certificate, in files: [CheckedFile]) -> [X509Certificate] {
         var issuers: [X509Certificate] = []
-        for folder in Set(files.map(\.input.folder)).sorted() {
-            issuers += (pools[folder]?.issuers(of: leaf) ?? []).filter { !issuers.contains($0) }
+        for directory in Set(files.map(\.input.directory)).sorted() {
+            issuers += (pools[directory]?.issuers(of: leaf) ?? []).filter { !issuers.contains($0) }
         }
         return issuers
     }

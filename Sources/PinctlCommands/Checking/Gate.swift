@@ -8,7 +8,7 @@ struct Gate: Sendable {
 
     private(set) var checked = 0
     private(set) var known = 0
-    private(set) var mended = 0
+    private(set) var fixed = 0
     private(set) var warned = 0
     /// The number of results that aren't in the baseline, by severity without warnings.
     private var tally: [Severity: Int] = [:]
@@ -39,13 +39,13 @@ struct Gate: Sendable {
         found.record(severity.exitCode)
         if severity == .couldNotCheck { unreachable += 1 }
         var result = result
-        if let baseline { (result.isKnown, result.isMended) = (baseline.knows(result), baseline.isMended(result)) }
+        if let baseline { (result.isKnown, result.isFixed) = (baseline.knows(result), baseline.isFixed(result)) }
         guard !result.isKnown else {
             known += 1
             return result
         }
         tally[severity, default: 0] += 1
-        if result.isMended { mended += 1 }
+        if result.isFixed { fixed += 1 }
         if result.severity == .warning { warned += 1 }
         return result
     }
@@ -81,7 +81,7 @@ struct Gate: Sendable {
     var closing: String {
         var parts = Self.counted.map { (tally[$0] ?? 0, $0 == .couldNotCheck ? "unreachable" : $0.words) }
         if warned > 0 { parts[0].1 += " (\(warned) with a warning)" }
-        parts += [(known, "known"), (mended, "fixed")]
+        parts += [(known, "known"), (fixed, "fixed")]
         let counts = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         return "\(checked) checked" + (counts.isEmpty ? "" : ": \(counts)")
     }
@@ -89,7 +89,7 @@ struct Gate: Sendable {
     /// The counts in the JSON summary.
     var members: [(String, Int)] {
         [("checked", checked)] + Self.counted.map { ($0.exitCode.word, tally[$0] ?? 0) } + [
-            ("warnings", warned), ("known", known), ("mended", mended),
+            ("warnings", warned), ("known", known), ("mended", fixed),
         ]
     }
 }

@@ -1,4 +1,4 @@
-import TLSTransport
+import PinctlTLSTransport
 
 /// The targets of a run that have no result yet, by their positions.
 struct PendingTargets: Sendable {

@@ -3,7 +3,7 @@ import CertificateTrust
 import PinDialects
 import PinctlBasics
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 extension Arguments {
     /// Returns the time to verify at: that of `--at`, or now.

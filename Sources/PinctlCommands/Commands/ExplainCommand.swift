@@ -3,7 +3,7 @@ import CertificateTrust
 import PinDialects
 import PinctlBasics
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 extension CommandDefinition {
     static let explain = CommandDefinition(
@@ -48,9 +48,9 @@ extension CommandDefinition {
                     ])
                 }
                 let input = inputs.first
-                keys.tellUnseen(&console)
+                keys.reportUnseen(&console)
                 let time = try arguments.time(in: environment)
-                return keys.tell(
+                return keys.report(
                     failure, answer: input.map { PolicyAnswer(to: failure, of: $0, at: time) }, &console)
             }
             guard let digest = DigestText(word) else {
@@ -65,13 +65,13 @@ extension CommandDefinition {
                             : "is a file: give it as pinctl explain - < \(word)")
                 }
                 let inputs = try arguments.policyInputs(in: environment)
-                return try HostExplanation.tell(
+                return try HostExplanation.report(
                     word, inputs, as: arguments.dialect(.asDialect), at: arguments.time(in: environment), &console)
             }
             var keys = try await KeyRing(arguments, environment)
             _ = try keys.addPolicies(arguments, environment)
-            keys.tellUnseen(&console)
-            keys.tell(word, digest, &console)
+            keys.reportUnseen(&console)
+            keys.report(word, digest, &console)
         })
 }
 
@@ -146,7 +146,7 @@ private struct KeyRing {
     }
 
     /// Reports inputs that couldn't be read, since they may have the key.
-    func tellUnseen(_ console: inout Console) {
+    func reportUnseen(_ console: inout Console) {
         for (message, outcome) in unseen { console.problem(message, outcome) }
     }
 
@@ -206,7 +206,7 @@ private struct KeyRing {
     }
 
     /// Prints the explanation of a digest.
-    func tell(_ word: String, _ digest: DigestText, _ console: inout Console) {
+    func report(_ word: String, _ digest: DigestText, _ console: inout Console) {
         let explanations = DigestExplanation.all(of: digest, among: holders.map(\.holder))
         let uses = named.filter { $0.pin.value == digest.bytes }.map(\.title)
         var lines = explanations.map { line($0) }
@@ -262,7 +262,7 @@ private struct KeyRing {
 
     /// Prints the explanation of an OkHttp exception: the served keys, the pinned keys, what the pins are, and the
     /// decision that the policy would have made.
-    func tell(_ failure: PinningFailureText, answer: PolicyAnswer?, _ console: inout Console) {
+    func report(_ failure: PinningFailureText, answer: PolicyAnswer?, _ console: inout Console) {
         let served = Set(failure.served.map(\.pin.value))
         let isServed = failure.pinned.contains { served.contains($0.value) }
         var lines = ["OkHttp rejected \(failure.host)", "  served:"]

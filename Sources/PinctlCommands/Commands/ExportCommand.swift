@@ -48,7 +48,7 @@ extension CommandDefinition {
             }
             let accepted = try input.acceptedChanges(in: target, file: arguments[.into] ?? arguments[.output])
             let removals = try arguments[.into].map { file throws(UsageError) in try job.removals(from: file) } ?? []
-            guard try console.tell(job.notes + removals, arguments, accepting: accepted) else { return }
+            guard try console.report(job.notes + removals, arguments, accepting: accepted) else { return }
             guard let file = arguments[.into] else {
                 let text = try arguments.text(of: job.policy, in: target, for: arguments[.output] ?? "")
                 return try arguments.deliver(text, arguments.members([input], job.notes), to: &console)
@@ -183,16 +183,17 @@ struct ExportJob {
         var policy = policy
         // If the policy names no roots, the file's own roots are kept, unless they bypass the pins.
         for index in policy.rules.indices {
-            let twin = found.rules.first { $0.patterns == policy.rules[index].patterns }
+            let existing = found.rules.first { $0.patterns == policy.rules[index].patterns }
             // A header is sent again with every response, so a shorter max-age doesn't outlast the rule. The time that
             // is left until a rule expires shrinks, and must not turn a file that was just written into another one.
-            if case .age(let rest)? = policy.rules[index].expiry?.moment, case .age(let age)? = twin?.expiry?.moment,
+            if case .age(let rest)? = policy.rules[index].expiry?.moment,
+                case .age(let age)? = existing?.expiry?.moment,
                 (1...max(1, hasTime && rest > 0 ? RuleExpiry.longestAge : rest)).contains(age)
             {
-                policy.rules[index].expiry = twin?.expiry
+                policy.rules[index].expiry = existing?.expiry
             }
             guard policy.rules[index].anchors == nil else { continue }
-            if let anchors = twin?.anchors, !anchors.contains(where: \.bypassesPins) {
+            if let anchors = existing?.anchors, !anchors.contains(where: \.bypassesPins) {
                 policy.rules[index].anchors = anchors
             }
         }

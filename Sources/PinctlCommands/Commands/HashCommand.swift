@@ -40,7 +40,7 @@ extension CommandDefinition {
             var listing = try PinListing(arguments, now: environment.now())
             if arguments.has(.nulEnd) { console.endLinesWithNUL() }
             for operand in arguments.operands { listing.hash(operand, &console) }
-            listing.tellUnexpected(&console)
+            listing.reportUnexpected(&console)
         })
 }
 
@@ -79,11 +79,11 @@ private struct PinListing {
             case .target? = try? ShowOperand(operand)
         {
             let reason = "no such file: check the path, or print the pins of a server with pinctl show \(operand)"
-            return Self.complain(operand, "", InputProblem(reason: reason), &console)
+            return Self.report(operand, "", InputProblem(reason: reason), &console)
         }
         let files: [InputPath]
         do throws(InputProblem) { files = try InputPath.all(of: operand) } catch {
-            return Self.complain(operand, "", error, &console)
+            return Self.report(operand, "", error, &console)
         }
         if let file = files.first, file.isNamed {
             hash(file, &console)
@@ -93,7 +93,7 @@ private struct PinListing {
         var hasProblem = false
         for file in files where !hash(file, &console) { hasProblem = true }
         if count == before, !hasProblem {
-            Self.complain(
+            Self.report(
                 operand, "", InputProblem(reason: "no file in this directory contains a key: name another directory"),
                 &console)
         }
@@ -102,7 +102,7 @@ private struct PinListing {
     /// Prints the pins of a file. Returns false if there was a problem.
     @discardableResult
     private mutating func hash(_ input: InputPath, _ console: inout Console) -> Bool {
-        let (file, isInFolder) = (input.path, !input.isNamed)
+        let (file, isInDirectory) = (input.path, !input.isNamed)
         // The first object is held back until it is known whether another one follows in the file.
         var held: InputObject?
         var hasObject = false
@@ -110,7 +110,7 @@ private struct PinListing {
         do throws(InputProblem) {
             try reader.read(input) { object in
                 guard selection.includes(object) else { return }
-                guard hasObject || isInFolder else {
+                guard hasObject || isInDirectory else {
                     (held, hasObject) = (object, true)
                     return
                 }
@@ -124,17 +124,17 @@ private struct PinListing {
             if let held { isGood = show(held, of: file, isAlone: true, &console) }
         } catch {
             if let held { isGood = show(held, of: file, isAlone: false, &console) }
-            guard !isInFolder || error.irrelevance == nil else {
+            guard !isInDirectory || error.irrelevance == nil else {
                 console.note("\(file): skipped, it \(error.reason)")
                 return isGood
             }
-            Self.complain(file, "", error, &console)
+            Self.report(file, "", error, &console)
             return false
         }
         return isGood
     }
 
-    private static func complain(
+    private static func report(
         _ operand: String, _ place: String, _ problem: InputProblem, _ console: inout Console,
         _ members: [(String, JSON)] = []
     ) {
@@ -150,7 +150,7 @@ private struct PinListing {
         switch object.content {
         case .success(.key(let material)) where selection.isUnsure(of: material):
             let flaw = if case .failure(let error)? = material.certificate { "\(error)" } else { "" }
-            Self.complain(
+            Self.report(
                 file, isAlone ? "" : "[\(object.index)]",
                 InputProblem(reason: "is a malformed certificate that could be of any kind: \(flaw)"), &console,
                 [("index", .integer(object.index))])
@@ -161,7 +161,7 @@ private struct PinListing {
         case .failure(let problem):
             let index = isAlone ? "" : "[\(object.index)]"
             let place = object.line.map { isAlone ? "" : "\(index), line \($0)" } ?? index
-            Self.complain(file, place, problem, &console, [("index", .integer(object.index))])
+            Self.report(file, place, problem, &console, [("index", .integer(object.index))])
             return false
         }
     }
@@ -224,7 +224,7 @@ private struct PinListing {
     }
 
     /// Reports that no key matched `--expect`.
-    func tellUnexpected(_ console: inout Console) {
+    func reportUnexpected(_ console: inout Console) {
         guard !expected.isEmpty, !isAsExpected else { return }
         let pins = found.map(\.description).joined(separator: ", ") + (count > found.count ? ", ..." : "")
         console.problem(

@@ -59,7 +59,7 @@ extension CommandDefinition {
             var merge = PolicyMerge(sources)
             if inputs.count > 1 { merge.noteOrigins() }
             notes += try merge.notes + destination.effects(of: merge.policy)
-            guard try console.tell(notes, arguments) else { return }
+            guard try console.report(notes, arguments) else { return }
             let text = try arguments.text(of: merge.policy, in: .policy, for: destination.path)
             // Remaining contents that no policy may have, such as all names below a public suffix or roots that aren't
             // certificates.
@@ -115,10 +115,10 @@ private enum ImportDestination {
     func effects(of policy: CanonicalPolicy) throws(UsageError) -> [ConversionNote] {
         guard case .policy(let file, _) = self else { return [] }
         let there = CanonicalPolicy(file)
-        let twins = there.twins(of: policy)
-        guard twins.isEmpty else {
+        let duplicates = there.duplicates(of: policy)
+        guard duplicates.isEmpty else {
             throw .unusable(
-                twins.map { old, new in
+                duplicates.map { old, new in
                     "\(old.location.map { "\($0): " } ?? "")a rule for \(new.patterns[0].host) already exists here"
                         + "\(new.location.map { ", and \($0) has another one" } ?? ""): change it, or remove one of them"
                 })

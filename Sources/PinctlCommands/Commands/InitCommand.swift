@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 extension CommandDefinition {
     static let initialize = CommandDefinition(

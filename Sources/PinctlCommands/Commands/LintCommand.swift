@@ -179,7 +179,7 @@ private struct LintJob {
     private func declaredTarget(around config: String, _ console: inout Console) -> AndroidTarget? {
         let isFile = config != DialectInput.title("-")
         let project = AndroidProject(
-            config: config, hasFoldersAbove: isFile, read: ReleaseTree.workingTree.optional)
+            config: config, hasDirectoriesAbove: isFile, read: ReleaseTree.workingTree.optional)
         return project.level(of: config) {
             console.note("note: " + $0)
         }

@@ -3,7 +3,7 @@ import CertificateTrust
 import PinDialects
 import PinctlBasics
 import PinctlFoundation
-import TLSTransport
+import PinctlTLSTransport
 
 extension CommandDefinition {
     static let plan = CommandDefinition(
@@ -298,9 +298,9 @@ extension Arguments {
         if sources.isEmpty {
             let file = try plannedPolicy(in: environment)
             let slash = file.path.lastIndex(of: "/")
-            let folder = slash.map { String(file.path[..<$0]) } ?? "."
+            let directory = slash.map { String(file.path[..<$0]) } ?? "."
             reader = ReleaseReader(
-                repository: self[.repository] ?? (folder.isEmpty ? "/" : folder),
+                repository: self[.repository] ?? (directory.isEmpty ? "/" : directory),
                 variables: environment.variables(), host: host, dialect: dialect)
             try set(&reader, roots)
             for release in file.releases {

@@ -11,7 +11,7 @@ struct CertificateExport {
     }
 
     private let form: Form?
-    private let folder: String?
+    private let directory: String?
     private let isDER: Bool
 
     /// Creates the export from `--pem`, `--base64`, `--save` and `--der`.
@@ -20,11 +20,11 @@ struct CertificateExport {
             throw .unusable(["--pem and --base64 cannot be used together: give one of them"])
         }
         form = arguments.has(.pem) ? .pem : arguments.has(.base64) ? .base64 : nil
-        folder = arguments[.save]
+        directory = arguments[.save]
         isDER = arguments.has(.der)
-        guard !isDER || folder != nil else { throw .unusable(["--der needs --save: give --save DIR too"]) }
-        if let folder, FileKind(folder) != .folder {
-            throw .invalidValue(.save, reason: "\(folder): isn't a directory: create it first")
+        guard !isDER || directory != nil else { throw .unusable(["--der needs --save: give --save DIR too"]) }
+        if let directory, FileKind(directory) != .directory {
+            throw .invalidValue(.save, reason: "\(directory): isn't a directory: create it first")
         }
     }
 
@@ -55,9 +55,9 @@ struct CertificateExport {
     ///
     /// Existing files aren't overwritten. A file with the same content isn't a problem, so a run can be repeated.
     func save(_ certificates: [X509Certificate], as base: String, _ console: inout Console) {
-        guard let folder else { return }
+        guard let directory else { return }
         for (index, certificate) in certificates.enumerated() {
-            let path = "\(folder)/\(Self.fileName(base))_\(index).\(isDER ? "der" : "pem")"
+            let path = "\(directory)/\(Self.fileName(base))_\(index).\(isDER ? "der" : "pem")"
             let bytes = isDER ? certificate.derBytes : Array(pemText("CERTIFICATE", certificate.derBytes).utf8)
             do throws(NewFileError) {
                 try writeNewFile(path, bytes)

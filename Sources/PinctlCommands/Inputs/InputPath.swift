@@ -9,7 +9,7 @@ struct InputPath: Sendable {
     var isHidden = false
 
     /// The directory of the file, as it is in the path.
-    var folder: Substring { path.lastIndex(of: "/").map { path[..<$0] } ?? "." }
+    var directory: Substring { path.lastIndex(of: "/").map { path[..<$0] } ?? "." }
 
     /// Whether the end of its name is one for certificates and keys.
     var isNamedAsKeys: Bool {
@@ -32,7 +32,7 @@ extension InputPath {
     /// isn't repeated. Whatever isn't a file, and a directory that can't be listed, is returned as it is, so that
     /// reading it gives the reason.
     static func all(of operand: String) throws(InputProblem) -> [InputPath] {
-        guard operand != "-", FileKind(operand) == .folder else { return [InputPath(path: operand, isNamed: true)] }
+        guard operand != "-", FileKind(operand) == .directory else { return [InputPath(path: operand, isNamed: true)] }
         guard let names = names(in: operand) else {
             throw InputProblem(reason: "this directory cannot be listed: check its permissions")
         }
@@ -44,27 +44,28 @@ extension InputPath {
         return paths
     }
 
-    private static func names(in folder: String) -> [String]? {
-        (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { !excluded.contains($0) }.sorted()
+    private static func names(in directory: String) -> [String]? {
+        (try? FileManager.default.contentsOfDirectory(atPath: directory))?.filter { !excluded.contains($0) }.sorted()
     }
 
     private static func add(
-        _ names: [String], of folder: String, isHidden: Bool, depth: Int, _ paths: inout [InputPath],
+        _ names: [String], of directory: String, isHidden: Bool, depth: Int, _ paths: inout [InputPath],
         _ known: inout Set<FileIdentity>
     ) {
-        var folders: [InputPath] = []
+        var directories: [InputPath] = []
         for name in names.filter({ !$0.hasPrefix(".") }) + names.filter({ $0.hasPrefix(".") }) {
             let file = InputPath(
-                path: (folder.hasSuffix("/") ? folder : folder + "/") + name, isHidden: isHidden || name.hasPrefix("."))
+                path: (directory.hasSuffix("/") ? directory : directory + "/") + name,
+                isHidden: isHidden || name.hasPrefix("."))
             let isNew = FileIdentity(file.path).map { known.insert($0).inserted } ?? true
-            if FileKind(file.path) == .folder {
+            if FileKind(file.path) == .directory {
                 // A link may lead to a directory that is being read.
-                if isNew { folders.append(file) }
+                if isNew { directories.append(file) }
             } else if isNew || !file.isHidden {
                 paths.append(file)
             }
         }
-        for inner in folders {
+        for inner in directories {
             guard depth < depthLimit, let names = self.names(in: inner.path) else {
                 paths.append(inner)
                 continue

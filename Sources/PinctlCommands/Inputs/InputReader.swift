@@ -7,15 +7,15 @@ struct InputReader: Sendable {
     /// The password for encrypted keys.
     let password: KeyPassword
 
-    /// Passes each object of a file to `each` as it is read, with `-` for standard input. Contents that were read before
-    /// take the place of the file.
+    /// Passes each object of a file to `each` as it is read, with `-` for standard input. Contents that were read
+    /// before take the place of the file.
     func read(
         _ input: InputPath, contents: [UInt8]? = nil, each: (InputObject) -> Void
     ) throws(InputProblem) {
         do throws(InputProblem) {
             guard !input.isNamed else { return try read(input.path, contents, each: each) }
             switch FileKind(input.path) {
-            case .folder:
+            case .directory:
                 throw InputProblem(
                     reason: "this directory cannot be listed, or is nested too deeply: check its permissions",
                     kind: .unknown)
@@ -54,7 +54,7 @@ struct InputReader: Sendable {
             text.firstIndex(of: UInt8(ascii: "/")) ?? 0 > 0, !text.contains(0x0A), !text.contains(0),
             let path = String(validating: text, as: UTF8.self)
         else { return nil }
-        let target = "\(input.folder)/\(path)"
+        let target = "\(input.directory)/\(path)"
         return FileKind(target) == .file ? target : nil
     }
 

@@ -3,10 +3,10 @@ import PinctlFoundation
 /// Returns a path relative to the working directory as a path relative to a policy. A policy without a directory is in
 /// the working directory.
 func rebased(_ file: String, besides policy: String) -> String {
-    let folders = policy.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+    let directories = policy.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     guard !file.hasPrefix("/") else { return file }
-    guard folders.first != "" else { return FileManager.default.currentDirectoryPath + "/" + file }
-    let here = folders.filter { $0 != "." && !$0.isEmpty }
+    guard directories.first != "" else { return FileManager.default.currentDirectoryPath + "/" + file }
+    let here = directories.filter { $0 != "." && !$0.isEmpty }
     // The way back from a directory reached through `..` isn't known.
     guard !here.contains("..") else { return FileManager.default.currentDirectoryPath + "/" + file }
     let parts = file.split(separator: "/").filter { $0 != "." }

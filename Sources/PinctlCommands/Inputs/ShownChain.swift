@@ -22,7 +22,8 @@ struct ShownChain: Sendable {
 
     /// Evaluates a chain, with or without a hostname.
     ///
-    /// `staple` and `timestamps` are what the server sent with it: a DER OCSP response, and the list in its TLS extension.
+    /// `staple` and `timestamps` are what the server sent with it: a DER OCSP response, and the list in its TLS
+    /// extension.
     init(
         _ presented: PresentedChain, source: ChainOrigin, for name: ServerName?, staple: [UInt8]? = nil,
         timestamps: [UInt8]? = nil, by judge: ChainJudge

@@ -27,7 +27,7 @@ struct ShownFiles {
                         console.note("\(file.path): skipped, it \(error.reason)")
                         continue
                     }
-                    complain(file.path, error, &console)
+                    report(file.path, error, &console)
                     isEmpty = false
                 }
             }
@@ -35,11 +35,11 @@ struct ShownFiles {
                 throw InputProblem(reason: "no file in this directory contains a key: name another directory")
             }
         } catch {
-            complain(operand, error, &console)
+            report(operand, error, &console)
         }
     }
 
-    private func complain(_ file: String, _ problem: InputProblem, _ console: inout Console) {
+    private func report(_ file: String, _ problem: InputProblem, _ console: inout Console) {
         console.problem(
             "\(DialectInput.title(file)): \(problem.reason)", .badInput, members: [("input", .string(file))])
     }
@@ -60,7 +60,7 @@ struct ShownFiles {
                     "contains \(count) objects, more than the limit of \(Self.objectLimit): list them with pinctl hash"
             )
         }
-        tell(contents, of: file, export, &console)
+        report(contents, of: file, export, &console)
         for (index, line, problem) in contents.problems {
             let place = "[\(index)]" + (line.map { ", line \($0)" } ?? "")
             console.problem(
@@ -69,7 +69,7 @@ struct ShownFiles {
         }
     }
 
-    private func tell(
+    private func report(
         _ contents: FileContents, of file: String, _ export: CertificateExport, _ console: inout Console
     ) {
         let presented = PresentedChain(ordering: contents.certificates)

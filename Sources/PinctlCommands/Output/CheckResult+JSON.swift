@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import PinDialects
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 extension CheckResult {
     /// The element of the JSON document.

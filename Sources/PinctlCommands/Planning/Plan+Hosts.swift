@@ -28,9 +28,9 @@ extension Plan {
 
     /// Returns the reasons why hosts that the user named can't be judged, one line for each.
     ///
-    /// Without this check, a misspelled name would look like a host without pins, which nothing breaks. A host that some
-    /// release pins can always be judged: it breaks if no candidate covers it. A rule whose mode is off is enough for a
-    /// host to be known, and so are releases that all pin nothing.
+    /// Without this check, a misspelled name would look like a host without pins, which nothing breaks. A host that
+    /// some release pins can always be judged: it breaks if no candidate covers it. A rule whose mode is off is enough
+    /// for a host to be known, and so are releases that all pin nothing.
     static func obstacles(
         to hosts: [PlannedHost], for candidates: [NewChain], in releases: [Release]
     ) -> [String] {

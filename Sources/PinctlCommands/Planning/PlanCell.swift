@@ -36,7 +36,7 @@ struct PlanCell: Sendable {
     /// The pins that match anywhere.
     let matched: [CanonicalPin]
     /// The keys with which the leaf of a breaking chain would survive, or empty if none would.
-    let rescues: [CanonicalPin]
+    let sufficientPins: [CanonicalPin]
     /// Whether a pin of the new leaf would make it survive.
     let acceptsLeafPins: Bool
     /// The keys with which another chain would survive, as a leaf's or a CA's, or empty if none would.
@@ -74,7 +74,8 @@ extension PlanCell {
             release: release, host: host, standing: standing, finding: isGraver ? "\(file): \(other.finding)" : finding,
             essential: Self.union(essential, other.essential), pins: Self.union(pins, other.pins),
             matched: Self.union(matched, other.matched),
-            rescues: shared(\.rescues), acceptsLeafPins: !breaking.isEmpty && breaking.allSatisfy(\.acceptsLeafPins),
+            sufficientPins: shared(\.sufficientPins),
+            acceptsLeafPins: !breaking.isEmpty && breaking.allSatisfy(\.acceptsLeafPins),
             wayBack: shared(\.wayBack), broken: broken.union(other.broken),
             standsWithoutLeaf: standsWithoutLeaf && other.standsWithoutLeaf,
             // A file whose pins are off doesn't keep the other from breaking.
@@ -169,7 +170,7 @@ extension PlanCell {
         let helpful = rule.pins.filter { pin in positions.contains { pin.role.covers(index: $0, of: 3) } }
         wayBack = helpful
         acceptsLeafPins = isMismatch && positions.contains(0)
-        rescues =
+        sufficientPins =
             isMismatch && positions.contains(0)
             ? helpful.filter {
                 $0.content == .publicKey && $0.role.covers(index: 0, of: 3) && !names.isAuthority($0)

@@ -24,8 +24,9 @@ struct PlanEnd: Sendable, Comparable {
 }
 
 extension Plan {
-    /// Returns the end of a release that is a signed bundle, if the bundle expires before `limit`, or before the candidates
-    /// are valid. What happens then is up to the policy that its programs were built with, which is another release.
+    /// Returns the end of a release that is a signed bundle, if the bundle expires before `limit`, or before the
+    /// candidates are valid. What happens then is up to the policy that its programs were built with, which is another
+    /// release.
     func endOfBundle(_ release: Release, before limit: Date?) -> PlanEnd? {
         let times = candidates.map { $0.time(from: now) } + [limit ?? now]
         guard let expires = release.bundle?.expires, let last = times.max(), expires <= last else { return nil }
@@ -56,8 +57,8 @@ extension Plan {
         .min()
     }
 
-    /// Returns notes about releases that the calendar says nothing about, and about those that it judges by the stores of
-    /// all systems.
+    /// Returns notes about releases that the calendar says nothing about, and about those that it judges by the stores
+    /// of all systems.
     func calendarNotes(on cells: [PlanCell]) -> [String] {
         guard !calendar.isEmpty else { return [] }
         let ownRoots = cells.filter { cell in

@@ -74,7 +74,7 @@ struct PlanRemedy {
     /// Returns how to change the file of the working tree.
     private func change(_ release: Int) -> String {
         let failing = (broken + distrusted).filter { $0.release == release }
-        guard failing.allSatisfy({ !$0.rescues.isEmpty || $0.acceptsLeafPins }) else {
+        guard failing.allSatisfy({ !$0.sufficientPins.isEmpty || $0.acceptsLeafPins }) else {
             let hosts = titles(Set(failing.map(\.host)))
             return "\(releases[release].name) hasn't shipped: change its rule for \(hosts) before it does"
         }
@@ -100,8 +100,8 @@ struct PlanRemedy {
     /// Returns the keys that every broken combination accepts and no other one rejects for the leaf.
     private func keys(for broken: [PlanCell]) -> [CanonicalPin] {
         guard let first = broken.first else { return [] }
-        let common = broken.dropFirst().reduce(into: first.rescues) { common, cell in
-            common.removeAll { pin in !cell.rescues.contains { $0.isSameKey(as: pin) } }
+        let common = broken.dropFirst().reduce(into: first.sufficientPins) { common, cell in
+            common.removeAll { pin in !cell.sufficientPins.contains { $0.isSameKey(as: pin) } }
         }
         return common.filter { pin in
             guard !cells.contains(where: { releases[$0.release].denies(pin, at: [0]) }) else { return false }

@@ -63,7 +63,8 @@ struct Release: Sendable {
             && pins.policy.unlisted == .trust && pins.policy.denied.isEmpty
     }
 
-    /// Returns whether a file denies the key of a pin at these positions of a chain, so that no client connects with it.
+    /// Returns whether a file denies the key of a pin at these positions of a chain, so that no client connects with
+    /// it.
     ///
     /// The positions of a leaf, an intermediate and a root are 0, 1 and 2.
     func denies(_ pin: CanonicalPin, at positions: [Int]) -> Bool {

@@ -21,7 +21,7 @@ extension ReleaseReader {
                         + "without a leading slash"
                 ])
             }
-            guard let path = PolicyFolder.resolvingDots(in: part) else {
+            guard let path = PolicyDirectory.resolvingDots(in: part) else {
                 throw .unusable(["\(source): \(part) is outside the repository: give the path from its top directory"])
             }
             paths.append(path)
@@ -32,7 +32,7 @@ extension ReleaseReader {
             if let open = self.files {
                 files = open
             } else {
-                files = try TaggedFiles(folder: repository, variables: variables)
+                files = try TaggedFiles(directory: repository, variables: variables)
             }
             self.files = files
             tags = try files.tags(matching: parts[1])
@@ -50,7 +50,7 @@ extension ReleaseReader {
                     isPresent = read(path, at: tag, isAlone: found.count == 1, files, source, &console) || isPresent
                 }
             } catch {
-                complain(["\(tag.name): \(error)"], source, [tag.name], &console)
+                report(["\(tag.name): \(error)"], source, [tag.name], &console)
                 continue
             }
             if !isPresent { absent.append(tag.name) }
@@ -65,7 +65,7 @@ extension ReleaseReader {
         guard !absent.isEmpty else { return }
         let shown = absent.prefix(5).joined(separator: ", ") + (absent.count > 5 ? ", …" : "")
         let verb = paths.count == 1 ? "doesn't exist" : "exists"
-        complain(
+        report(
             [
                 "\(title) \(verb) at \(absent.count) of \(tags.count) tags: \(shown): add the path that it had there as "
                     + "\(source):PATH, or choose tags that have it"
@@ -99,13 +99,13 @@ extension ReleaseReader {
             bytes = try files.contents(path, at: tag, limit: TaggedFiles.maximumSize)
         } catch {
             if error.isNoSuchFile { return false }
-            complain(["\(tag.name): \(path): \(error)"], source, [tag.name], &console)
+            report(["\(tag.name): \(path): \(error)"], source, [tag.name], &console)
             return true
         }
         do throws(UsageError) {
             try add(path, bytes, at: tag, isAlone: isOnlyPath, files, &console)
         } catch {
-            complain(error.messages.map { "\(tag.name): \($0)" }, source, [tag.name], &console)
+            report(error.messages.map { "\(tag.name): \($0)" }, source, [tag.name], &console)
         }
         return true
     }
@@ -122,12 +122,12 @@ extension ReleaseReader {
         }
         let first = releases.count
         var isAlone = true
-        let folder = PolicyFolder(kept: { name, limit throws(InputFileError) in
+        let directory = PolicyDirectory(kept: { name, limit throws(InputFileError) in
             isAlone = false
             return try files.contents(name, at: tag, limit: limit)
         })
         let more = try append(
-            name, path, bytes, in: folder, tag: tag.name, &console,
+            name, path, bytes, in: directory, tag: tag.name, &console,
             ReleaseTree(
                 contents: { path throws(InputFileError) in
                     try files.contents(path, at: tag, limit: TaggedFiles.maximumSize)

@@ -43,8 +43,8 @@ struct ReleaseReader {
         do throws(UsageError) {
             if source.hasPrefix("git:") {
                 try readTags(source, &console)
-            } else if Self.isFolder(source) {
-                try readFolder(source, &console)
+            } else if Self.isDirectory(source) {
+                try readDirectory(source, &console)
             } else {
                 try append(source, source, try DialectInput.contents(source), &console)
             }
@@ -52,13 +52,13 @@ struct ReleaseReader {
             // A source that isn't there at all is a mistake in the command line.
             let allowed = allowsUnread
             allowsUnread = false
-            complain(error.messages, source, [source], &console)
+            report(error.messages, source, [source], &console)
             allowsUnread = allowed
         }
     }
 
     /// Reports releases that can't be read, which aren't judged.
-    mutating func complain(_ messages: [String], _ source: String, _ names: [String], _ console: inout Console) {
+    mutating func report(_ messages: [String], _ source: String, _ names: [String], _ console: inout Console) {
         for message in messages {
             let members: [(String, JSON)] = [
                 ("source", .string(source)), ("releases", .array(names.map { .string($0) })),
@@ -138,7 +138,7 @@ struct ReleaseReader {
                 }
                 exports.bytes += [bytes] + (app?.bytes ?? [])
             } catch {
-                complain(error.messages.map { place + $0 }, export.file, [place + export.file], &console)
+                report(error.messages.map { place + $0 }, export.file, [place + export.file], &console)
             }
         }
         return exports
@@ -163,10 +163,10 @@ struct ReleaseReader {
 
     /// Adds a release, or one for each policy in its file.
     ///
-    /// Files that a policy refers to are read from `folder`, and all others that belong to the release from `tree`.
+    /// Files that a policy refers to are read from `directory`, and all others that belong to the release from `tree`.
     /// Returns the bytes of the others.
     mutating func append(
-        _ title: String, _ path: String, _ bytes: [UInt8], in folder: PolicyFolder?, tag: String?,
+        _ title: String, _ path: String, _ bytes: [UInt8], in directory: PolicyDirectory?, tag: String?,
         _ console: inout Console, _ tree: ReleaseTree
     ) throws(UsageError) -> [[UInt8]] {
         let name = untaken(title)
@@ -192,8 +192,8 @@ struct ReleaseReader {
         }
         do throws(PolicyFileError) {
             let file =
-                if let folder {
-                    try PolicyFile.reading(bytes, path: path, in: folder)
+                if let directory {
+                    try PolicyFile.reading(bytes, path: path, in: directory)
                 } else {
                     try PolicyFile.reading(bytes, path: path)
                 }
@@ -209,12 +209,12 @@ struct ReleaseReader {
         }
     }
 
-    /// Returns what the files around an app's config say: the API level that it targets, the roots in its resources, and
-    /// bytes that differ if these do.
+    /// Returns what the files around an app's config say: the API level that it targets, the roots in its resources,
+    /// and bytes that differ if these do.
     private mutating func app(
         around path: String, _ config: [UInt8], _ tree: ReleaseTree, _ console: inout Console
     ) -> (target: AndroidTarget?, roots: [String: TrustStore], bytes: [[UInt8]]) {
-        let project = AndroidProject(config: path, hasFoldersAbove: tree.hasFoldersAbove, read: tree.optional)
+        let project = AndroidProject(config: path, hasDirectoriesAbove: tree.hasDirectoriesAbove, read: tree.optional)
         var target = target
         if target == nil { target = project.level(of: path) { note($0, &console) } }
         var roots: [String: TrustStore] = [:]
@@ -233,7 +233,8 @@ struct ReleaseReader {
         return (target, roots, bytes)
     }
 
-    /// Returns the roots of the sources that a file names: those that the user gives, or otherwise those around the file.
+    /// Returns the roots of the sources that a file names: those that the user gives, or otherwise those around the
+    /// file.
     private mutating func named(_ found: [String: TrustStore], for pins: ShippedPolicy) -> [String: TrustStore] {
         guard pins.dialect != .policy else { return found }
         let sets = pins.policy.rules.compactMap(\.anchors).flatMap { $0 } + (pins.policy.unlistedTrust.anchors ?? [])
@@ -267,14 +268,15 @@ struct ReleaseTree {
     /// Returns a file, or `nil` if there is none that can be read.
     let optional: (String) -> [UInt8]?
     /// Whether paths are relative to a directory of a larger tree.
-    var hasFoldersAbove = false
+    var hasDirectoriesAbove = false
 
     /// The files of the working tree.
     static var workingTree: ReleaseTree {
         ReleaseTree(
             contents: { path throws(InputFileError) in
                 try InputFile.contents(ofFile: path, limit: TaggedFiles.maximumSize)
-            }, optional: { try? InputFile.contents(ofFile: $0, limit: TaggedFiles.maximumSize) }, hasFoldersAbove: true)
+            }, optional: { try? InputFile.contents(ofFile: $0, limit: TaggedFiles.maximumSize) },
+            hasDirectoriesAbove: true)
     }
 }
 

@@ -3,12 +3,12 @@ import PinctlBasics
 
 /// Runs `work` for several elements at a time and passes each result to `each`, with the position of its element.
 ///
-/// Results arrive as they finish, or with `inOrder` in the order of the elements. A slow element then holds back at most
-/// `window` others, so that memory is bounded. `next` is called for more elements when all earlier ones have started,
-/// and returns none at the end. It may suspend while results arrive.
+/// Results arrive as they finish, or with `inOrder` in the order of the elements. A slow element then holds back at
+/// most `window` others, so that memory is bounded. `next` is called for more elements when all earlier ones have
+/// started, and returns none at the end. It may suspend while results arrive.
 ///
-/// When `isStopped` returns, no more work is started or waited for. The function then returns `true`, after it has passed
-/// on the results that had to wait for earlier ones.
+/// When `isStopped` returns, no more work is started or waited for. The function then returns `true`, after it has
+/// passed on the results that had to wait for earlier ones.
 func concurrently<Element: Sendable, Result: Sendable>(
     _ next: @escaping @Sendable () async -> [Element], atOnce limit: Int, inOrder: Bool, window: Int = Int.max,
     until isStopped: (@Sendable () async -> Void)? = nil, work: @escaping @Sendable (Element) async -> Result,

@@ -1,5 +1,5 @@
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// A limiter that spaces connections evenly so that at most a given number begin per second.
 final class ConnectionRate: Sendable {

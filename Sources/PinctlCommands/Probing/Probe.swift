@@ -1,5 +1,5 @@
 import CertificateTrust
-import TLSTransport
+import PinctlTLSTransport
 
 /// The outcome of one handshake with a server.
 struct Probe: Sendable {

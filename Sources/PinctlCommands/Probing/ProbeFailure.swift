@@ -1,5 +1,5 @@
 import CertificateTrust
-import TLSTransport
+import PinctlTLSTransport
 
 /// The reason why there is no chain from a server, with the remedy in the words of pinctl's flags.
 struct ProbeFailure: Error, Sendable, CustomStringConvertible {

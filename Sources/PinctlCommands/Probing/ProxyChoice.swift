@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// The proxy to connect through, which may depend on the host.
 enum ProxyChoice: Sendable {

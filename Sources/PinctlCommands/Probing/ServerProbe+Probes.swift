@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TLSTransport
+import PinctlTLSTransport
 
 extension ServerProbe {
     /// The maximum number of addresses of a target that are probed at a time.
@@ -10,9 +10,9 @@ extension ServerProbe {
 
     /// Runs a handshake for each key at each address, and returns at least one probe.
     ///
-    /// `keys` and `allAddresses` are the settings of a rule, or the default of a command, and the command line overrides
-    /// them. For `nil`, see ``CheckSettings``. If both kinds of key are requested and the server has only one, there is
-    /// no probe for the other.
+    /// `keys` and `allAddresses` are the settings of a rule, or the default of a command, and the command line
+    /// overrides them. For `nil`, see ``CheckSettings``. If both kinds of key are requested and the server has only
+    /// one, there is no probe for the other.
     func probes(
         of target: Target, keys: CheckSettings.Keys? = .auto, allAddresses: Bool? = false
     ) async -> [Probe] {

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// A client that fetches chains from servers, with the settings of the command line. It evaluates nothing, and sends
 /// only a handshake.

@@ -1,5 +1,5 @@
 package import CertificateTrust
-package import TLSTransport
+package import PinctlTLSTransport
 
 /// A server to connect to: its address, the hostname to verify, and the way it starts TLS.
 package struct Target: Sendable, Hashable {

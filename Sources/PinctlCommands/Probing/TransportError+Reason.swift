@@ -1,4 +1,4 @@
-import TLSTransport
+import PinctlTLSTransport
 
 extension TransportError {
     /// The reason why there is no chain, as a stable word that doesn't change between versions and that many hosts

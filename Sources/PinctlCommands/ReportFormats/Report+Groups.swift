@@ -56,7 +56,8 @@ extension Report {
         groupPlaces = [:]
     }
 
-    /// Puts the cause that all hosts show together before the groups of these hosts, whose own remedies don't lead to it.
+    /// Puts the cause that all hosts show together before the groups of these hosts, whose own remedies don't lead to
+    /// it.
     mutating func lead(with group: ReportGroup) {
         for index in groups.indices where groups[index].outcome == group.outcome && groups[index].noun == group.noun {
             (groups[index].remedy, groups[index].shortRemedy) = ("", "")

@@ -131,8 +131,8 @@ extension Arguments {
         return bundle
     }
 
-    /// Throws if a bundle isn't the first, and the one before isn't known. Without it, a signer wouldn't see what changes,
-    /// or that it locks servers out.
+    /// Throws if a bundle isn't the first, and the one before isn't known. Without it, a signer wouldn't see what
+    /// changes, or that it locks servers out.
     private static func requirePrevious(
         _ previous: PolicyBundle?, for sequence: Int, _ keySet: Int
     ) throws(UsageError) {
@@ -192,8 +192,8 @@ extension Arguments {
         return number
     }
 
-    /// Reports what a bundle changes, and refuses it if that locks a server out, or if there are bundles between. `check`
-    /// is the way to find out which keys the servers have.
+    /// Reports what a bundle changes, and refuses it if that locks a server out, or if there are bundles between.
+    /// `check` is the way to find out which keys the servers have.
     private func report(
         _ bundle: PolicyBundle, after previous: PolicyBundle?, _ path: String, check: String, _ console: inout Console
     ) throws(UsageError) {

@@ -42,7 +42,7 @@ extension PolicyBundle {
             let (output, status) = try process.finish(limit: 4096)
             guard status == 0 else {
                 throw .failed(
-                    "exit code \(status): " + String(decoding: process.complaint.prefix(200), as: UTF8.self))
+                    "exit code \(status): " + String(decoding: process.errorOutput.prefix(200), as: UTF8.self))
             }
             text = output
         } catch {

@@ -6,7 +6,8 @@ import PinctlBasics
 struct PolicyChange: Sendable, Hashable {
     /// The name of a change that has to be allowed: no server that was accepted before is accepted.
     static let lockout = "lockout"
-    /// The name of a change that has to be allowed: sequence numbers are left out, and the changes between aren't shown.
+    /// The name of a change that has to be allowed: sequence numbers are left out, and the changes between aren't
+    /// shown.
     static let gap = "gap"
     static let allowable = [lockout, gap]
 
@@ -81,8 +82,8 @@ extension PinningPolicy {
         return Self.byScope(found).sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// Returns the rules for whose hosts no pin that the old policy accepts is accepted now in each of its positions, in
-    /// order, then those for which only some are. The rule that decides counts, whatever its host and ports are.
+    /// Returns the rules for whose hosts no pin that the old policy accepts is accepted now in each of its positions,
+    /// in order, then those for which only some are. The rule that decides counts, whatever its host and ports are.
     private func lockouts(from old: PinningPolicy) -> [PolicyChange] {
         var reasons: [String: String] = [:]
         var survivors: [String: String] = [:]

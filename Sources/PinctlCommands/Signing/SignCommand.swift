@@ -73,10 +73,10 @@ extension CommandDefinition {
                 bundle = new
             }
             guard console.status == .good else { return }
-            if let stranger = keySets.first(where: { $0.audience != bundle.audience }) {
+            if let unrelated = keySets.first(where: { $0.audience != bundle.audience }) {
                 throw .invalidValue(
                     .keySets,
-                    reason: "a key set is for \(quoted(stranger.audience)), and the bundle for "
+                    reason: "a key set is for \(quoted(unrelated.audience)), and the bundle for "
                         + "\(quoted(bundle.audience)): give only key sets of one program")
             }
             if arguments.has(.servers), try await !areServed(path, arguments, environment, &console) { return }

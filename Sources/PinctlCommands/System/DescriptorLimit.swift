@@ -14,8 +14,8 @@ func raiseDescriptorLimit() {
     _ = unsafe setrlimit(descriptors, &limit)
 }
 
-/// Returns how many connections can be open at a time. Besides them, the process has descriptors for its streams, for the
-/// event loop and for libdispatch, which opens a file in /proc once a second, and traps if it can't.
+/// Returns how many connections can be open at a time. Besides them, the process has descriptors for its streams, for
+/// the event loop and for libdispatch, which opens a file in /proc once a second, and traps if it can't.
 func connectionLimit() -> Int {
     descriptorLimit().map { max(1, Int(clamping: $0.rlim_cur) - 10) } ?? 1
 }

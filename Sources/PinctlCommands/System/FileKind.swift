@@ -4,7 +4,7 @@ import PinctlLibC
 enum FileKind {
     case missing
     case file
-    case folder
+    case directory
     /// A pipe, device or socket.
     case special
 
@@ -18,7 +18,7 @@ enum FileKind {
         }
         switch status.st_mode & S_IFMT {
         case S_IFREG: self = .file
-        case S_IFDIR: self = .folder
+        case S_IFDIR: self = .directory
         default: self = .special
         }
     }

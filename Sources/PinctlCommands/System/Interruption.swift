@@ -7,8 +7,8 @@ enum Interruption {
     fileprivate static let firstTime = Atomic(0)
     private static let isHandled = Atomic(false)
 
-    /// Whether the user has pressed Ctrl-C. From the first call on, the first SIGINT only sets this, and the caller ends
-    /// the command. A later one ends the program.
+    /// Whether the user has pressed Ctrl-C. From the first call on, the first SIGINT only sets this, and the caller
+    /// ends the command. A later one ends the program.
     static var isPending: Bool {
         if !isHandled.exchange(true, ordering: .relaxed) {
             _ = signal(SIGINT, noteInterruption)

@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// A reader of the lines of several files, one file after the other, only as far as needed.
 ///

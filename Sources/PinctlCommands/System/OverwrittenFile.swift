@@ -33,10 +33,10 @@ func checkOverwritable(_ path: String) throws(NewFileError) {
         defer { unsafe free(target) }
         file = unsafe String(cString: target)
     }
-    let folder = file.lastIndex(of: "/").map { $0 == file.startIndex ? "/" : String(file[..<$0]) } ?? "."
-    guard unsafe stat(folder, &status) == 0 else { throw NewFileError(errno: errno) }
+    let directory = file.lastIndex(of: "/").map { $0 == file.startIndex ? "/" : String(file[..<$0]) } ?? "."
+    guard unsafe stat(directory, &status) == 0 else { throw NewFileError(errno: errno) }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw NewFileError(errno: ENOTDIR) }
-    guard unsafe access(folder, W_OK | X_OK) == 0 else { throw NewFileError(errno: errno) }
+    guard unsafe access(directory, W_OK | X_OK) == 0 else { throw NewFileError(errno: errno) }
 }
 
 /// Appends to a file, which is created if necessary. `text` receives the current size of the file.

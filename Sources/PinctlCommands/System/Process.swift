@@ -1,7 +1,7 @@
 import CertificateTrust
 import PinctlFoundation
 import PinctlLibC
-import TLSTransport
+import PinctlTLSTransport
 
 extension Pinctl {
     /// Runs the command line of this process, and exits. `commit` is the first 16 hexadecimal digits of the commit that
@@ -47,8 +47,8 @@ extension Pinctl {
     }
 }
 
-/// The reason why the process can't have its threads, or nil if it can. They are at most eight at a time, unless there is
-/// much to do.
+/// The reason why the process can't have its threads, or nil if it can. They are at most eight at a time, unless there
+/// is much to do.
 private var threadProblem: String? {
     do throws(SystemError) {
         try requireThreads(8)

@@ -1,6 +1,6 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// The authentication of one task at one server or proxy: the credentials to send, the questions for delegates, and the
 /// end of the exchange. A pure state machine.

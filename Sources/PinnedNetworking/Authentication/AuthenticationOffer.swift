@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// One authentication method that a response offers.
 struct AuthenticationOffer: Sendable {

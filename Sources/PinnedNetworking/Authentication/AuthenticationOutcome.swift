@@ -1,5 +1,5 @@
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// The remaining work for a response that is delivered to the task.
 struct AuthenticationOutcome: Sendable {

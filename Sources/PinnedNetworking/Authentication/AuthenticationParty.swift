@@ -1,5 +1,5 @@
 import CertificateTrust
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// The party that may request a credential: the server of the URL, or the proxy in use.
 ///

@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// The field value that authorizes one request, and the data to check the server's own proof.
 struct DigestAuthorization: Sendable {

@@ -1,6 +1,6 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// A supported Digest challenge (RFC 7616, section 3.3, or RFC 2069 without `qop`).
 struct DigestChallenge: Sendable, Hashable {
@@ -27,8 +27,8 @@ struct DigestChallenge: Sendable, Hashable {
     /// means the whole server.
     let domain: [String]?
 
-    /// The maximum size of a nonce in bytes. A nonce is stored for as long as it is used. Servers' own nonces have fewer
-    /// than 200 bytes.
+    /// The maximum size of a nonce in bytes. A nonce is stored for as long as it is used. Servers' own nonces have
+    /// fewer than 200 bytes.
     static let nonceLimit = 4_096
     /// The maximum size of a URI of the space in bytes: the longest stored path plus the longest server name.
     static let uriLimit = KnownAuthentication.pathSizeLimit + 300

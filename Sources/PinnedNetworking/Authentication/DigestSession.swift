@@ -1,5 +1,5 @@
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// A credential that answers one Digest challenge, for as many requests as the server accepts it.
 struct DigestSession: Sendable, Hashable {

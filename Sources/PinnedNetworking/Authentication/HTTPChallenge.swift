@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110, section 11.3).
 struct HTTPChallenge: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// A credential that a protection space has accepted, or is about to receive, and the paths where it applies.
 struct KnownAuthentication: Sendable {

@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// A user and password prepared to answer one challenge, in any number of requests.
 enum PreparedCredential: Sendable {

@@ -1,5 +1,5 @@
-import HTTPMessages
-import SystemGSSAPI
+import PinctlGSSAPI
+import PinctlHTTPMessages
 
 /// A login that a server binds to one connection, by NTLM or Negotiate. The server associates the connection with the
 /// user from then on, or until the next message.

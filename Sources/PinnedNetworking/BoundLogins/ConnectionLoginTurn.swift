@@ -1,6 +1,6 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// The client's turn in a connection's login: the authentication that a request is sent with, and the server's last
 /// message.

@@ -1,7 +1,7 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
-import SystemGSSAPI
+import PinctlGSSAPI
+import PinctlHTTPMessages
 
 /// A login of a connection by Negotiate, with Kerberos. Requests on a connection that is logged in send a field again,
 /// which servers that authenticate whole connections accept.

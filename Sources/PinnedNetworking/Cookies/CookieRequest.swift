@@ -1,5 +1,5 @@
 import CertificateTrust
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// The parts of a request that decide which cookies it carries, and which cookies its response may set.
 struct CookieRequest: Sendable {

@@ -1,5 +1,5 @@
 import CertificateTrust
-import HTTPMessages
+import PinctlHTTPMessages
 
 // Cookies in the header fields of messages.
 

@@ -1,5 +1,5 @@
 import CertificateTrust
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// A key of the properties that a cookie is created with (``HTTPCookie/init(properties:)``).
 public struct HTTPCookiePropertyKey: RawRepresentable, Hashable, Sendable {

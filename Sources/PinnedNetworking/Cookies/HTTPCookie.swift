@@ -1,6 +1,6 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// A cookie: a value that a server sets and that later requests to it carry (RFC 6265bis).
 ///

@@ -52,7 +52,7 @@ public final class HTTPCookieStorage: Sendable {
     public convenience init(directory: URL) throws(CredentialStorageError) {
         // A URL other than a file URL gives no path.
         var file = PrivateFile<SavedCookies>(in: directory.isFileURL ? directory.standardizedFileURL.path : "")
-        _ = file.change(until: .now + PrivateFolder.patience) { _ in }
+        _ = file.change(until: .now + PrivateDirectory.patience) { _ in }
         if let error = file.error { throw error }
         self.init(file: file)
     }
@@ -254,7 +254,7 @@ extension HTTPCookieStorage {
 
     /// Changes the cookies and the file, and posts a notification if `body` returns that anything changed.
     private func change(_ body: (inout CookieJar, Date) -> Bool) {
-        let deadline = ContinuousClock.now + PrivateFolder.patience
+        let deadline = ContinuousClock.now + PrivateDirectory.patience
         let isChanged = changing.withLock { _ in
             let now = clock()
             refresh()

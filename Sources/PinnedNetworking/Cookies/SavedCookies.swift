@@ -1,6 +1,6 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// The cookies that an ``HTTPCookieStorage`` keeps in a file: a title line, and then one line of twelve fields for each
 /// cookie, in the order in which they were created. The fields are those of ``PrivateFileReader``.

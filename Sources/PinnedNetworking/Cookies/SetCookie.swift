@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// The value of one `Set-Cookie` field, parsed as bytes (RFC 6265bis, section 5.6). It isn't a cookie yet: nothing has
 /// been checked against the server that sent it.

@@ -9,7 +9,7 @@ public struct CredentialStorageError: Error, Hashable, Sendable {
     enum Reason: Error, Hashable, Sendable {
         /// The environment sets neither a data directory nor a home directory.
         case homeless
-        case folder(PrivateFolderError)
+        case directory(PrivateDirectoryError)
         /// The file has other contents, or is from a later version.
         case otherVersion
         /// This line is malformed. The title is line 1.
@@ -32,7 +32,7 @@ extension CredentialStorageError: CustomStringConvertible, LocalizedError {
             case .homeless:
                 "no directory for the file: set XDG_DATA_HOME or HOME, or pass a directory to "
                     + "URLCredentialStorage(directory:)"
-            case .folder(let error): error.description
+            case .directory(let error): error.description
             case .otherVersion: "\(file): not a file of this kind and version: move it away"
             case .malformed(let line): "\(file): line \(line) is malformed: move the file away"
             case .full(let limit): "\(file): would exceed the limit of \(limit) bytes: remove some of its contents"

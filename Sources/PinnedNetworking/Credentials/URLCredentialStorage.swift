@@ -12,7 +12,7 @@ public final class URLCredentialStorage: Sendable {
     /// `$XDG_DATA_HOME/PinnedNetworking/PROGRAM/credentials`. If the variable isn't set, it is below `~/.local/share`.
     public static let shared = URLCredentialStorage(
         file: CredentialFile(
-            in: CredentialFile.standardFolder(
+            in: CredentialFile.standardDirectory(
                 environment: processEnvironment, program: ProcessInfo.processInfo.processName)))
 
     /// A lock held only briefly, never while a file is read or written.
@@ -24,7 +24,7 @@ public final class URLCredentialStorage: Sendable {
     private let reads = DispatchQueue(label: "PinnedNetworking.credentials.reads")
     private let changes = DispatchQueue(label: "PinnedNetworking.credentials.changes")
 
-    private init(file: CredentialFile?, patience: Duration = PrivateFolder.patience) {
+    private init(file: CredentialFile?, patience: Duration = PrivateDirectory.patience) {
         state = Locked(KeptCredentials(file: file))
         self.patience = patience
     }
@@ -38,7 +38,7 @@ public final class URLCredentialStorage: Sendable {
     /// Throws if the directory can't be used: other users have access to the directory or the file or own one of them,
     /// another user could replace the directory, or the file is damaged.
     public convenience init(directory: URL) throws(CredentialStorageError) {
-        try self.init(directory: directory, patience: PrivateFolder.patience)
+        try self.init(directory: directory, patience: PrivateDirectory.patience)
     }
 
     /// Creates a storage. `patience` is how long a change waits for another process.

@@ -1,4 +1,4 @@
-import TLSTransport
+import PinctlTLSTransport
 
 /// The FTP commands and replies of one download (RFC 959, RFC 2428, RFC 4217). A pure state machine: the caller owns
 /// the connections.

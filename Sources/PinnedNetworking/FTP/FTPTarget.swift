@@ -1,5 +1,5 @@
 import CertificateTrust
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// The location of a file to download by FTP, from its URL (RFC 1738, section 3.2).
 struct FTPTarget: Sendable {

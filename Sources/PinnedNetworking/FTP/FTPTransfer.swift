@@ -1,7 +1,7 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// One task's FTP download, from the greeting to the last byte. It runs on the event loop.
 @TransportActor

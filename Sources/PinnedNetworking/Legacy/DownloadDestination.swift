@@ -72,7 +72,7 @@ extension URL {
     /// Returns the URL with a number in the file name: `name-1.ext` for `name.ext`.
     fileprivate func numbered(_ number: Int) -> URL {
         let name = deletingPathExtension().lastPathComponent + "-\(number)"
-        let folder = deletingLastPathComponent()
-        return folder.appending(path: pathExtension.isEmpty ? name : "\(name).\(pathExtension)")
+        let directory = deletingLastPathComponent()
+        return directory.appending(path: pathExtension.isEmpty ? name : "\(name).\(pathExtension)")
     }
 }

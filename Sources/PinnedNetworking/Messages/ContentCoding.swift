@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// A content coding that the client decodes (RFC 9110, section 8.4.1).
 enum ContentCoding: String {

@@ -1,6 +1,6 @@
-import HTTPMessages
 import PinctlBasics
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// The contents of a `data` URL (RFC 2397).
 struct DataURL: Sendable, Hashable {

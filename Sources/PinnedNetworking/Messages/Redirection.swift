@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// The rules for following a redirect (RFC 9110, section 15.4).
 enum Redirection {

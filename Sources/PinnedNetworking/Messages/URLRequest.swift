@@ -1,6 +1,6 @@
 public import Foundation
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// A request for a URL.
 ///
@@ -191,9 +191,9 @@ public struct URLRequest: Sendable {
 }
 
 extension URLRequest: Hashable {
-    /// Compares the values of the properties. A default equals the same value set by the program: no header fields equal
-    /// an empty dictionary, and no time limit equals 60 seconds. The order of fields and the case of their names are
-    /// ignored.
+    /// Compares the values of the properties. A default equals the same value set by the program: no header fields
+    /// equal an empty dictionary, and no time limit equals 60 seconds. The order of fields and the case of their names
+    /// are ignored.
     public static func == (left: URLRequest, right: URLRequest) -> Bool {
         left.url == right.url && left.method == right.method && left.namedValues == right.namedValues
             && left.content == right.content && left.timeoutInterval == right.timeoutInterval

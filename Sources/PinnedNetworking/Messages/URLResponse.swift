@@ -1,5 +1,5 @@
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// A server's response without its body.
 // @unchecked because a class with a subclass can't be checked. It is safe since every stored property, here and in the

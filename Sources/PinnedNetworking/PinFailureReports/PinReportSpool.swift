@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// A spool that keeps reports of pin failures in a directory and sends them independently of the failed requests.
 ///
@@ -25,7 +25,7 @@ public final class PinReportSpool: PinReportSink {
     public static let limit = 100
 
     private let format: Format
-    private let folder: ReportFolder
+    private let directory: ReportDirectory
     private let queue = DispatchQueue(label: "PinnedNetworking.reports")
     private let session: URLSession
     private let state: Locked<State>
@@ -46,8 +46,8 @@ public final class PinReportSpool: PinReportSink {
     public init(
         directory: URL, format: Format = .rfc7469, configuration: URLSessionConfiguration = .ephemeral
     ) throws {
-        let folder = try ReportFolder(directory.isFileURL ? directory.standardizedFileURL.path : "")
-        self.folder = folder
+        let directory = try ReportDirectory(directory.isFileURL ? directory.standardizedFileURL.path : "")
+        self.directory = directory
         self.format = format
         var settings = configuration.snapshot
         settings.trust.pinning = nil
@@ -59,7 +59,7 @@ public final class PinReportSpool: PinReportSink {
         settings.resourceTimeout = min(settings.resourceTimeout, 60)
         session = URLSession(
             configuration: URLSessionConfiguration(settings: settings), delegate: NoRedirects(), delegateQueue: nil)
-        state = Locked(State(known: Set(folder.names)))
+        state = Locked(State(known: Set(directory.names)))
         wake()
     }
 
@@ -130,9 +130,9 @@ public final class PinReportSpool: PinReportSink {
             defer { state.new = [] }
             return state.new
         }
-        let waiting = await onDisk { folder in
-            folder.add(new, limit: Self.limit, today: Date().day)
-            return folder.waiting(limit: Self.limit)
+        let waiting = await onDisk { directory in
+            directory.add(new, limit: Self.limit, today: Date().day)
+            return directory.waiting(limit: Self.limit)
         }
         for report in waiting ?? [] where report.due <= Date() {
             guard !Task.isCancelled else { return nil }
@@ -152,9 +152,9 @@ public final class PinReportSpool: PinReportSink {
 
     /// Runs `body` on the spool's own queue, so that a slow disk or another process blocks no other work.
     @discardableResult
-    private func onDisk<Value: Sendable>(_ body: @escaping @Sendable (ReportFolder) -> Value) async -> Value? {
-        let folder = folder
-        return await BlockingWork.run(on: queue) { body(folder) }
+    private func onDisk<Value: Sendable>(_ body: @escaping @Sendable (ReportDirectory) -> Value) async -> Value? {
+        let directory = directory
+        return await BlockingWork.run(on: queue) { body(directory) }
     }
 
     private func deliver(_ report: QueuedReport) async -> Bool {

@@ -1,6 +1,6 @@
-import HTTPMessages
 import PinctlBasics
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// The transfer of one task whose request a protocol class handles. It runs on the event loop, and the class's methods
 /// on a queue of their own.

@@ -1,7 +1,7 @@
 import Foundation
 import PinctlBasics
+import PinctlTLSTransport
 import Synchronization
-import TLSTransport
 
 // The choice of the protocol class that handles a request.
 

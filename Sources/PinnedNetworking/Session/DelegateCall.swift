@@ -11,8 +11,9 @@ enum DelegateMethod: Sendable {
 /// A call of a delegate's method by a session.
 ///
 /// The call is a task-local value while it runs. A default implementation can thus determine whether the session called
-/// it, or another delegate that forwards to it. In the first case the delegate's type doesn't implement the method, which
-/// is recorded for the type. In the second case nothing is recorded, because the answer of the forwarding delegate counts.
+/// it, or another delegate that forwards to it. In the first case the delegate's type doesn't implement the method,
+/// which is recorded for the type. In the second case nothing is recorded, because the answer of the forwarding
+/// delegate counts.
 struct DelegateCall: Sendable {
     /// The variant of a method: with a completion handler, which includes methods without an answer, or `async`.
     enum Spelling: Sendable, CaseIterable {

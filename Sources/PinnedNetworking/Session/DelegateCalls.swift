@@ -56,7 +56,7 @@ extension URLSession {
     }
 
     /// Calls a method without an answer, and returns after it.
-    func tell<Delegate: Sendable>(
+    func report<Delegate: Sendable>(
         _ method: DelegateMethod, about task: URLSessionTask, _ cast: @Sendable (any URLSessionDelegate) -> Delegate?,
         _ body: @escaping @Sendable (Delegate) -> Void
     ) async {

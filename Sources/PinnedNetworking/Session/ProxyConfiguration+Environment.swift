@@ -1,6 +1,6 @@
 import CertificateTrust
 import Foundation
-import HTTPMessages
+import PinctlHTTPMessages
 
 extension ProxyConfiguration {
     /// Returns the proxies of the environment, for ``URLSessionConfiguration/proxyConfigurations``. Sessions don't read

@@ -1,6 +1,6 @@
-import HTTPMessages
 import PinctlBasics
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// An HTTP or SOCKS proxy.
 ///

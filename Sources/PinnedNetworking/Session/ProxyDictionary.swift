@@ -1,6 +1,6 @@
 import Foundation
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// The proxies of ``URLSessionConfiguration/connectionProxyDictionary``.
 ///

@@ -5,8 +5,8 @@ import PinctlBasics
 ///
 /// Sessions store no responses in it. They answer a request from the ``URLSessionConfiguration/urlCache`` only if its
 /// cache policy is ``URLRequest/CachePolicy/returnCacheDataElseLoad`` or
-/// ``URLRequest/CachePolicy/returnCacheDataDontLoad``. No connection is made then, so no pins are checked. The capacity on
-/// disk and the directory have no effect.
+/// ``URLRequest/CachePolicy/returnCacheDataDontLoad``. No connection is made then, so no pins are checked. The capacity
+/// on disk and the directory have no effect.
 public final class URLCache: NSObject, Sendable {
     /// The permission to keep a response.
     public enum StoragePolicy: UInt, Sendable {

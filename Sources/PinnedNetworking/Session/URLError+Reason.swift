@@ -1,5 +1,5 @@
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 extension URLError {
     /// The key in `userInfo` for the `PinningError` of a server that was refused. See ``pinningError``.
@@ -13,8 +13,8 @@ extension URLError {
 
     /// Creates the error of a failed request from any reason. The text is that of the reason.
     ///
-    /// `print(error)` prints the failure reason, and then all of this information. So the text is whole only once, and the
-    /// failure reason is its first line.
+    /// `print(error)` prints the failure reason, and then all of this information. So the text is whole only once, and
+    /// the failure reason is its first line.
     init(_ reason: any Error, url: URL?) {
         let refusal = reason as? ServerTrustRefusal
         let text = "\(reason)"

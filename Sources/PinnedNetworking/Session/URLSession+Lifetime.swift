@@ -119,16 +119,16 @@ extension URLSession {
     }
 
     /// Reports the metrics of a task.
-    func tellMetrics(of task: URLSessionTask) async {
-        await tell(.metrics, about: task, Self.asTaskDelegate) { delegate in
+    func reportMetrics(of task: URLSessionTask) async {
+        await report(.metrics, about: task, Self.asTaskDelegate) { delegate in
             delegate.urlSession(self, task: task, didFinishCollecting: task.metrics)
         }
     }
 
     /// Reports the end of a task to the delegates, and removes the task.
-    func tellEnd(of task: URLSessionTask, _ failure: (any Error)?) async {
-        await tellMetrics(of: task)
-        await tell(.end, about: task, Self.asTaskDelegate) { delegate in
+    func reportEnd(of task: URLSessionTask, _ failure: (any Error)?) async {
+        await reportMetrics(of: task)
+        await report(.end, about: task, Self.asTaskDelegate) { delegate in
             delegate.urlSession(self, task: task, didCompleteWithError: failure)
         }
         forget(task)
@@ -136,7 +136,7 @@ extension URLSession {
 
     /// Reports the metrics of a task whose end isn't reported to delegates, and removes the task.
     func ended(_ task: URLSessionTask) async {
-        if hasDelegate(for: task) { await tellMetrics(of: task) }
+        if hasDelegate(for: task) { await reportMetrics(of: task) }
         forget(task)
     }
 

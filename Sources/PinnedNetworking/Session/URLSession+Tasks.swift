@@ -1,6 +1,6 @@
 import Foundation
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 import Synchronization
 
 // The running of tasks: from their creation over the transfer to the result or the calls to the delegates.
@@ -92,7 +92,7 @@ extension URLSession {
             } catch {
                 failure = fail(task, error)
             }
-            await tellEnd(of: task, failure)
+            await reportEnd(of: task, failure)
         }
     }
 
@@ -119,7 +119,7 @@ extension URLSession {
         }
         while let part = try await nextPart(of: transfer, task) {
             let data = Data(part)
-            await tell(.data, about: task, Self.asDataDelegate) { delegate in
+            await report(.data, about: task, Self.asDataDelegate) { delegate in
                 delegate.urlSession(self, dataTask: task, didReceive: data)
             }
         }

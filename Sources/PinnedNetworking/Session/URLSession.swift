@@ -1,8 +1,8 @@
 import CertificateTrust
 public import Foundation
 import PinctlBasics
+import PinctlTLSTransport
 import Synchronization
-import TLSTransport
 
 /// A session that sends requests to servers which its configuration and its delegates accept.
 ///
@@ -113,8 +113,8 @@ public final class URLSession: Sendable {
         logUnusedReportSink()
     }
 
-    /// A copy of the configuration that the session was created with, with the current trust settings. A change of it has
-    /// no effect on the session: set ``pinning`` and the other trust settings of the session itself.
+    /// A copy of the configuration that the session was created with, with the current trust settings. A change of it
+    /// has no effect on the session: set ``pinning`` and the other trust settings of the session itself.
     public var configuration: URLSessionConfiguration {
         var settings = settings
         settings.trust = trust

@@ -1,8 +1,8 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
-import SystemZlib
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
+import PinctlZlib
 
 /// The configuration of a session. A session copies it on creation, so later changes don't affect the session.
 ///
@@ -40,7 +40,8 @@ public final class URLSessionConfiguration: Sendable {
 
     // MARK: Trust
 
-    /// The pins for every request. No answer of a delegate can weaken them: delegates can only refuse additional servers.
+    /// The pins for every request. No answer of a delegate can weaken them: delegates can only refuse additional
+    /// servers.
     ///
     /// The chain of a host that the policy doesn't list is verified. The host is refused if the policy requires that.
     public var pinning: PinningPolicy? {
@@ -72,8 +73,8 @@ public final class URLSessionConfiguration: Sendable {
         set { setTrust(\.trust.revocation, to: newValue, "revocationEvidence") }
     }
 
-    /// The logs of Certificate Transparency for `trustPolicy.certificateTransparency`, and for the rules that have a setting
-    /// of their own. The default is none.
+    /// The logs of Certificate Transparency for `trustPolicy.certificateTransparency`, and for the rules that have a
+    /// setting of their own. The default is none.
     ///
     /// Nothing is fetched. A list that is 70 days old proves nothing, and then `require` rejects every server, so a
     /// program that requires transparency must be able to replace its list. Timestamps in certificates and in the TLS
@@ -244,8 +245,8 @@ public final class URLSessionConfiguration: Sendable {
         set { state.withLock { $0.settings[keyPath: setting] = newValue } }
     }
 
-    /// Changes a setting that protects requests, and logs that a session doesn't get it. `isInSession` is whether a session
-    /// has a property for it.
+    /// Changes a setting that protects requests, and logs that a session doesn't get it. `isInSession` is whether a
+    /// session has a property for it.
     private func setTrust<Value: Sendable>(
         _ setting: any WritableKeyPath<SessionSettings, Value> & Sendable, to value: Value, _ name: String,
         isInSession: Bool = true

@@ -1,7 +1,7 @@
 import CertificateTrust
 import Foundation
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 import Synchronization
 
 /// The size of a body that isn't known.
@@ -58,8 +58,8 @@ public class URLSessionTask: @unchecked Sendable {
     public let taskIdentifier: Int
     /// The original request.
     public let originalRequest: URLRequest?
-    /// The delegate of this task alone. It can be set until the task starts; afterwards, setting it has no effect and is
-    /// logged.
+    /// The delegate of this task alone. It can be set until the task starts; afterwards, setting it has no effect and
+    /// is logged.
     public var delegate: (any URLSessionTaskDelegate)? {
         get { status.withLock { $0.delegate } }
         set {

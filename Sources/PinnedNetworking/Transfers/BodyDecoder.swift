@@ -1,5 +1,5 @@
-import HTTPMessages
-import SystemZlib
+import PinctlHTTPMessages
+import PinctlZlib
 
 /// The decoding of a response's body (RFC 9110, section 8.4). A state machine over zlib: it has no socket, and each
 /// step has bounded output.

@@ -1,7 +1,7 @@
 import CertificateTrust
-import HTTPMessages
+import PinctlHTTPMessages
+import PinctlTLSTransport
 import Synchronization
-import TLSTransport
 
 /// The connections of a session: the idle ones, the number of connections for each key, and TLS sessions to resume.
 @TransportActor

@@ -23,27 +23,27 @@ final class DownloadFile: Sendable {
     private static let prefix = "PinnedNetworking-"
     private static let content = "download"
 
-    private static func folder(_ name: String) -> String {
+    private static func directory(_ name: String) -> String {
         FileManager.default.temporaryDirectory.standardizedFileURL.path + "/" + prefix + name
     }
 
     /// Creates a new file.
     init() throws(DownloadError) {
         name = UUID().uuidString
-        do throws(PrivateFolderError) {
+        do throws(PrivateDirectoryError) {
             // If the directory already exists, it belongs to another user and is rejected, or it is empty. Both are
             // safe.
-            _ = try PrivateFolder(path: Self.folder(name), creates: true)
+            _ = try PrivateDirectory(path: Self.directory(name), creates: true)
         } catch {
             throw .cannotCreate("\(error)")
         }
-        let path = Self.folder(name) + "/" + Self.content
+        let path = Self.directory(name) + "/" + Self.content
         do {
             try Data().write(to: URL(filePath: path), options: .withoutOverwriting)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
             handle = try FileHandle(forUpdating: URL(filePath: path))
         } catch {
-            try? FileManager.default.removeItem(atPath: Self.folder(name))
+            try? FileManager.default.removeItem(atPath: Self.directory(name))
             throw .cannotCreate("\(path) (\(systemReason(error)))")
         }
         state = Locked(State(count: 0))
@@ -54,8 +54,8 @@ final class DownloadFile: Sendable {
     init(resuming name: String, count: Int64) throws(DownloadError) {
         // Only a UUID is accepted, so the name in resume data can't refer to another directory.
         guard let identifier = UUID(uuidString: name), identifier.uuidString == name else { throw .nothingToResume }
-        let path = Self.folder(name)
-        guard (try? PrivateFolder(path: path, creates: false)) != nil,
+        let path = Self.directory(name)
+        guard (try? PrivateDirectory(path: path, creates: false)) != nil,
             let handle = FileHandle(forUpdatingAtPath: path + "/" + Self.content)
         else { throw .nothingToResume }
         guard let size = try? handle.seekToEnd(), count >= 0, size >= count,
@@ -68,13 +68,13 @@ final class DownloadFile: Sendable {
 
     deinit {
         if !state.withLock({ $0.isKept }) {
-            PrivateFolder.discard(Self.content, openAs: handle.fileDescriptor, in: Self.folder(name))
+            PrivateDirectory.discard(Self.content, openAs: handle.fileDescriptor, in: Self.directory(name))
         }
         try? handle.close()
     }
 
     /// The location of the file.
-    var url: URL { URL(filePath: Self.folder(name) + "/" + Self.content) }
+    var url: URL { URL(filePath: Self.directory(name) + "/" + Self.content) }
 
     func append(_ part: ArraySlice<UInt8>) throws(DownloadError) {
         do {

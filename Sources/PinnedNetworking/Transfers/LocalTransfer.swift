@@ -1,5 +1,5 @@
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// The transfer of a task whose response is known: that of a `data` URL, or one that the program stored in the
 /// session's cache. Nothing is sent.

@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// The destination and resource of a request, taken from its URL once. The name that is verified, sent as SNI and sent
 /// in the Host field is therefore the same value.

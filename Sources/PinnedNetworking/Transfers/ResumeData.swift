@@ -1,6 +1,6 @@
 import CertificatePinning
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// The data to resume a download: the version of the resource, the number of bytes loaded and their location. A JSON
 /// object with a version. It contains no header field of the request and no credentials.

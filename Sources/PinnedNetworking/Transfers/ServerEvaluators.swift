@@ -1,5 +1,5 @@
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// The evaluations of the servers that a request connects to.
 struct ServerEvaluators: Sendable {

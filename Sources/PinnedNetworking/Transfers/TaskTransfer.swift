@@ -1,5 +1,5 @@
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// The transfer of one task, from its request to the last byte of its response: over HTTP or FTP, from a `data` URL or
 /// the session's cache, or by a protocol class. Every call ends with the task's limit.

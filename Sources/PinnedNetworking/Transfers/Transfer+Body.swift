@@ -1,5 +1,5 @@
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 // The request's body: its source, its sending and the reports of its progress.
 
@@ -97,7 +97,7 @@ extension Transfer {
         let (total, expected) = (task.countOfBytesSent, task.countOfBytesExpectedToSend)
         progressReports = Task { [progressReports] in
             await progressReports?.value
-            await session.tell(.sentBody, about: task, URLSession.asTaskDelegate) { delegate in
+            await session.report(.sentBody, about: task, URLSession.asTaskDelegate) { delegate in
                 delegate.urlSession(
                     session, task: task, didSendBodyData: Int64(count), totalBytesSent: total,
                     totalBytesExpectedToSend: expected)

@@ -1,6 +1,6 @@
 import CertificateTrust
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 // Connections for a transfer that are approved for its request.
 
@@ -117,8 +117,8 @@ extension Transfer {
     /// Whether a delegate or the observer has to be called about a connection.
     private var mustAsk: Bool { session.hasDelegate(for: task) || session.settings.observer != nil }
 
-    /// Asks the delegates about the servers of a reused connection, once per connection, and calls the observer. Returns
-    /// false if the connection used another identity than the delegates select.
+    /// Asks the delegates about the servers of a reused connection, once per connection, and calls the observer.
+    /// Returns false if the connection used another identity than the delegates select.
     private func reevaluate(_ connection: PooledConnection, _ evaluators: ServerEvaluators) async throws -> Bool {
         let isKnown = askedConnections.contains { $0 === connection }
         // Without anything to call, the request doesn't leave the event loop.

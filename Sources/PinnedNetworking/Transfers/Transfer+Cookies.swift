@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 // Cookies of a transfer: those that a request carries, and those that a response sets.
 

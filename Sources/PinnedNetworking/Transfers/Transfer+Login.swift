@@ -1,6 +1,6 @@
 import CertificateTrust
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 // Answers of a transfer to HTTP challenges, both those of the origin and those of a proxy.
 

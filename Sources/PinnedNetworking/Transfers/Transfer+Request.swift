@@ -1,6 +1,6 @@
-import HTTPMessages
 import PinctlBasics
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 // The stages of a request, from its body to the header of its response.
 

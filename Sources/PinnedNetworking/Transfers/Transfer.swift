@@ -1,7 +1,7 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// The HTTP transfer of one task, from its request to the last byte of its response. It includes connections, logins
 /// and redirects, and runs on the event loop.
@@ -48,7 +48,8 @@ final class Transfer: TaskTransfer {
         case waits(Wait)
     }
 
-    /// A value that the program asks of a transfer. It goes as far as it can without waiting, and is called again afterwards.
+    /// A value that the program asks of a transfer. It goes as far as it can without waiting, and is called again
+    /// afterwards.
     typealias Goal<Value: Sendable> = @TransportActor @Sendable (Transfer) throws -> Progress<Value>
 
     /// The current request on its way to the server. A class, since each stage looks at it.

@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// The current request of a transfer, and how it is sent. It changes with each redirect and with responses that ask
 /// for another form. A pure value.
@@ -25,8 +25,8 @@ struct TransferRequest: Sendable {
     /// The size in bytes from which a body waits for the server's approval (RFC 9110, section 10.1.1).
     static let expectationSize = 1024 * 1024
 
-    /// Creates a request. `decodesBodies` says whether the client can decode content codings, and `isUpload` whether the
-    /// body is that of an upload task.
+    /// Creates a request. `decodesBodies` says whether the client can decode content codings, and `isUpload` whether
+    /// the body is that of an upload task.
     init(_ request: URLRequest, to target: RequestTarget, decodesBodies: Bool, isUpload: Bool) {
         self.request = request
         self.target = target

@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 
 /// The connection and the response of a transfer's current request, as a state machine. The transfer executes what it
 /// returns: it owns the sockets, the timers and the delegates. `Lease` is a connection that the pool counts.

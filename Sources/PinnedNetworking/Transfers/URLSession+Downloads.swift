@@ -1,5 +1,5 @@
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 // Downloads, which save a body to a file and can be resumed.
 
@@ -109,11 +109,11 @@ extension URLSession {
             do {
                 let (file, response) = try await load(task)
                 task.complete(with: nil)
-                await tellMetrics(of: task)
+                await reportMetrics(of: task)
                 await onDelegateQueue { handler(file.url, response, nil) }
             } catch {
                 let error = fail(task, error)
-                await tellMetrics(of: task)
+                await reportMetrics(of: task)
                 await onDelegateQueue { handler(nil, task.response, error) }
             }
             forget(task)
@@ -127,14 +127,14 @@ extension URLSession {
             do {
                 let (file, _) = try await load(task)
                 // The file is removed after this call.
-                await tell(.file, about: task, Self.asDownloadDelegate) { delegate in
+                await report(.file, about: task, Self.asDownloadDelegate) { delegate in
                     delegate.urlSession(self, downloadTask: task, didFinishDownloadingTo: file.url)
                 }
                 task.complete(with: nil)
             } catch {
                 failure = fail(task, error)
             }
-            await tellEnd(of: task, failure)
+            await reportEnd(of: task, failure)
         }
     }
 
@@ -148,7 +148,7 @@ extension URLSession {
             (status.currentRequest, status.response) = (past.currentRequest, response)
             (status.transactions, status.redirectCount) = (past.transactions, past.redirectCount)
         }
-        await tell(.download, about: dataTask, Self.asDataDelegate) { delegate in
+        await report(.download, about: dataTask, Self.asDataDelegate) { delegate in
             delegate.urlSession(self, dataTask: dataTask, didBecome: task)
         }
         dataTask.status.withLock { $0.state = .completed }
@@ -157,7 +157,7 @@ extension URLSession {
         do {
             let file = try DownloadFile()
             try await write(transfer, to: file, task, response, isTakenOver: true)
-            await tell(.file, about: task, Self.asDownloadDelegate) { delegate in
+            await report(.file, about: task, Self.asDownloadDelegate) { delegate in
                 delegate.urlSession(self, downloadTask: task, didFinishDownloadingTo: file.url)
             }
             task.complete(with: nil)
@@ -165,7 +165,7 @@ extension URLSession {
             failure = fail(task, error)
         }
         task.end(with: nil)
-        await tellEnd(of: task, failure)
+        await reportEnd(of: task, failure)
     }
 
     private static let asDownloadDelegate: @Sendable (any URLSessionDelegate) -> (any URLSessionDownloadDelegate)? = {
@@ -192,7 +192,7 @@ extension URLSession {
             (file, answer) = (loaded, response)
             if let resumption, let answer = response as? HTTPURLResponse, try resumption.continues(with: answer) {
                 let total = response.expectedLength(after: loaded.count)
-                await tell(.resumption, about: task, Self.asDownloadDelegate) { delegate in
+                await report(.resumption, about: task, Self.asDownloadDelegate) { delegate in
                     delegate.urlSession(
                         self, downloadTask: task, didResumeAtOffset: resumption.count, expectedTotalBytes: total)
                 }
@@ -242,7 +242,7 @@ extension URLSession {
             if isTakenOver { task.noteDecoded(part.count) }
             try file.append(part)
             let written = file.count
-            await tell(.wroteData, about: task, Self.asDownloadDelegate) { delegate in
+            await report(.wroteData, about: task, Self.asDownloadDelegate) { delegate in
                 delegate.urlSession(
                     self, downloadTask: task, didWriteData: Int64(part.count), totalBytesWritten: written,
                     totalBytesExpectedToWrite: total)

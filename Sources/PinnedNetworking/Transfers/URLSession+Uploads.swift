@@ -35,8 +35,8 @@ extension URLSession {
     /// Creates a task that sends the request's own stream. If there is none, or if a challenge or redirect requires the
     /// body again, the delegate provides a stream.
     ///
-    /// The length isn't known, so the body is sent in chunks (RFC 9112, section 7.1). The task first waits up to a second
-    /// for the server's `100 Continue`, so that a refusal doesn't consume the stream.
+    /// The length isn't known, so the body is sent in chunks (RFC 9112, section 7.1). The task first waits up to a
+    /// second for the server's `100 Continue`, so that a refusal doesn't consume the stream.
     public func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask {
         let body = request.content?.isStream == true ? request.content : .stream(nil)
         return makeTask(URLSessionUploadTask.self, request.with(body: body)) { self.deliver($0) }

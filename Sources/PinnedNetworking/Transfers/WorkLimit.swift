@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// A limit that ends work which is cancelled, makes no progress for too long, or takes too long in total. It also
 /// records which of these applies.
@@ -22,8 +22,8 @@ final class WorkLimit: Sendable {
         case reader = "the body to be read"
         case protocolClass = "a protocol class"
 
-        /// Whether the request timeout applies to the wait. It doesn't apply to people who enter passwords or choose what
-        /// to do with a response, or to programs that read slowly.
+        /// Whether the request timeout applies to the wait. It doesn't apply to people who enter passwords or choose
+        /// what to do with a response, or to programs that read slowly.
         var isLimited: Bool {
             switch self {
             case .login, .loginMessage, .disposition, .reader: false
@@ -160,8 +160,8 @@ final class WorkLimit: Sendable {
         }
     }
 
-    /// Starts the timer, on the event loop's own thread, where it doesn't have to wake the loop. Returns false if a limit
-    /// has ended the work.
+    /// Starts the timer, on the event loop's own thread, where it doesn't have to wake the loop. Returns false if a
+    /// limit has ended the work.
     @TransportActor @discardableResult
     func startWatching() -> Bool {
         if state.withLock({ $0.timer == nil }) { Self.watch(state, times) }

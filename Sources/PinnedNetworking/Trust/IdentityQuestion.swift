@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TLSTransport
+import PinctlTLSTransport
 
 /// A server's request for a client certificate. The delegates and the stored credentials answer it while the handshake
 /// waits.
@@ -95,8 +95,8 @@ struct IdentityRefused: Error, CustomStringConvertible {
     let refusal: TransportError.IdentityRefusal
     let reason: TransportError
 
-    /// Creates the error, or `nil` for a failure with another cause. `hasAnswered` is whether the server has sent anything
-    /// but its part of the handshake.
+    /// Creates the error, or `nil` for a failure with another cause. `hasAnswered` is whether the server has sent
+    /// anything but its part of the handshake.
     init?(_ reason: TransportError, shown: Approval.Identity, hasAnswered: Bool) {
         let wasShown =
             switch shown {

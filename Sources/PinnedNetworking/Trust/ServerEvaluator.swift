@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// The evaluation of one server of a request, which is its origin or a TLS proxy. It uses the session's trust settings
 /// at the time of the request.
@@ -104,8 +104,8 @@ final class ServerEvaluator: Sendable {
     // It has three steps: `approve` asks the delegates, `decide` combines their answer with the policy's decision, and
     // `PinningPolicy.evaluate` verifies the chain and compares the pins.
 
-    /// Approves a server, or throws a ``ServerTrustRefusal``, or the error that ended the task in the meantime. Asks the
-    /// delegates unless there is an answer.
+    /// Approves a server, or throws a ``ServerTrustRefusal``, or the error that ended the task in the meantime. Asks
+    /// the delegates unless there is an answer.
     ///
     /// Runs off the event loop: the evaluation of a malicious chain can take a tenth of a second, which must not delay
     /// other transfers.

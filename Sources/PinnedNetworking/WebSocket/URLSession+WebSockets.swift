@@ -1,6 +1,6 @@
 public import Foundation
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 extension URLSession {
     /// Creates a task for a WebSocket, `wss` or `ws`. It opens with ``URLSessionTask/resume()``.
@@ -37,21 +37,21 @@ extension URLSession {
             var failure: (any Error)?
             do {
                 let conversation = try await open(task)
-                await tell(.webSocketOpening, about: task, Self.asWebSocketDelegate) { delegate in
+                await report(.webSocketOpening, about: task, Self.asWebSocketDelegate) { delegate in
                     delegate.urlSession(self, webSocketTask: task, didOpenWithProtocol: conversation.subprotocol)
                 }
                 let closing = try await task.limit.run { try await conversation.run() }
                 task.complete(with: nil)
                 let (code, reason) = WebSocketMailbox.values(of: closing)
                 task.mailbox.end(WebSocketEndError.closed(code: code, reason: reason))
-                await tell(.webSocketClosing, about: task, Self.asWebSocketDelegate) { delegate in
+                await report(.webSocketClosing, about: task, Self.asWebSocketDelegate) { delegate in
                     delegate.urlSession(
                         self, webSocketTask: task, didCloseWith: .init(rawValue: code) ?? .invalid, reason: reason)
                 }
             } catch {
                 failure = fail(task, task.mailbox.end(error))
             }
-            await tellEnd(of: task, failure)
+            await reportEnd(of: task, failure)
         }
     }
 

@@ -1,5 +1,5 @@
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// A task that exchanges messages with a server over a WebSocket (RFC 6455).
 ///

@@ -1,5 +1,5 @@
-import HTTPMessages
-import TLSTransport
+import PinctlHTTPMessages
+import PinctlTLSTransport
 
 /// The connection of an open WebSocket, from the handshake's end to the end of the connection. It runs on the event
 /// loop.
@@ -144,8 +144,8 @@ final class WebSocketConversation {
 
     // MARK: End
 
-    /// Sends what is left, and closes the connection. If both sides have sent a close frame, waits for the server to end
-    /// the connection first.
+    /// Sends what is left, and closes the connection. If both sides have sent a close frame, waits for the server to
+    /// end the connection first.
     private func end(_ writer: Task<Void, Never>, isConfirmed: Bool) async {
         let connection = connection.connection
         let timer = TransportTimer(at: .now + Self.endLimit) {

@@ -1,5 +1,5 @@
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 
 /// The messages of one WebSocket between the program, which calls from any thread, and the event loop.
 ///

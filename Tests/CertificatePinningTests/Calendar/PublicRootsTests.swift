@@ -1,6 +1,6 @@
 import Foundation
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The facts in `pins/public-roots.jsonc` and their sources.

@@ -1,6 +1,6 @@
 import CertificatePinning
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("The article on causes and lint rules")

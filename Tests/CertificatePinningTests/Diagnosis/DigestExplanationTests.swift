@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Digest explanations")
@@ -11,8 +11,8 @@ struct DigestExplanationTests {
             .map { "\($0)\($0.index.map { " \($0)" } ?? "")" }
     }
 
-    private static func run(_ script: String, in folder: TestFolder) throws -> String {
-        let result = try TestCommand.run(["sh", "-c", "cd \(folder.path) && \(script)"])
+    private static func run(_ script: String, in directory: TestDirectory) throws -> String {
+        let result = try TestCommand.run(["sh", "-c", "cd \(directory.path) && \(script)"])
         try #require(result.status == 0)
         return String(decoding: result.output, as: UTF8.self)
     }
@@ -48,13 +48,13 @@ struct DigestExplanationTests {
         .enabled(if: TestCommand.isPresent("openssl", "version")),
         arguments: commands)
     func usualCommands(command: String, input: String) throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let certificate = try TestCertificate.root("Test", key: TestKey.shared(.rsa2048))
-        _ = try folder.add(certificate.pemText, name: "c.pem")
+        _ = try directory.add(certificate.pemText, name: "c.pem")
         let isOfKey = input != "empty input" && input != "a line end"
         for (algorithm, name) in [("sha1", "SHA-1"), ("sha256", "SHA-256"), ("sha512", "SHA-512")] {
             let script = command.replacing("BASE64", with: "openssl dgst -\(algorithm) -binary | openssl base64 -A")
-            let digest = try Self.run(script, in: folder)
+            let digest = try Self.run(script, in: directory)
             #expect(
                 try explain("\(algorithm)/\(digest)", try TestCertificate.root("Other"), certificate)
                     == ["\(name) of \(input)" + (isOfKey ? " 1" : "")])
@@ -92,10 +92,10 @@ struct DigestExplanationTests {
     @Test("The fingerprint that http_certificate_pinning takes is explained as that of a certificate, not as a pin")
     func certificateFingerprint() throws {
         let certificate = try TestCertificate.root("Test")
-        let folder = try TestFolder()
-        _ = try folder.add(certificate.pemText, name: "c.pem")
+        let directory = try TestDirectory()
+        _ = try directory.add(certificate.pemText, name: "c.pem")
         // The command that the package's README names prints the digest after an equals sign.
-        let line = try Self.run("openssl x509 -noout -fingerprint -sha256 -inform pem -in c.pem", in: folder)
+        let line = try Self.run("openssl x509 -noout -fingerprint -sha256 -inform pem -in c.pem", in: directory)
         let digest = line.split(separator: "=").last.map { $0.dropLast() } ?? ""
         #expect(digest.utf8.count == 95)
         #expect(try explain(String(digest), certificate) == ["SHA-256 of the whole certificate 0"])

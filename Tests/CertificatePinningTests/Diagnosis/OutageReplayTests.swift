@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinDialects
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Rebuilds key rotations that broke real apps. Each test checks what lint reports while there is still time, that its
@@ -12,9 +12,9 @@ struct OutageReplayTests {
     /// The day on which lint runs, 2027-01-15, and the day of the outage.
     private let before = TestSite.time
     private let after = TestSite.time + 60 * 86_400
-    private let folder: TestFolder
+    private let directory: TestDirectory
 
-    init() throws { folder = try TestFolder() }
+    init() throws { directory = try TestDirectory() }
 
     /// Returns a policy with one rule for the test server, in a file next to the certificates.
     private func policy(_ pins: [String], rule: String = "") throws -> PolicyFile {
@@ -22,12 +22,12 @@ struct OutageReplayTests {
             { "version": 1, "domains": [
               { "host": "\(TestSite.host)",\(rule) "pins": [\(pins.joined(separator: ", "))] } ] }
             """
-        return try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
+        return try PolicyFile(bytes: Array(text.utf8), path: directory.path + "/pins.jsonc")
     }
 
     /// Returns a pin with the file that has its certificate.
     private func pin(_ certificate: TestCertificate, _ role: String, _ more: String = "") throws -> String {
-        let file = try folder.add(certificate.pemText)
+        let file = try directory.add(certificate.pemText)
         return #"{ "pin": "\#(try certificate.key.pin)", "role": "\#(role)", "from": "\#(file)"\#(more) }"#
     }
 
@@ -82,12 +82,12 @@ struct OutageReplayTests {
         let all = [encrypt.intermediate] + (try (11...14).map { try encrypt.root.intermediate("R\($0)") })
         let pinned = try policy([pin(all[0], "intermediate"), pin(all[1], "intermediate")])
         #expect(errors(pinned).map(\.rule) == [.onlyIntermediates])
-        let mended = try policy([pin(all[0], "intermediate"), pin(encrypt.root, "root")])
+        let fixed = try policy([pin(all[0], "intermediate"), pin(encrypt.root, "root")])
         for intermediate in all.dropFirst(2) {
             let served = try TestSite.trust(
                 sent: [intermediate.leaf(TestSite.host), intermediate], anchors: [encrypt.root])
             #expect(causes(pinned, served) == ["intermediate-changed"])
-            holds(mended, served)
+            holds(fixed, served)
         }
     }
 
@@ -106,9 +106,9 @@ struct OutageReplayTests {
         #expect(errors(pinned).map(\.rule) == [.certificateExpiry])
         #expect(errors(pinned)[0].message.contains("expires on 2027-02-14: pin the CA that replaces it now"))
         #expect(causes(pinned, served) == ["off-path"])
-        let mended = try policy([pin(isrg.root, "root"), #""\#(try dst.key.pin)""#])
-        #expect(mended.policy.verdict(served, at: before) == "accepted: matched")
-        holds(mended, served)
+        let fixed = try policy([pin(isrg.root, "root"), #""\#(try dst.key.pin)""#])
+        #expect(fixed.policy.verdict(served, at: before) == "accepted: matched")
+        holds(fixed, served)
     }
 
     @Test("Lint and diagnosis catch a cross-signed CA that becomes a root: AddTrust, 2020-05-30")
@@ -124,9 +124,9 @@ struct OutageReplayTests {
         #expect(pinned.policy.verdict(served, at: before) == "accepted: matched")
         #expect(errors(pinned).map(\.rule) == [.certificateExpiry])
         #expect(causes(pinned, served) == ["wrong-position", "off-path"])
-        let mended = try policy([pin(userTrust.root, "ca"), pin(addTrust, "ca")])
-        #expect(mended.policy.verdict(served, at: before) == "accepted: matched")
-        holds(mended, served)
+        let fixed = try policy([pin(userTrust.root, "ca"), pin(addTrust, "ca")])
+        #expect(fixed.policy.verdict(served, at: before) == "accepted: matched")
+        holds(fixed, served)
     }
 
     @Test("Lint and diagnosis catch a leaf that is renewed every 45 days, each time with a new key")
@@ -168,16 +168,16 @@ struct OutageReplayTests {
         let replaced = try TestSite.trust(
             sent: [server.intermediate.leaf(TestSite.host, key: key), server.intermediate], anchors: [server.root])
         #expect(causes(pinned, replaced) == ["leaf-rekeyed"])
-        let mended = try policy([pin(server.leaf, "leaf"), backup(key)])
-        holds(mended, replaced)
-        let told = mended.policy.failureCauses(for: replaced, port: 443, at: after).map(\.identifier)
+        let fixed = try policy([pin(server.leaf, "leaf"), backup(key)])
+        holds(fixed, replaced)
+        let told = fixed.policy.failureCauses(for: replaced, port: 443, at: after).map(\.identifier)
         #expect(told == ["only-backup"])
     }
 
     @Test("Lint and diagnosis catch a network security config whose pin-set expires and silently stops pinning")
     func pinSetEnded() throws {
         let server = try TestSite()
-        let stranger = try TestSite(authority: "Other")
+        let unrelated = try TestSite(authority: "Other")
         func config(_ day: String) throws -> [UInt8] {
             Array(
                 """
@@ -204,9 +204,9 @@ struct OutageReplayTests {
         // The same rule in this project's policy format: it accepts any trusted chain on the day of the outage.
         let pinned = try policy(
             [pin(server.leaf, "leaf")], rule: #""expires": "2027-02-01", "onExpiry": "stop-pinning","#)
-        #expect(pinned.policy.verdict(try stranger.trust, at: before) == "refused: mismatch")
-        #expect(pinned.policy.verdict(try stranger.trust, at: after) == "accepted: stopped")
-        let causes = pinned.policy.failureCauses(for: try stranger.trust, port: 443, at: after)
+        #expect(pinned.policy.verdict(try unrelated.trust, at: before) == "refused: mismatch")
+        #expect(pinned.policy.verdict(try unrelated.trust, at: after) == "accepted: stopped")
+        let causes = pinned.policy.failureCauses(for: try unrelated.trust, port: 443, at: after)
         #expect(causes.map(\.identifier) == ["rule-ended"])
     }
 }

@@ -1,17 +1,17 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Causes of a pin mismatch")
 struct PinFailureCauseTests {
     private let server: TestSite
-    private let stranger: TestSite
+    private let unrelated: TestSite
 
     init() throws {
         server = try TestSite()
-        stranger = try TestSite(authority: "Other")
+        unrelated = try TestSite(authority: "Other")
     }
 
     private static let condition =
@@ -32,14 +32,14 @@ struct PinFailureCauseTests {
     @Test("No cause is reported when the pins match or aren't checked")
     func nothing() throws {
         #expect(try diagnose(server.trust, PinningPolicy(pins: [server.leaf.pin()])).causes == [])
-        #expect(try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()], mode: .off)).causes == [])
+        #expect(try diagnose(server.trust, PinningPolicy(pins: [unrelated.leaf.pin()], mode: .off)).causes == [])
     }
 
     @Test("A changed CA is diagnosed when pinned issuers are gone and the chain is trusted under another root")
     func authorityChanged() throws {
         for role in [PinRole.root, .ca] {
-            let policy = try PinningPolicy(pins: [stranger.root.pin(role), stranger.intermediate.pin(.intermediate)])
-            let found = try diagnose(server.trust, policy, systemRoots: [server.root, stranger.root])
+            let policy = try PinningPolicy(pins: [unrelated.root.pin(role), unrelated.intermediate.pin(.intermediate)])
+            let found = try diagnose(server.trust, policy, systemRoots: [server.root, unrelated.root])
             #expect(found.causes == ["authority-changed"])
             #expect(
                 found.text
@@ -47,13 +47,13 @@ struct PinFailureCauseTests {
                     + "certificate issued by a pinned CA or for a backup key, then ship the pin of its new root, "
                     + "\(try server.root.key.pin)\(Self.otherwise)")
         }
-        let withLeaf = try PinningPolicy(pins: [stranger.root.pin(.root), stranger.leaf.pin(.leaf)])
+        let withLeaf = try PinningPolicy(pins: [unrelated.root.pin(.root), unrelated.leaf.pin(.leaf)])
         #expect(try diagnose(server.trust, withLeaf).causes == ["authority-changed", "leaf-rekeyed"])
     }
 
     @Test("A changed intermediate is diagnosed when no root is pinned")
     func intermediateChanged() throws {
-        let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.intermediate.pin(.intermediate)]))
+        let found = try diagnose(server.trust, PinningPolicy(pins: [unrelated.intermediate.pin(.intermediate)]))
         #expect(found.causes == ["intermediate-changed"])
         #expect(
             found.text.hasPrefix(
@@ -63,7 +63,7 @@ struct PinFailureCauseTests {
 
     @Test("A re-keyed leaf is diagnosed, with the start date of its certificate")
     func leafRekeyed() throws {
-        let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin(.leaf)], mode: .report))
+        let found = try diagnose(server.trust, PinningPolicy(pins: [unrelated.leaf.pin(.leaf)], mode: .report))
         #expect(found.causes == ["leaf-rekeyed"])
         #expect(
             found.text
@@ -71,7 +71,7 @@ struct PinFailureCauseTests {
                 + "pinned or backup key again, because released apps keep their pins, and keep that key when you renew"
                 + "\(Self.otherwise)")
         // The owner of a pin without a role is unknown.
-        let anyRole = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin()]))
+        let anyRole = try diagnose(server.trust, PinningPolicy(pins: [unrelated.leaf.pin()]))
         #expect(anyRole.causes == ["no-key-served"])
         #expect(
             anyRole.text
@@ -82,14 +82,14 @@ struct PinFailureCauseTests {
         let publicRoot = try diagnose(server.trust, PinningPolicy(pins: [isrg]))
         #expect(publicRoot.causes == ["authority-changed"])
         #expect(publicRoot.text.hasPrefix("the CA changed from isrg-root-x1 to CN=Test Root: "))
-        let backup = Pin(.publicKey(try stranger.root.parsed.spkiFingerprint), role: .root, isBackup: true)
-        let withBackup = try PinningPolicy(pins: [stranger.leaf.pin(.leaf), backup])
+        let backup = Pin(.publicKey(try unrelated.root.parsed.spkiFingerprint), role: .root, isBackup: true)
+        let withBackup = try PinningPolicy(pins: [unrelated.leaf.pin(.leaf), backup])
         #expect(try diagnose(server.trust, withBackup).causes == ["leaf-rekeyed"])
     }
 
     @Test("Only the required roles without a match are explained")
     func unmetRoles() throws {
-        let pins = [try server.root.pin(.root), try stranger.root.pin(.root), try stranger.leaf.pin(.leaf)]
+        let pins = [try server.root.pin(.root), try unrelated.root.pin(.root), try unrelated.leaf.pin(.leaf)]
         let policy = try PinningPolicy(pins: pins, requirement: .eachOf([.leaf, .root]))
         #expect(try diagnose(server.trust, policy).causes == ["leaf-rekeyed"])
     }
@@ -97,7 +97,7 @@ struct PinFailureCauseTests {
     @Test("Interception is diagnosed when the chain doesn't end at an expected root")
     func inspected() throws {
         let policy = try PinningPolicy(pins: [server.root.pin(.root), server.leaf.pin(.leaf)])
-        let installed = try diagnose(stranger.trust, policy, systemRoots: [server.root])
+        let installed = try diagnose(unrelated.trust, policy, systemRoots: [server.root])
         #expect(installed.causes == ["inspected"])
         #expect(
             installed.text
@@ -106,14 +106,14 @@ struct PinFailureCauseTests {
                 + "the one that its operator gave you), trust its root for this host with --ca-file or \"anchors\", which "
                 + "pinctl init --ca-file writes; if not, don't pin its key, because the connection may be intercepted")
         let appended = try TestSite.trust(
-            sent: [stranger.leaf, stranger.intermediate, server.leaf], anchors: [stranger.root])
+            sent: [unrelated.leaf, unrelated.intermediate, server.leaf], anchors: [unrelated.root])
         #expect(try diagnose(appended, policy, systemRoots: [server.root]).causes == ["inspected", "off-path"])
-        let unknown = try TestSite.trust(sent: stranger.chain, anchors: [server.root])
+        let unknown = try TestSite.trust(sent: unrelated.chain, anchors: [server.root])
         #expect(try diagnose(unknown, policy).causes == ["inspected"])
         // Anchors that the rule configures itself aren't reported as interception.
-        let own = TrustStore(certificates: [try stranger.root.parsed])
+        let own = TrustStore(certificates: [try unrelated.root.parsed])
         let ownPolicy = try PinningPolicy(pins: [server.root.pin(.root)], anchors: own)
-        #expect(try diagnose(stranger.trust, ownPolicy, systemRoots: [server.root]).causes == ["authority-changed"])
+        #expect(try diagnose(unrelated.trust, ownPolicy, systemRoots: [server.root]).causes == ["authority-changed"])
     }
 
     @Test("A missing intermediate is diagnosed when the server sends only its own certificate")
@@ -128,11 +128,11 @@ struct PinFailureCauseTests {
                 + "root of yours, trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because the "
                 + "connection may be intercepted")
         // Two causes would contradict. The remedy covers an interception.
-        #expect(try diagnose(alone, PinningPolicy(pins: [stranger.leaf.pin()])).causes == ["issuer-missing"])
-        let appended = try TestSite.trust(sent: [stranger.leaf, server.leaf], anchors: [server.root])
+        #expect(try diagnose(alone, PinningPolicy(pins: [unrelated.leaf.pin()])).causes == ["issuer-missing"])
+        let appended = try TestSite.trust(sent: [unrelated.leaf, server.leaf], anchors: [server.root])
         #expect(try diagnose(appended, PinningPolicy(pins: [server.leaf.pin()])).causes == ["issuer-missing"])
-        let withRoot = try TestSite.trust(sent: [server.leaf, server.root], anchors: [stranger.root])
-        #expect(try diagnose(withRoot, PinningPolicy(pins: [stranger.leaf.pin()])).causes == ["issuer-missing"])
+        let withRoot = try TestSite.trust(sent: [server.leaf, server.root], anchors: [unrelated.root])
+        #expect(try diagnose(withRoot, PinningPolicy(pins: [unrelated.leaf.pin()])).causes == ["issuer-missing"])
     }
 
     @Test("A chain that is sent up to its private root lacks that root's trust and no intermediate, pinned or not")
@@ -140,8 +140,8 @@ struct PinFailureCauseTests {
         for sent in [
             [server.leaf, server.intermediate, server.root], [try server.root.leaf(TestSite.host), server.root],
         ] {
-            let trust = try TestSite.trust(sent: sent, anchors: [stranger.root])
-            for pins in [[try sent[0].pin()], [try server.root.pin(.root)], [try stranger.leaf.pin()]] {
+            let trust = try TestSite.trust(sent: sent, anchors: [unrelated.root])
+            for pins in [[try sent[0].pin()], [try server.root.pin(.root)], [try unrelated.leaf.pin()]] {
                 let found = try diagnose(trust, PinningPolicy(pins: pins))
                 #expect(found.causes == ["inspected"])
                 #expect(found.text.hasPrefix("the chain leads to CN=Test Root, "))
@@ -210,9 +210,9 @@ struct PinFailureCauseTests {
 
     @Test("A pinned key that is served but isn't on the verified path is diagnosed, with the reason")
     func offPath() throws {
-        let sent = [server.leaf, server.intermediate, stranger.root]
+        let sent = [server.leaf, server.intermediate, unrelated.root]
         let trust = try TestSite.trust(sent: sent, anchors: [server.root])
-        let found = try diagnose(trust, PinningPolicy(pins: [stranger.root.pin()]))
+        let found = try diagnose(trust, PinningPolicy(pins: [unrelated.root.pin()]))
         #expect(found.causes == ["off-path"])
         #expect(
             found.text.contains(
@@ -220,10 +220,10 @@ struct PinFailureCauseTests {
                     + "verified path"
             ))
 
-        let expired = try stranger.root.crossSign(server.root) { $0.notAfter = $0.notBefore + 86_400 }
+        let expired = try unrelated.root.crossSign(server.root) { $0.notAfter = $0.notBefore + 86_400 }
         let crossSigned = try TestSite.trust(
-            sent: [server.leaf, server.intermediate, expired], anchors: [server.root, stranger.root])
-        let old = try diagnose(crossSigned, PinningPolicy(pins: [stranger.root.pin(.root, name: "old")]))
+            sent: [server.leaf, server.intermediate, expired], anchors: [server.root, unrelated.root])
+        let old = try diagnose(crossSigned, PinningPolicy(pins: [unrelated.root.pin(.root, name: "old")]))
         #expect(old.causes == ["off-path"])
         #expect(old.text.contains("the key of old is in CN=Other Root, which isn't on any valid path (certificate 2 ("))
         #expect(
@@ -291,7 +291,7 @@ struct PinFailureCauseTests {
     func ruleEnded(action: PinningExpiry.Action) throws {
         let expiry = try PinningExpiry("2026-12-01", then: action)
         let rule = PinningRule(
-            host: try ServerName(TestSite.host), pins: [try stranger.leaf.pin(.leaf)], expiry: expiry)
+            host: try ServerName(TestSite.host), pins: [try unrelated.leaf.pin(.leaf)], expiry: expiry)
         let policy = try PinningPolicy(rules: [rule])
         let found = try diagnose(server.trust, policy)
         #expect(found.causes == ["rule-ended"] + (action == .report ? ["leaf-rekeyed"] : []))
@@ -312,7 +312,7 @@ struct PinFailureCauseTests {
     @Test("A match of only the backup is diagnosed")
     func onlyBackup() throws {
         let backup = Pin(.publicKey(try server.leaf.parsed.spkiFingerprint), isBackup: true, name: "spare")
-        let found = try diagnose(server.trust, PinningPolicy(pins: [stranger.leaf.pin(), backup]))
+        let found = try diagnose(server.trust, PinningPolicy(pins: [unrelated.leaf.pin(), backup]))
         #expect(found.causes == ["only-backup"])
         #expect(found.text == "only backup pins match (spare): create the next backup key now, and ship its pin")
         let both = try PinningPolicy(pins: [server.root.pin(), backup])
@@ -323,7 +323,7 @@ struct PinFailureCauseTests {
     func several() throws {
         let certificate = SPKIFingerprint(bytes: try server.leaf.parsed.fingerprint.bytes)
         let policy = try PinningPolicy(pins: [
-            stranger.leaf.pin(.leaf), Pin(.publicKey(certificate)), server.root.pin(.leaf),
+            unrelated.leaf.pin(.leaf), Pin(.publicKey(certificate)), server.root.pin(.leaf),
         ])
         #expect(
             try diagnose(server.trust, policy).causes == ["wrong-position", "wrong-bytes", "leaf-rekeyed"])
@@ -333,7 +333,7 @@ struct PinFailureCauseTests {
     func visible() throws {
         let root = try TestCertificate.root("Evil\u{1B}[2J\nRoot")
         let trust = try TestSite.trust(sent: [root.leaf(TestSite.host)], anchors: [root])
-        let found = try diagnose(trust, PinningPolicy(pins: [stranger.root.pin(.root)]))
+        let found = try diagnose(trust, PinningPolicy(pins: [unrelated.root.pin(.root)]))
         #expect(found.causes == ["authority-changed"])
         #expect(found.text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value < 0x7F })
     }

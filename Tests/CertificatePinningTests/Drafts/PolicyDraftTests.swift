@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Policy drafts and lint")
@@ -121,15 +121,15 @@ struct PolicyDraftTests {
                     + "add its pin to \"pins\", and remove the slot"
             ])
 
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let start = try #require(draft.text.firstRange(of: "openssl genpkey"))
         let end = try #require(draft.text.firstRange(of: " && pinctl hash"))
         let commands = draft.text[start.lowerBound..<end.lowerBound]
-        #expect(try TestCommand.run(["sh", "-c", "cd \(folder.path) && \(commands)"]).status == 0)
+        #expect(try TestCommand.run(["sh", "-c", "cd \(directory.path) && \(commands)"]).status == 0)
 
         let lines = draft.text.split(separator: "\n", omittingEmptySubsequences: false)
             .filter { !$0.contains("x-backup-slot") }
-        let backup = #"{ "file": "\#(folder.path)/api.example.test-backup.csr", "backup": true }"#
+        let backup = #"{ "file": "\#(directory.path)/api.example.test-backup.csr", "backup": true }"#
         let filled = lines.joined(separator: "\n").replacing("\"test-root\"]", with: "\"test-root\", \(backup)]")
         let pins = try PolicyFileTests.read(filled)
         #expect(pins.policy.rules[0].pins.map(\.isBackup) == [false, false, false, true])

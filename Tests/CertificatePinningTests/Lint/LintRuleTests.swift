@@ -3,20 +3,20 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Tests of lint findings in rules that can be read but can't match or don't pin anything.
 @Suite("Lint: anchors, denied pins, roles, backups")
 struct LintRuleTests {
     private let server: TestSite
-    private let folder: TestFolder
+    private let directory: TestDirectory
 
     init() throws {
         server = try TestSite()
-        folder = try TestFolder()
-        _ = try folder.add(server.leaf.pemText + server.intermediate.pemText, name: "chain.pem")
-        _ = try folder.add(server.root.pemText, name: "root.pem")
+        directory = try TestDirectory()
+        _ = try directory.add(server.leaf.pemText + server.intermediate.pemText, name: "chain.pem")
+        _ = try directory.add(server.root.pemText, name: "root.pem")
     }
 
     private static let other = PolicyFileTests.pinA
@@ -30,7 +30,7 @@ struct LintRuleTests {
             { "version": 1, \(top) "domains": [
             { "host": "a.test", \(rule) "pins": [\(pins.joined(separator: ", "))] } ] }
             """
-        let file = try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
+        let file = try PolicyFile(bytes: Array(text.utf8), path: directory.path + "/pins.jsonc")
         return file.lint(at: TestSite.time)
             .filter { rules?.contains($0.rule) ?? ![.noBackup, .onlyRoots, .onlyIntermediates].contains($0.rule) }
             .map { "\($0.rule.rawValue) \($0.severity)" }
@@ -104,7 +104,7 @@ struct LintRuleTests {
                 { "version": 1, "domains": [
                 { "host": "a.test", "pins": [\(pins.map { "\"sha256/\($0)\"" }.joined(separator: ", "))] } ] }
                 """
-            let file = try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
+            let file = try PolicyFile(bytes: Array(text.utf8), path: directory.path + "/pins.jsonc")
             let message = try #require(file.lint(at: TestSite.time).first { $0.rule == .noBackup }).message
             #expect(message.contains("second CA") == isAuthority, "\(message)")
             #expect(message.contains("kept offline") != isAuthority && message.hasSuffix(", with \"backup\": true"))
@@ -116,7 +116,7 @@ struct LintRuleTests {
         let now = Int64(TestSite.time.timeIntervalSince1970)
         for (name, days) in [("past", Int64(-1)), ("soon", 179), ("later", 181)] {
             let root = try TestCertificate.root("Root \(name)") { $0.notAfter = now + days * 86_400 }
-            _ = try folder.add(root.pemText, name: name + ".pem")
+            _ = try directory.add(root.pemText, name: name + ".pem")
         }
         func found(_ anchors: String) throws -> [String] {
             try lint([pin(server.leaf)], rule: #""anchors": \#(anchors),"#)
@@ -131,22 +131,22 @@ struct LintRuleTests {
 
     @Test("P030: a pinned root that isn't among the rule's own anchors is reported because it never matches")
     func unanchoredRoot() throws {
-        let stranger = try TestCertificate.root("Stranger")
-        _ = try folder.add(stranger.pemText, name: "stranger.pem")
+        let unrelated = try TestCertificate.root("Unrelated")
+        _ = try directory.add(unrelated.pemText, name: "unrelated.pem")
         func found(_ certificate: TestCertificate, _ more: String, _ anchors: String) throws -> [String] {
             try lint([pin(server.leaf), pin(certificate, more)], rule: anchors)
         }
         let own = #""anchors": { "files": ["root.pem"] },"#
         let both = #""anchors": { "files": ["root.pem"], "system": true },"#
-        #expect(try found(stranger, #""role": "root""#, own) == ["P030 error"])
-        #expect(try found(stranger, #""from": "stranger.pem""#, own) == ["P030 warning"])
+        #expect(try found(unrelated, #""role": "root""#, own) == ["P030 error"])
+        #expect(try found(unrelated, #""from": "unrelated.pem""#, own) == ["P030 warning"])
         #expect(try found(server.root, #""role": "root""#, own) == [])
-        #expect(try found(stranger, #""role": "root""#, both) == [])
-        #expect(try found(stranger, #""role": "root""#, "") == [])
+        #expect(try found(unrelated, #""role": "root""#, both) == [])
+        #expect(try found(unrelated, #""role": "root""#, "") == [])
         // A file called "system" isn't the system's trust store.
-        _ = try folder.add(server.root.pemText, name: "system")
+        _ = try directory.add(server.root.pemText, name: "system")
         let named = #""anchors": { "files": ["system"] },"#
-        #expect(try found(stranger, #""role": "root""#, named) == ["P030 error"])
+        #expect(try found(unrelated, #""role": "root""#, named) == ["P030 error"])
         let whole = SPKIFingerprint(hashing: server.root.derBytes.span).description.replacing(
             "sha256/", with: "cert-sha256/")
         #expect(
@@ -204,7 +204,7 @@ struct LintRuleTests {
     @Test("P031: a pin whose certificate can't have the pin's role is an error")
     func role() throws {
         func found(_ certificate: TestCertificate, _ role: String) throws -> [String] {
-            let file = try folder.add(certificate.pemText)
+            let file = try directory.add(certificate.pemText)
             return try lint(
                 [pin(certificate, #""role": "\#(role)", "from": "\#(file)""#), #""\#(Self.other)""#],
                 only: [.impossibleRole])
@@ -264,7 +264,7 @@ struct LintRuleTests {
             // Both ends are part of the validity (RFC 5280, section 4.1.2.5).
             settings.notAfter = start + days * 86_400 + seconds - 1
         }
-        _ = try folder.add(leaf.pemText, name: "leaf.pem")
+        _ = try directory.add(leaf.pemText, name: "leaf.pem")
         let found = try lint([pin(leaf, #""role": "leaf", "from": "leaf.pem""#)], only: [.shortLivedLeaf])
         #expect(found == (isShort ? ["P011 error"] : []))
     }
@@ -296,7 +296,7 @@ struct LintRuleTests {
         func read(_ text: String, allowsNamesAlone: Bool = true) throws -> [String] {
             do throws(PolicyFileError) {
                 let file = try PolicyFile(
-                    bytes: Array(text.utf8), path: folder.path + "/names.jsonc", in: .current,
+                    bytes: Array(text.utf8), path: directory.path + "/names.jsonc", in: .current,
                     allowsNamesAlone: allowsNamesAlone)
                 return file.lint(at: TestSite.time).map(\.rule.rawValue)
             } catch {

@@ -3,20 +3,20 @@ import CertificateTrust
 import FoundationEssentials
 import PinDialects
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Lint")
 struct LintTests {
     private let server: TestSite
-    private let folder: TestFolder
+    private let directory: TestDirectory
 
     init() throws {
         server = try TestSite()
-        folder = try TestFolder()
-        _ = try folder.add(server.leaf.pemText + server.intermediate.pemText, name: "chain.pem")
-        _ = try folder.add(server.intermediate.pemText, name: "intermediate.pem")
-        _ = try folder.add(server.root.pemText, name: "root.pem")
+        directory = try TestDirectory()
+        _ = try directory.add(server.leaf.pemText + server.intermediate.pemText, name: "chain.pem")
+        _ = try directory.add(server.intermediate.pemText, name: "intermediate.pem")
+        _ = try directory.add(server.root.pemText, name: "root.pem")
     }
 
     /// A pin that doesn't match any key here.
@@ -32,7 +32,7 @@ struct LintTests {
             { "host": "\(host)",\(rule)
             "pins": [\(pins.joined(separator: ",\n"))] }\(more) ] }
             """
-        let file = try PolicyFile(bytes: Array(text.utf8), path: folder.path + "/pins.jsonc")
+        let file = try PolicyFile(bytes: Array(text.utf8), path: directory.path + "/pins.jsonc")
         let quiet: [LintRule: LintFinding.Severity?] = [.noBackup: .none]
         return file.lint(at: time, settings: LintSettings(severities: quiet.merging(settings) { $1 }))
     }
@@ -55,7 +55,7 @@ struct LintTests {
             isAuthority
             ? try issuer.intermediate("Another", key: key, adjusting: adjust)
             : try issuer.leaf("a.test", key: key, adjusting: adjust)
-        _ = try folder.add(made.pemText, name: file)
+        _ = try directory.add(made.pemText, name: file)
         return made
     }
 
@@ -164,10 +164,10 @@ struct LintTests {
         let missing = try lint(pin(server.leaf, #""from": "none.pem""#))
         #expect(missing.map(\.rule) == [.otherKey])
         #expect(missing[0].message.contains("no such file"))
-        let stranger = try lint(pin(server.root, #""from": "chain.pem""#))
-        #expect(stranger.map(\.rule) == [.otherKey])
+        let unrelated = try lint(pin(server.root, #""from": "chain.pem""#))
+        #expect(unrelated.map(\.rule) == [.otherKey])
         #expect(
-            stranger[0].message.contains("which has \(try server.leaf.key.pin), \(try server.intermediate.key.pin)"))
+            unrelated[0].message.contains("which has \(try server.leaf.key.pin), \(try server.intermediate.key.pin)"))
         let bytes: [([UInt8], String)] = [
             (server.leaf.derBytes, "SHA-256 of the whole certificate"),
             (try server.leaf.key.publicKeyDER.suffix(65), "SHA-256 of the raw key"),

@@ -79,11 +79,11 @@ struct PinSpellingTests {
 /// Keys and pins from other projects' tests. They aren't part of this repository, and tests that need them are skipped
 /// where they are missing.
 enum Conformance {
-    static let folder = ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? "../shared/conformance"
-    static let skipped = Comment("no \(folder)/peer-cases.json: name its folder in PINCTL_CONFORMANCE")
+    static let directory = ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? "../shared/conformance"
+    static let skipped = Comment("no \(directory)/peer-cases.json: name its directory in PINCTL_CONFORMANCE")
 
     static let peerCases: JSONValue? = {
-        guard let bytes = FileManager.default.contents(atPath: folder + "/peer-cases.json") else { return nil }
+        guard let bytes = FileManager.default.contents(atPath: directory + "/peer-cases.json") else { return nil }
         return JSONCReader.read(Array(bytes), dialect: .json).root
     }()
 }

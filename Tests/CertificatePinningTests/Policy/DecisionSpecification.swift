@@ -2,9 +2,9 @@ import CertificatePinning
 
 /// A second implementation of the decision on pins, which is compared with the real one.
 ///
-/// It is as plain as possible, and was written from the articles alone: "How a policy decides" in CertificatePinning.md,
-/// the keys of a policy file there, and the design page. Keys are numbers, names are lists of labels, and times are
-/// numbers. Nothing is looked up in a table, and nothing is kept.
+/// It is as plain as possible, and was written from the articles alone: "How a policy decides" in
+/// CertificatePinning.md, the keys of a policy file there, and the design page. Keys are numbers, names are lists of
+/// labels, and times are numbers. Nothing is looked up in a table, and nothing is kept.
 enum DecisionSpecification {
     struct ModelPin: Hashable {
         var key: Int
@@ -36,8 +36,8 @@ enum DecisionSpecification {
         var deny: [ModelPin] = []
     }
 
-    /// Returns the rule for a host: "the rule of the exact name, or else of the longest parent with `subdomains`. A rule
-    /// that doesn't apply to the port is ignored."
+    /// Returns the rule for a host: "the rule of the exact name, or else of the longest parent with `subdomains`. A
+    /// rule that doesn't apply to the port is ignored."
     static func rule(_ policy: ModelPolicy, host: [String], port: Int) -> Int? {
         func find(_ matches: (ModelRule) -> Bool) -> Int? {
             policy.rules.firstIndex { matches($0) && ($0.ports?.contains(port) ?? true) }

@@ -1,6 +1,6 @@
 import CertificatePinning
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust

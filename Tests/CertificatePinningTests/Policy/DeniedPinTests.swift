@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Denied pins and bypassed pins")
@@ -80,7 +80,7 @@ struct DeniedPinTests {
         arguments: PinningMode.allCases)
     func anotherPath(mode: PinningMode) throws {
         let crossSigned = try other.root.crossSign(server.root)
-        let strange = try TestSite(authority: "Strange").leaf
+        let unknown = try TestSite(authority: "Unknown").leaf
         for issuers in [[server.intermediate, crossSigned], [crossSigned, server.intermediate]] {
             let trust = try TestSite.trust(sent: [server.leaf] + issuers, anchors: [server.root, other.root])
             for (denied, kept) in [(server.root, other.root), (other.root, server.root)] {
@@ -88,7 +88,7 @@ struct DeniedPinTests {
                 let deny = [Pin(.certificate(try denied.parsed.fingerprint))]
                 let matching = try PinningPolicy(pins: [kept.pin(.root)], mode: mode, deny: deny)
                 #expect(matching.verdict(trust) == (mode == .off ? "accepted: unpinned" : "accepted: matched"))
-                let forgiving = try PinningPolicy(pins: [strange.pin()], mode: mode, deny: deny)
+                let forgiving = try PinningPolicy(pins: [unknown.pin()], mode: mode, deny: deny)
                 let expected: [PinningMode: String] = [
                     .enforce: "refused: mismatch", .report: "accepted: forgiven", .off: "accepted: unpinned",
                 ]

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Public values as text")
@@ -63,10 +63,10 @@ struct DescriptionTests {
             let outcome = row.policy.outcome(try server.path, port: 443, at: TestSite.time)
             #expect(outcome.isAccepted == row.isAccepted && outcome.description == row.text, "\(outcome.description)")
         }
-        let stranger = try TestSite.trust(sent: server.chain, anchors: [])
-        let finding = try #require(throws: TrustFinding.self) { try stranger.evaluate(at: TestSite.time) }
+        let unrelated = try TestSite.trust(sent: server.chain, anchors: [])
+        let finding = try #require(throws: TrustFinding.self) { try unrelated.evaluate(at: TestSite.time) }
         let error = #expect(throws: PinningError.self) {
-            try rows[0].policy.evaluate(stranger, port: 443, at: TestSite.time)
+            try rows[0].policy.evaluate(unrelated, port: 443, at: TestSite.time)
         }
         #expect(error?.description == finding.description)
     }

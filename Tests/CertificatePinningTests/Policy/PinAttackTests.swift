@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Lists the attacks on the evaluation of pins by the codes that test names use, and where each of them is tested. The

@@ -1,17 +1,17 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Decisions on a verified path")
 struct PinDecisionTests {
     private let server: TestSite
-    private let stranger: TestSite
+    private let unrelated: TestSite
 
     init() throws {
         server = try TestSite()
-        stranger = try TestSite(authority: "Stranger")
+        unrelated = try TestSite(authority: "Unrelated")
     }
 
     @Test("A role covers its positions on a path", arguments: PinRole.allCases)
@@ -59,12 +59,12 @@ struct PinDecisionTests {
         let path = try server.path
         let leaf = try server.leaf.pin(.leaf)
         let root = try server.root.pin()
-        let other = try stranger.leaf.pin(.leaf)
+        let other = try unrelated.leaf.pin(.leaf)
         let rows: [([Pin], PinRequirement, [PinRole]?)] = [
             ([leaf, root], .eachOf([.leaf, .root]), nil), ([leaf, root], .eachOf([.leaf, .ca]), nil),
             ([leaf, root], .eachOf([.any]), nil), ([leaf, root], .eachOf([.leaf, .intermediate]), [.intermediate]),
             ([other, root], .eachOf([.leaf, .root]), [.leaf]), ([other, root], .any, nil),
-            ([other, try stranger.root.pin()], .eachOf([.leaf, .root]), [.leaf, .root]), ([other], .any, [.any]),
+            ([other, try unrelated.root.pin()], .eachOf([.leaf, .root]), [.leaf, .root]), ([other], .any, [.any]),
         ]
         for (pins, requirement, unmet) in rows {
             let decision = try PinningPolicy(pins: pins, requirement: requirement).outcome(
@@ -76,7 +76,7 @@ struct PinDecisionTests {
 
     @Test("All matching pins are returned, leaf first, with their positions")
     func matches() throws {
-        let pins = [try server.root.pin(name: "r"), try stranger.leaf.pin(), try server.leaf.pin(.leaf, name: "l")]
+        let pins = [try server.root.pin(name: "r"), try unrelated.leaf.pin(), try server.leaf.pin(.leaf, name: "l")]
         let matches = try #require(
             try PinningPolicy(pins: pins).outcome(try server.path, port: 443, at: TestSite.time).matches)
         #expect(matches.map(\.pin.name) == ["l", "r"])
@@ -103,18 +103,18 @@ struct PinDecisionTests {
 
     @Test("Unlisted hosts are verified or rejected, as the policy specifies", arguments: UnlistedHosts.allCases)
     func unlisted(hosts: UnlistedHosts) throws {
-        let rule = PinningRule(host: try ServerName("other.test"), pins: [try stranger.leaf.pin()])
+        let rule = PinningRule(host: try ServerName("other.test"), pins: [try unrelated.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule], unlisted: hosts)
         let expected = hosts == .trust ? "accepted: unpinned" : "refused: unlisted"
         #expect(policy.outcome(try server.path, port: 443, at: TestSite.time).verdict == expected)
         #expect(try policy.verdict(server.trust) == expected)
-        let untrusted = try TestSite.trust(sent: [server.leaf], anchors: [stranger.root])
+        let untrusted = try TestSite.trust(sent: [server.leaf], anchors: [unrelated.root])
         #expect(policy.verdict(untrusted) == (hosts == .trust ? "refused: untrusted" : "refused: unlisted"))
     }
 
     @Test("PE16: a pin for one port doesn't apply to another")
     func ports() throws {
-        let rule = PinningRule(host: try ServerName(TestSite.host), ports: [8443], pins: [try stranger.leaf.pin()])
+        let rule = PinningRule(host: try ServerName(TestSite.host), ports: [8443], pins: [try unrelated.leaf.pin()])
         let policy = try PinningPolicy(rules: [rule])
         #expect(try policy.verdict(server.trust, port: 8443) == "refused: mismatch")
         #expect(try policy.verdict(server.trust, port: 443, at: TestSite.time) == "accepted: unpinned")
@@ -122,8 +122,8 @@ struct PinDecisionTests {
 
     @Test("PE15: report mode allows only a mismatch, and mode off ignores pins but still verifies the chain")
     func modes() throws {
-        let wrong = [try stranger.leaf.pin()]
-        let untrusted = try TestSite.trust(sent: server.chain, anchors: [stranger.root])
+        let wrong = [try unrelated.leaf.pin()]
+        let untrusted = try TestSite.trust(sent: server.chain, anchors: [unrelated.root])
         let otherName = try TestSite.trust(
             sent: server.chain, anchors: [server.root], name: "www.example.test")
         let rows: [(PinningMode, String)] = [
@@ -147,10 +147,10 @@ struct PinDecisionTests {
     @Test("A rule's own anchors replace the caller's anchors")
     func anchors() throws {
         let own = TrustStore(certificates: [try server.root.parsed])
-        let other = TrustStore(certificates: [try stranger.root.parsed])
+        let other = TrustStore(certificates: [try unrelated.root.parsed])
         let pins = [try server.leaf.pin()]
         let trusted = try server.trust
-        let untrusted = try TestSite.trust(sent: server.chain, anchors: [stranger.root])
+        let untrusted = try TestSite.trust(sent: server.chain, anchors: [unrelated.root])
         #expect(try PinningPolicy(pins: pins, anchors: own).verdict(untrusted) == "accepted: matched")
         #expect(try PinningPolicy(pins: pins, anchors: other).verdict(trusted) == "refused: untrusted")
         #expect(try PinningPolicy(pins: pins, mode: .off, anchors: other).verdict(trusted) == "refused: untrusted")

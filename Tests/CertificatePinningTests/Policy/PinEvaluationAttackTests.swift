@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Tests of attacks on evaluating pins that need no second trusted CA. ``PinAttackTests`` lists all attacks.
@@ -90,13 +90,13 @@ struct PinEvaluationAttackTests {
 
     @Test("PE19: changes to files on disk don't affect a loaded policy")
     func changedFiles() throws {
-        let folder = try TestFolder()
-        let stranger = try TestSite(authority: "Stranger")
-        let key = try folder.add(server.leaf.pemText, name: "key.pem")
-        let anchors = try folder.add(server.root.pemText, name: "root.pem")
-        let names = try folder.add(
+        let directory = try TestDirectory()
+        let unrelated = try TestSite(authority: "Unrelated")
+        let key = try directory.add(server.leaf.pemText, name: "key.pem")
+        let anchors = try directory.add(server.root.pemText, name: "root.pem")
+        let names = try directory.add(
             #"{ "version": 1, "pins": { "other": "\#(PolicyFileTests.pinA)" } }"#, name: "names.jsonc")
-        let path = try folder.add(
+        let path = try directory.add(
             PolicyFileTests.rule(
                 #""host": "\#(TestSite.host)", "pins": [{ "file": "key.pem" }], "anchors": { "files": ["root.pem"] }"#,
                 top: #""include": ["names.jsonc"], "deny": ["other"],"#),
@@ -104,12 +104,12 @@ struct PinEvaluationAttackTests {
         let policy = try PinningPolicy(contentsOfFile: path)
         let digest = policy.digest
         let forged = try TestSite.trust(
-            sent: stranger.chain, anchors: [stranger.root, server.root])
+            sent: unrelated.chain, anchors: [unrelated.root, server.root])
         for (file, contents) in [
-            (key, stranger.leaf.pemText), (anchors, stranger.root.pemText), (names, "{"), (path, "{"),
+            (key, unrelated.leaf.pemText), (anchors, unrelated.root.pemText), (names, "{"), (path, "{"),
         ] {
             #expect(try TestCommand.run(["rm", file]).status == 0)
-            _ = try folder.add(contents, name: String(file.dropFirst(folder.path.count + 1)))
+            _ = try directory.add(contents, name: String(file.dropFirst(directory.path.count + 1)))
             #expect(try policy.verdict(server.trust) == "accepted: matched")
             #expect(policy.verdict(forged) == "refused: untrusted")
             #expect(policy.digest == digest)

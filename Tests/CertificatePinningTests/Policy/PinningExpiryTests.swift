@@ -2,18 +2,18 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Tests of PE9: how a rule behaves when it expires.
 @Suite("Rule expiry")
 struct PinningExpiryTests {
     private let server: TestSite
-    private let stranger: TestSite
+    private let unrelated: TestSite
 
     init() throws {
         server = try TestSite()
-        stranger = try TestSite(authority: "Stranger")
+        unrelated = try TestSite(authority: "Unrelated")
     }
 
     @Test("PE9: an expiry date includes its whole day in UTC, and an expiry time is exact")
@@ -80,7 +80,7 @@ struct PinningExpiryTests {
             (.stopPinning, .report, "accepted: stopped", "accepted: stopped"),
             (.stopPinning, .off, "accepted: unpinned", "accepted: unpinned"),
         ] as [(PinningExpiry.Action, PinningMode, String, String)])
-    func actions(action: PinningExpiry.Action, mode: PinningMode, matching: String, strange: String) throws {
+    func actions(action: PinningExpiry.Action, mode: PinningMode, matching: String, unknown: String) throws {
         let before: (String, String) =
             switch mode {
             case .enforce: ("accepted: matched", "refused: mismatch")
@@ -88,7 +88,7 @@ struct PinningExpiryTests {
             case .off: ("accepted: unpinned", "accepted: unpinned")
             }
         let expiry = PinningExpiry(at: TestSite.time, then: action)
-        for (pin, before, after) in [(server.leaf, before.0, matching), (stranger.leaf, before.1, strange)] {
+        for (pin, before, after) in [(server.leaf, before.0, matching), (unrelated.leaf, before.1, unknown)] {
             let policy = try PinningPolicy(pins: [pin.pin()], mode: mode, expiry: expiry)
             for (seconds, expected) in [(-1.0, before), (0, after), (1, after), (-1, before), (86_400, after)] {
                 let time = TestSite.time + seconds
@@ -102,7 +102,7 @@ struct PinningExpiryTests {
     func untrusted(action: PinningExpiry.Action) throws {
         let policy = try PinningPolicy(
             pins: [server.leaf.pin()], expiry: PinningExpiry(at: TestSite.time - 1, then: action))
-        let trust = try TestSite.trust(sent: server.chain, anchors: [stranger.root])
+        let trust = try TestSite.trust(sent: server.chain, anchors: [unrelated.root])
         #expect(policy.verdict(trust) == "refused: untrusted")
     }
 
@@ -112,7 +112,7 @@ struct PinningExpiryTests {
         let location = PolicyLocation(path: "pins.jsonc", line: 4, column: 5)
         func text(_ action: PinningExpiry.Action) throws -> String {
             let rule = PinningRule(
-                host: try ServerName(TestSite.host), pins: [try stranger.leaf.pin()],
+                host: try ServerName(TestSite.host), pins: [try unrelated.leaf.pin()],
                 expiry: PinningExpiry(at: end.end, then: action), location: location)
             let policy = try PinningPolicy(rules: [rule])
             return policy.outcome(try server.path, port: 443, at: TestSite.time).description

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Policies written in Swift")

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Replacing a policy at run time")

@@ -1,13 +1,13 @@
 import CertificatePinning
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Included policy files")
 struct PolicyInclusionTests {
-    private let folder: TestFolder
+    private let directory: TestDirectory
 
-    init() throws { folder = try TestFolder() }
+    init() throws { directory = try TestDirectory() }
 
     private static let names = #"{ "version": 1, "pins": { "one": "\#(PolicyFileTests.pinA)" } }"#
 
@@ -21,27 +21,27 @@ struct PolicyInclusionTests {
             _ = try PinningPolicy(contentsOfFile: path)
             return []
         } catch {
-            return error.problems.map { String($0.description.replacing(folder.path + "/", with: "")) }
+            return error.problems.map { String($0.description.replacing(directory.path + "/", with: "")) }
         }
     }
 
     /// Writes a file and replaces an existing one.
     @discardableResult
     private func put(_ text: String, name: String) throws -> String {
-        #expect(try TestCommand.run(["rm", "-f", folder.path + "/" + name]).status == 0)
-        return try folder.add(text, name: name)
+        #expect(try TestCommand.run(["rm", "-f", directory.path + "/" + name]).status == 0)
+        return try directory.add(text, name: name)
     }
 
-    private func makeFolder(_ name: String) throws {
-        #expect(try TestCommand.run(["mkdir", "-p", folder.path + "/" + name]).status == 0)
+    private func makeDirectory(_ name: String) throws {
+        #expect(try TestCommand.run(["mkdir", "-p", directory.path + "/" + name]).status == 0)
     }
 
     @Test("Named pins of an included file can be used, with their roles and the files that they are read from")
     func names() throws {
         let root = try TestCertificate.root("Root")
-        try makeFolder("roots/deep")
-        _ = try folder.add(root.pemText, name: "roots/root.pem")
-        _ = try folder.add(
+        try makeDirectory("roots/deep")
+        _ = try directory.add(root.pemText, name: "roots/root.pem")
+        _ = try directory.add(
             #"""
             { "version": 1, "include": ["deep/more.json"], "x-source": "made up",
               "pins": { "test-root": { "file": "root.pem", "role": "root", "note": "n", "from": "deep/x.pem" } } }
@@ -53,12 +53,12 @@ struct PolicyInclusionTests {
                 "include": ["roots/roots.jsonc", "./roots/deep/more.json"], "pins": { "own": "\(PolicyFileTests.pinB)" },
                 "deny": ["one"],
                 """)
-        let policy = try PinningPolicy(contentsOfFile: folder.add(text))
+        let policy = try PinningPolicy(contentsOfFile: directory.add(text))
         let pins = policy.rules[0].pins
         #expect(pins.map(\.name) == ["test-root", "one", "own"])
         #expect(pins[0].fingerprint == .publicKey(try root.parsed.spkiFingerprint))
         #expect(pins[0].role == .root && pins[0].note == "n")
-        #expect(pins[0].from == folder.path + "/roots/deep/x.pem")
+        #expect(pins[0].from == directory.path + "/roots/deep/x.pem")
         #expect(policy.deny.map(\.name) == ["one"])
     }
 
@@ -92,12 +92,12 @@ struct PolicyInclusionTests {
             "away/names.jsonc",
         ])
     func outside(name: String) throws {
-        let elsewhere = try TestFolder()
+        let elsewhere = try TestDirectory()
         let target = try elsewhere.add(Self.names, name: "names.jsonc")
         try put(Self.names, name: "names.jsonc")
-        try makeFolder("sub")
-        #expect(try TestCommand.run(["ln", "-s", target, folder.path + "/link.jsonc"]).status == 0)
-        #expect(try TestCommand.run(["ln", "-s", elsewhere.path, folder.path + "/away"]).status == 0)
+        try makeDirectory("sub")
+        #expect(try TestCommand.run(["ln", "-s", target, directory.path + "/link.jsonc"]).status == 0)
+        #expect(try TestCommand.run(["ln", "-s", elsewhere.path, directory.path + "/away"]).status == 0)
         let problems = try problems(include: [name])
         #expect(
             problems == [
@@ -109,15 +109,15 @@ struct PolicyInclusionTests {
     @Test("A link that stays in the directory is followed")
     func innerLink() throws {
         try put(Self.names, name: "names.jsonc")
-        #expect(try TestCommand.run(["ln", "-s", "names.jsonc", folder.path + "/link.jsonc"]).status == 0)
+        #expect(try TestCommand.run(["ln", "-s", "names.jsonc", directory.path + "/link.jsonc"]).status == 0)
         #expect(try problems(include: ["link.jsonc"]) == [])
     }
 
     @Test("A cycle of includes is rejected where it closes, and including a file twice isn't a cycle")
     func cycles() throws {
-        _ = try folder.add(#"{ "version": 1, "include": ["b.jsonc"] }"#, name: "a.jsonc")
-        _ = try folder.add(#"{ "version": 1, "include": ["c.jsonc"] }"#, name: "b.jsonc")
-        _ = try folder.add(#"{ "version": 1, "include": ["a.jsonc"] }"#, name: "c.jsonc")
+        _ = try directory.add(#"{ "version": 1, "include": ["b.jsonc"] }"#, name: "a.jsonc")
+        _ = try directory.add(#"{ "version": 1, "include": ["c.jsonc"] }"#, name: "b.jsonc")
+        _ = try directory.add(#"{ "version": 1, "include": ["a.jsonc"] }"#, name: "c.jsonc")
         let advice = "includes this file in turn: move the pins that both need to a third file, and include that one"
         #expect(try problems(include: ["a.jsonc"]) == ["c.jsonc:1:29: error: \"a.jsonc\" \(advice)"])
         #expect(try problems(include: ["policy.jsonc"]) == ["policy.jsonc:1:29: error: \"policy.jsonc\" \(advice)"])
@@ -146,8 +146,8 @@ struct PolicyInclusionTests {
     )
     func problemsInside() throws {
         let broken = "{ \"version\": 1,\n\"pin\": {},\n\"pins\": { \"one\": \"sha256/AAAA\", \"two\": 7 } }"
-        _ = try folder.add(broken, name: "broken.jsonc")
-        _ = try folder.add("{", name: "cut.jsonc")
+        _ = try directory.add(broken, name: "broken.jsonc")
+        _ = try directory.add("{", name: "cut.jsonc")
         let all = try problems(include: ["broken.jsonc", "cut.jsonc", "missing.jsonc"], pins: ["one", "two", "three"])
         #expect(
             all.map { $0.split(separator: " error: ")[0] } == [
@@ -158,13 +158,13 @@ struct PolicyInclusionTests {
             try problems(include: ["missing.jsonc"])[0].contains("cannot be included: no such file: check the path"))
         try put(Self.names, name: "names.json")
         #expect(try problems(include: ["names.json"], pins: ["ons"])[0].contains("did you mean \"one\"?"))
-        _ = try folder.add(#"{ "version": 1, "pins": [] }"#, name: "none.jsonc")
+        _ = try directory.add(#"{ "version": 1, "pins": [] }"#, name: "none.jsonc")
         #expect(
             try problems(include: ["none.jsonc", "names.json"]) == [
                 "none.jsonc:1:25: error: \"pins\" must be an object, found an array"
             ])
         #expect(try problems(include: ["."]).count == 1)
-        _ = try folder.add("\n", name: "empty.jsonc")
+        _ = try directory.add("\n", name: "empty.jsonc")
         #expect(
             try problems(include: ["empty.jsonc"]) == [
                 "empty.jsonc:1:1: error: the file is empty: write an object with \"version\" and \"pins\""

@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Tests of the files in pins/ against the policy reader.
@@ -88,14 +88,14 @@ struct PolicySchemaTests {
         let pins = try #require(try Self.file("public-roots.jsonc")["pins"])
         #expect(pins["isrg-root-x1"]?["pin"]?.string == PolicyFileTests.pinA)
         #expect(pins["isrg-root-x2"]?["pin"]?.string == PolicyFileTests.pinB)
-        let folder = "/usr/share/ca-certificates/mozilla"
+        let directory = "/usr/share/ca-certificates/mozilla"
         var known = 0
-        for file in try FileManager.default.contentsOfDirectory(atPath: folder) {
+        for file in try FileManager.default.contentsOfDirectory(atPath: directory) {
             let words = file.dropLast(".crt".count).utf8.split { !Self.isWordByte($0) }
             let name = words.map { String(decoding: $0, as: UTF8.self).lowercased() }.joined(separator: "-")
             // Another version of the ca-certificates package has other roots.
             guard let pin = pins[name]?["pin"]?.string else { continue }
-            let certificates = try CertificateFile.read(folder + "/" + file)
+            let certificates = try CertificateFile.read(directory + "/" + file)
             #expect(certificates.map { $0.spkiFingerprint.description } == [pin], "\(name)")
             known += 1
         }
@@ -112,7 +112,7 @@ struct PolicySchemaTests {
         "A JSON Schema validator accepts valid policies and rejects the invalid ones that a schema can detect",
         .enabled(if: hasValidator, "python3-jsonschema is not installed: no other validator reads the schema"))
     func validator() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         func isValid(_ text: String) throws -> Bool {
             let value = try #require(JSONCReader.read(Array(text.utf8), dialect: .jsonc).root)
             let script = """
@@ -122,7 +122,7 @@ struct PolicySchemaTests {
                 sys.exit(0 if jsonschema.Draft7Validator(schema).is_valid(json.load(open(sys.argv[2]))) else 3)
                 """
             let run = try TestCommand.run(
-                ["python3", "-c", script, "pins/policy.schema.json", try folder.add(value.jsonText)])
+                ["python3", "-c", script, "pins/policy.schema.json", try directory.add(value.jsonText)])
             #expect([0, 3].contains(run.status))
             return run.status == 0
         }

@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Pin failure reports")
@@ -14,9 +14,9 @@ struct PinFailureReportTests {
     private func report(
         _ expiry: PinningExpiry? = nil, served: [[UInt8]]? = nil, isEnforced: Bool = true
     ) throws -> PinFailureReport {
-        let stranger = try TestSite(authority: "Stranger")
+        let unrelated = try TestSite(authority: "Unrelated")
         let policy = try PinningPolicy(
-            pins: [stranger.leaf.pin(.leaf)], mode: isEnforced ? .enforce : .report, expiry: expiry)
+            pins: [unrelated.leaf.pin(.leaf)], mode: isEnforced ? .enforce : .report, expiry: expiry)
         let mismatch = policy.outcome(try server.path, port: 8443, at: TestSite.time).mismatch
         return PinFailureReport(
             try #require(mismatch), served: served ?? [server.leaf.derBytes, server.intermediate.derBytes],

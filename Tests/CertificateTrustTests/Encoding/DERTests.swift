@@ -1,6 +1,6 @@
 import OpenSSLBridge
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust

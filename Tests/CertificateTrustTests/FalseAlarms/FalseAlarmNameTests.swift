@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("No false alarms: names")
@@ -69,8 +69,8 @@ struct FalseAlarmNameTests {
         ChainVariant(description) {
             let (root, key) = (try TestCertificate.root("Root"), try TestKey())
             let intermediate = try root.intermediate("", key: key) { $0.subject = subject }
-            let twin = try root.intermediate("", key: key) { $0.subject = spelling }
-            let leaf = try twin.leaf("api.example.test")
+            let existing = try root.intermediate("", key: key) { $0.subject = spelling }
+            let leaf = try existing.leaf("api.example.test")
             return Claim(leaf: leaf, presented: [intermediate], anchors: [root])
         }
     }

@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("No false alarms: paths")
@@ -22,13 +22,13 @@ struct FalseAlarmPathTests {
             let presented = Array(repeating: ladder.authorities + [ladder.leaf], count: 20).flatMap(\.self)
             return Claim(leaf: ladder.leaf, presented: presented, anchors: [ladder.root])
         },
-        ChainVariant("a trusted root and a stranger with RSA-16384 sent along") {
+        ChainVariant("a trusted root and a unrelated with RSA-16384 sent along") {
             let ladder = try Ladder(1)
-            let stranger = try TestCertificate.root("Stranger") {
+            let unrelated = try TestCertificate.root("Unrelated") {
                 $0.subjectPublicKeyInfo = TestKey.rsaPublicKeyDER(bits: 16_384)
             }
             return Claim(
-                leaf: ladder.leaf, presented: [stranger, ladder.root] + ladder.authorities, anchors: [ladder.root])
+                leaf: ladder.leaf, presented: [unrelated, ladder.root] + ladder.authorities, anchors: [ladder.root])
         },
         ChainVariant("an authority with RSA-16384 that bears the right name") {
             let ladder = try Ladder(1)

@@ -1,6 +1,6 @@
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite(
@@ -98,11 +98,11 @@ struct FalseAlarmPeerTests {
 /// Certificates from other projects' tests. They aren't part of this repository, and tests that need them are skipped
 /// where they are missing.
 enum RealCertificates {
-    static let folder = ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? "../shared/conformance"
-    static let skipped = Comment("no \(folder)/peer-cases.json: name its folder in PINCTL_CONFORMANCE")
+    static let directory = ProcessInfo.processInfo.environment["PINCTL_CONFORMANCE"] ?? "../shared/conformance"
+    static let skipped = Comment("no \(directory)/peer-cases.json: name its directory in PINCTL_CONFORMANCE")
 
     static let all: [String: X509Certificate]? = {
-        guard let json = FileManager.default.contents(atPath: folder + "/peer-cases.json"),
+        guard let json = FileManager.default.contents(atPath: directory + "/peer-cases.json"),
             let cases = try? JSONDecoder().decode(Cases.self, from: json)
         else { return nil }
         return cases.certs.compactMapValues { certificate in

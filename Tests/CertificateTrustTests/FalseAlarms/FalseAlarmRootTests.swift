@@ -1,6 +1,6 @@
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("No false alarms: the roots of ca-certificates", .enabled(if: !Roots.files.isEmpty, Roots.skipped))
@@ -61,10 +61,10 @@ struct FalseAlarmRootTests {
 
 /// The certificates in Debian's ca-certificates package, without any roots added on the machine.
 private enum Roots {
-    static let folder = "/usr/share/ca-certificates/mozilla"
-    static let skipped = Comment("no \(folder): install ca-certificates")
-    static let files = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
-        .filter { $0.hasSuffix(".crt") }.sorted().map { folder + "/" + $0 }
+    static let directory = "/usr/share/ca-certificates/mozilla"
+    static let skipped = Comment("no \(directory): install ca-certificates")
+    static let files = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
+        .filter { $0.hasSuffix(".crt") }.sorted().map { directory + "/" + $0 }
 }
 
 extension TestCertificate.Settings {

@@ -1,5 +1,5 @@
 import OpenSSLBridge
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -53,11 +53,11 @@ private func failure(
     @Test("The key's certificate comes first, then its issuers, wherever they are located in the text")
     func order() throws {
         let client = try Client()
-        let stranger = try TestCertificate.root("Stranger")
+        let unrelated = try TestCertificate.root("Unrelated")
         let key = try client.leaf.key.privateKeyPEM
-        let blocks = [client.root.pemText, stranger.pemText, client.intermediate.pemText, key, client.leaf.pemText]
+        let blocks = [client.root.pemText, unrelated.pemText, client.intermediate.pemText, key, client.leaf.pemText]
         let read = try identity("Some text\n" + blocks.joined(separator: "And some\r\n"))
-        #expect(read.certificates.map(\.derBytes) == client.chain + [stranger.derBytes])
+        #expect(read.certificates.map(\.derBytes) == client.chain + [unrelated.derBytes])
         let twice = try identity(client.leaf.pemText + key + client.certificates)
         #expect(twice.certificates.map(\.derBytes) == client.chain)
         #expect(twice == (try identity(client.certificates + key)))
@@ -276,24 +276,24 @@ private func failure(
 
 @Suite struct ClientIdentityFileTests {
     private let client: Client
-    private let folder: TestFolder
+    private let directory: TestDirectory
     private let pem: String
 
     init() throws {
         client = try Client()
-        folder = try TestFolder()
+        directory = try TestDirectory()
         pem = client.certificates + (try client.leaf.key.encryptedPrivateKeyPEM(passphrase: "secret"))
     }
 
     @Test("CS4: a private key file that others can read is rejected", arguments: [0o644, 0o640, 0o604, 0o601])
     func open(mode: UInt32) throws {
-        let path = try folder.add(Array(pem.utf8), mode: mode)
+        let path = try directory.add(Array(pem.utf8), mode: mode)
         let error = try failure { try ClientIdentity(contentsOfFile: path, password: Array("secret".utf8)) }
         #expect(error == .readableByOthers(path: path, permissions: mode))
         #expect(
             "\(error)".hasSuffix(
                 "its permissions 0\(String(mode, radix: 8)) let other users read it: run chmod 600"))
-        let certificates = try folder.add(Array(client.certificates.utf8), mode: 0o644)
+        let certificates = try directory.add(Array(client.certificates.utf8), mode: 0o644)
         #expect(
             try failure {
                 try ClientIdentity(contentsOfFile: certificates, privateKeyFile: path, password: Array("secret".utf8))
@@ -303,19 +303,19 @@ private func failure(
     @Test("An identity is read from PEM, from PKCS #12 and from two files", arguments: [0o600, 0o400])
     func read(mode: UInt32) throws {
         let secret = Array("secret".utf8)
-        let file = try folder.add(Array(pem.utf8), mode: mode)
+        let file = try directory.add(Array(pem.utf8), mode: mode)
         #expect(try ClientIdentity(contentsOfFile: file, password: secret).certificates.count == 3)
-        let pkcs12 = try folder.add(try TestPKCS12.file(client.leaf, password: "secret"), mode: mode)
+        let pkcs12 = try directory.add(try TestPKCS12.file(client.leaf, password: "secret"), mode: mode)
         #expect(try ClientIdentity(contentsOfFile: pkcs12, password: secret).certificates.count == 1)
-        let certificates = try folder.add(Array(client.certificates.utf8), mode: 0o644)
-        let key = try folder.add(Array(try client.leaf.key.privateKeyPEM.utf8), mode: mode)
+        let certificates = try directory.add(Array(client.certificates.utf8), mode: 0o644)
+        let key = try directory.add(Array(try client.leaf.key.privateKeyPEM.utf8), mode: mode)
         #expect(try ClientIdentity(contentsOfFile: certificates, privateKeyFile: key).certificates.count == 3)
     }
 
     @Test("A missing file, a directory and an oversized file are reported with the path")
     func unreadable() throws {
-        let large = try folder.add([UInt8](repeating: 0x0A, count: 1 << 20 | 1), mode: 0o600)
-        for path in [folder.path + "/none", folder.path, large] {
+        let large = try directory.add([UInt8](repeating: 0x0A, count: 1 << 20 | 1), mode: 0o600)
+        for path in [directory.path + "/none", directory.path, large] {
             let error = try failure { try ClientIdentity(contentsOfFile: path) }
             guard case .unreadable(path, _) = error else {
                 Issue.record("\(error)")

@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Files with keys and certificates")
@@ -26,7 +26,7 @@ struct KeyFileTests {
         "A certificate, a request, a public key and a private key of one key pair have the same pin",
         arguments: [.p256, .rsa2048, .ed25519] as [TestKey.Kind])
     func onePin(_ kind: TestKey.Kind) throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let key = try TestKey(kind)
         let root = try TestCertificate.root("Root", key: key)
         let request = try TestSigningRequest("Request", key: key)
@@ -36,30 +36,30 @@ struct KeyFileTests {
             root.pemText, request.pemText, try key.publicKeyPEM, try key.privateKeyPEM,
         ].joined()
         #expect(
-            try Self.read(folder.add(pem)) == [
+            try Self.read(directory.add(pem)) == [
                 "0 certificate \(pin)", "1 certificateRequest \(pin)", "2 publicKey \(pin)", "3 privateKey \(pin)",
             ])
         if kind != .ed25519 {
-            #expect(try Self.read(folder.add(key.traditionalPrivateKeyPEM)) == ["0 privateKey \(pin)"])
+            #expect(try Self.read(directory.add(key.traditionalPrivateKeyPEM)) == ["0 privateKey \(pin)"])
         }
-        #expect(try Self.read(folder.add(root.derBytes)) == ["0 certificate \(pin)"])
-        #expect(try Self.read(folder.add(request.derBytes)) == ["0 certificateRequest \(pin)"])
-        #expect(try Self.read(folder.add(key.publicKeyDER)) == ["0 publicKey \(pin)"])
-        #expect(try Self.read(folder.add(key.privateKeyDER)) == ["0 privateKey \(pin)"])
+        #expect(try Self.read(directory.add(root.derBytes)) == ["0 certificate \(pin)"])
+        #expect(try Self.read(directory.add(request.derBytes)) == ["0 certificateRequest \(pin)"])
+        #expect(try Self.read(directory.add(key.publicKeyDER)) == ["0 publicKey \(pin)"])
+        #expect(try Self.read(directory.add(key.privateKeyDER)) == ["0 privateKey \(pin)"])
     }
 
     @Test("The pins of a file are returned in file order, including those next to a broken block")
     func fingerprints() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let certificates = try ["One", "Two", "Three"].map { try TestCertificate.root($0, key: TestKey(.p256)) }
         let pins = try certificates.map { try Self.pin(of: $0.derBytes) }
         var seen: [SPKIFingerprint] = []
-        let whole = try folder.add(certificates.map(\.pemText).joined())
+        let whole = try directory.add(certificates.map(\.pemText).joined())
         try CertificateFile.forEachFingerprint(in: whole) { seen.append($0) }
         #expect(seen == pins)
 
         let broken = certificates[1].pemText.replacing("MII", with: "M*I")
-        let path = try folder.add(certificates[0].pemText + broken + certificates[2].pemText)
+        let path = try directory.add(certificates[0].pemText + broken + certificates[2].pemText)
         seen = []
         #expect(throws: CertificateFileError.self) {
             try CertificateFile.forEachFingerprint(in: path) { seen.append($0) }
@@ -69,20 +69,20 @@ struct KeyFileTests {
 
     @Test("CB22: a key with an algorithm that OpenSSL can't decode is pinned by its bytes as sent")
     func unknownAlgorithm() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let unknown = TestKey.unknownPublicKeyDER()
         let root = try TestCertificate.root("Root") { $0.subjectPublicKeyInfo = unknown }
         let pin = SPKIFingerprint(hashing: unknown.span)
-        #expect(try Self.read(folder.add(root.pemText)) == ["0 certificate \(pin)"])
+        #expect(try Self.read(directory.add(root.pemText)) == ["0 certificate \(pin)"])
         #expect(try Self.pin(of: root.derBytes) == pin)
     }
 
     @Test("CB20: OpenSSL trust settings after a certificate don't change its pin, but prevent its use as an anchor")
     func trustedCertificate() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let root = try TestCertificate.root("Root")
         let settings = TestDER.sequence(TestDER.sequence(TestDER.objectIdentifier("1.3.6.1.5.5.7.3.2")))
-        let path = try folder.add(TestPEM.block("TRUSTED CERTIFICATE", root.derBytes + settings))
+        let path = try directory.add(TestPEM.block("TRUSTED CERTIFICATE", root.derBytes + settings))
         let pin = try Self.pin(of: root.derBytes)
         #expect(try Self.read(path) == ["0 certificate \(pin)"])
         #expect(try CertificateFile.read(path).map(\.derBytes) == [root.derBytes])
@@ -91,20 +91,20 @@ struct KeyFileTests {
 
     @Test("An encrypted private key is reported as encrypted, and nothing else about it is shown")
     func encrypted() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let pem = try TestKey().encryptedPrivateKeyPEM(passphrase: "secret")
-        let lines = try Self.read(folder.add(pem))
+        let lines = try Self.read(directory.add(pem))
         #expect(lines == ["0 \(KeyMaterialError.encrypted)"])
     }
 
     @Test("A broken block doesn't affect the other blocks of a file")
     func oneBroken() throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let root = try TestCertificate.root("Root")
         let blocks = (0..<150).map { index in
             index == 70 ? TestPEM.block("CERTIFICATE", Array(root.derBytes.dropLast(9))) : root.pemText
         }
-        let lines = try Self.read(folder.add(blocks.joined()))
+        let lines = try Self.read(directory.add(blocks.joined()))
         #expect(lines.count == 150)
         #expect(lines.filter { $0.contains("sha256/") }.count == 149)
         #expect(lines[70].contains("bytes short"))
@@ -114,7 +114,7 @@ struct KeyFileTests {
         "CB21: DER that is truncated, has an indefinite length or has trailing bytes yields no pin",
         arguments: ["cut", "trailing", "indefinite", "one byte", "zeros"])
     func badDER(_ what: String) throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         var der = try TestCertificate.root("Root").derBytes
         switch what {
         case "cut": der.removeLast(20)
@@ -123,19 +123,19 @@ struct KeyFileTests {
         case "one byte": der = [0x30]
         default: der = [UInt8](repeating: 0, count: 5_000)
         }
-        let path = try folder.add(der)
+        let path = try directory.add(der)
         let lines = (try? Self.read(path)) ?? []
         #expect(!lines.contains { $0.contains("sha256/") })
     }
 
     @Test("An empty file, a directory and a missing file are rejected, each with its reason")
     func badFiles() throws {
-        let folder = try TestFolder()
-        let empty = try folder.add([UInt8]())
+        let directory = try TestDirectory()
+        let empty = try directory.add([UInt8]())
         #expect(throws: KeyFile.Failure.empty) { try Self.read(empty) }
         for (path, reason) in [
-            (folder.path, "is a directory: specify the files in it"),
-            (folder.path + "/none", "no such file: check the path"),
+            (directory.path, "is a directory: specify the files in it"),
+            (directory.path + "/none", "no such file: check the path"),
             ("a\0b", "cannot open it: Invalid argument"),
             ("a\u{FFFD}b", "its name is not UTF-8: rename it, or use standard input"),
         ] {

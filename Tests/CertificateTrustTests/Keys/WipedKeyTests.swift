@@ -1,5 +1,5 @@
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust

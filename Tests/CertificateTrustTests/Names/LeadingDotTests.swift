@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Tests of DNS name constraints such as `.example.test`, which match the subdomains but not the name itself.

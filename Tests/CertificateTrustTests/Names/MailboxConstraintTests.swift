@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Tests of RFC 5280, section 7.5: the local part of a mailbox is case-sensitive, and the host part isn't.

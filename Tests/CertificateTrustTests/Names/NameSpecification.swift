@@ -22,8 +22,8 @@ enum NameSpecification {
         return .dns(labels)
     }
 
-    /// Whether a dNSName of a certificate covers a host: the same name, or `*` for exactly one label, above at least two
-    /// more.
+    /// Whether a dNSName of a certificate covers a host: the same name, or `*` for exactly one label, above at least
+    /// two more.
     static func matches(_ host: Host, dNSName: [UInt8]) -> Bool {
         guard case .dns(let labels) = host else { return false }
         let entry = split(lowered(dNSName))
@@ -70,8 +70,8 @@ enum NameSpecification {
         return address
     }
 
-    /// Eight groups of one to four hexadecimal digits. `::` once for one or more groups of zeros. The last two may be an
-    /// IPv4 address.
+    /// Eight groups of one to four hexadecimal digits. `::` once for one or more groups of zeros. The last two may be
+    /// an IPv4 address.
     private static func ipv6(_ text: [UInt8]) -> [UInt8]? {
         let colon = UInt8(ascii: ":")
         let gaps = text.indices.filter { $0 + 1 < text.count && text[$0] == colon && text[$0 + 1] == colon }

@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Tests of HM3: a wildcard directly below a public suffix covers names of many owners.

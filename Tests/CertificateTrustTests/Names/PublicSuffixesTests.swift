@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -85,8 +85,8 @@ struct SystemSuffixListTests {
     }
 
     private func list(_ text: String, modified: Double) throws -> SystemSuffixList {
-        let folder = try TestFolder()
-        let path = try folder.add(text)
+        let directory = try TestDirectory()
+        let path = try directory.add(text)
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSince1970: modified)], ofItemAtPath: path)
         return SystemSuffixList(contentsOfFile: path)

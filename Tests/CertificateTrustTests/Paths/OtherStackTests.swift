@@ -1,6 +1,6 @@
 @_spi(Attachments) import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A certificate in the form that another stack provides: SwiftNIO's `NIOSSLCertificate` has this method.
@@ -96,11 +96,11 @@ struct OtherStackTests {
         let paths = try chain.allPaths(at: time, limit: 10)
         #expect(Set(paths.map(\.anchor.derBytes)) == Set(anchors))
         #expect(paths.map(\.description).contains("CN=api.example.test -> CN=Authority -> CN=Root 1"))
-        let strangers = TrustStore(certificates: [])
+        let unrelated = TrustStore(certificates: [])
         #expect(throws: TrustFinding.self) {
-            try ChainTrust(presented: presented, store: strangers, policy: .default).allPaths(at: time, limit: 10)
+            try ChainTrust(presented: presented, store: unrelated, policy: .default).allPaths(at: time, limit: 10)
         }
-        let untrusted = ServerTrust(presented: presented, name: trust.name, store: strangers)
+        let untrusted = ServerTrust(presented: presented, name: trust.name, store: unrelated)
         #expect(throws: TrustFinding.self) { try untrusted.allPaths(at: time, limit: 10) }
     }
 }

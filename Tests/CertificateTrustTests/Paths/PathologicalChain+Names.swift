@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 
 private typealias Names = [TestCertificate.GeneralName]
 

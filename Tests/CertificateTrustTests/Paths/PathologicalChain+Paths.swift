@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 
 // MARK: - Cycles
 
@@ -96,10 +96,10 @@ extension PathologicalChain {
             }
         }
         + [
-            PathologicalChain("98 strangers", "accepted") {
+            PathologicalChain("98 unrelated", "accepted") {
                 let ladder = try rungs(1, copies: 1)
-                let strangers = try (0..<98).map { try TestCertificate.root("Stranger \($0)", key: key) }
-                return Claim(leaf: ladder.leaf, presented: strangers + ladder.authorities, anchors: [ladder.root])
+                let unrelated = try (0..<98).map { try TestCertificate.root("Unrelated \($0)", key: key) }
+                return Claim(leaf: ladder.leaf, presented: unrelated + ladder.authorities, anchors: [ladder.root])
             },
             PathologicalChain("one authority 99 times", "accepted") {
                 let ladder = try rungs(1, copies: 1)

@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 
 // MARK: - Large certificates that the search meets again and again
 

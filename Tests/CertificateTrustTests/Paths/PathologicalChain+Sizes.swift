@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 
 // MARK: - Certificates as large as the reader accepts
 

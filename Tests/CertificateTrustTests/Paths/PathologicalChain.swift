@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 
 /// A chain designed to make evaluation slow, and its verdict within the limits.
 struct PathologicalChain: Sendable {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -35,8 +35,8 @@ struct ServerTrustTests {
     func disorder() throws {
         let second = try intermediate.intermediate("Second")
         let leaf = try second.leaf("api.example.test")
-        let stranger = try TestCertificate.root("Stranger")
-        let presented = [stranger, root, second, intermediate] + Array(repeating: second, count: 50)
+        let unrelated = try TestCertificate.root("Unrelated")
+        let presented = [unrelated, root, second, intermediate] + Array(repeating: second, count: 50)
         let claim = Claim(leaf: leaf, presented: presented, anchors: [root])
         #expect(try claim.evaluate() == [leaf, second, intermediate, root].map(\.derBytes))
     }
@@ -328,18 +328,18 @@ struct ServerTrustTests {
 
     @Test("CB28: a trust store without anchors is an error")
     func emptyStore() throws {
-        let folder = try TestFolder()
-        let empty = try folder.add("")
+        let directory = try TestDirectory()
+        let empty = try directory.add("")
         #expect(throws: TrustStoreError.self) { try TrustStore(files: [empty]) }
         #expect(throws: TrustStoreError.self) { try TrustStore(files: []) }
-        #expect(throws: TrustStoreError.self) { try TrustStore(directory: folder.path + "/none") }
+        #expect(throws: TrustStoreError.self) { try TrustStore(directory: directory.path + "/none") }
         #expect(throws: TrustStoreError.self) { try TrustStore.system(environment: ["SSL_CERT_FILE": empty]) }
         #expect(throws: TrustStoreError.self) { try TrustStore.system(environment: ["SSL_CERT_DIR": "/none"]) }
     }
 
     @Test("A directory of anchors is read whole, or by subject hash")
     func directories() throws {
-        let plain = try TestFolder()
+        let plain = try TestDirectory()
         _ = try plain.add(root.pemText, name: "root.pem")
         _ = try plain.add("not a certificate", name: "README")
         let store = try TrustStore(directory: plain.path)

@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -62,7 +62,7 @@ struct OCSPTests {
             try response($0) { $0.namesKey = true }.signed(by: $0.intermediate)
         },
         .init("good, by a responder of the issuer", "accepted") { try delegated($0) },
-        .init("good, by a responder among strangers", "accepted") {
+        .init("good, by a responder among unrelated", "accepted") {
             let responder = try responder(of: $0.intermediate)
             return try response($0).signed(by: responder, including: [$0.other, try .root("Responder"), responder])
         },

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -57,7 +57,7 @@ struct RevocationRow: CustomTestStringConvertible, Sendable {
 }
 
 extension TestSite {
-    /// Unix seconds around the validity limits of TestPKI's lists and responses, and the verdicts at those times.
+    /// Unix seconds around the validity limits of PinctlTestPKI's lists and responses, and the verdicts at those times.
     static let boundaries: [(Int64, String)] = [
         (1_798_999_999, "revocation-stale"), (1_799_000_000, "accepted"), (1_801_000_000, "accepted"),
         (1_801_000_001, "revocation-stale"),

@@ -1,17 +1,17 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
 
 @Suite("Revocation list files")
 struct RevocationFilesTests {
-    let folder: TestFolder
+    let directory: TestDirectory
     let root: TestCertificate
     let list: [UInt8]
 
     init() throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         root = try TestCertificate.root("Root")
         list = try root.revocationList(.init([0x41]))
     }
@@ -22,8 +22,8 @@ struct RevocationFilesTests {
     func formats() throws {
         let other = try root.revocationList()
         let evidence = try RevocationEvidence(files: [
-            try folder.add("a list\n" + pem + root.pemText + "\n" + TestPEM.block("X509 CRL", other)),
-            try folder.add(list),
+            try directory.add("a list\n" + pem + root.pemText + "\n" + TestPEM.block("X509 CRL", other)),
+            try directory.add(list),
         ])
         #expect(evidence.lists.map(\.derBytes) == [list, other, list])
         #expect(evidence.certificates.map(\.derBytes) == [root.derBytes])
@@ -38,31 +38,31 @@ struct RevocationFilesTests {
     func brokenFiles() throws {
         let broken = TestPEM.block("X509 CRL", list.dropLast())
         for text in [broken, pem + broken, pem.replacing("-----END", with: "----END"), root.pemText, "", "a text"] {
-            let file = try folder.add(text)
+            let file = try directory.add(text)
             #expect(throws: RevocationFileError.self) { try RevocationEvidence(files: [file]) }
         }
         let error = #expect(throws: RevocationFileError.self) {
-            try RevocationEvidence(files: [try folder.add(pem + broken, name: "lists.pem")])
+            try RevocationEvidence(files: [try directory.add(pem + broken, name: "lists.pem")])
         }
         let line = pem.count { $0 == "\n" } + 1
-        #expect(error?.description.hasPrefix("\(folder.path)/lists.pem:\(line): CRL or certificate ") == true)
-        #expect(throws: RevocationFileError.self) { try RevocationEvidence(files: [folder.path + "/none"]) }
+        #expect(error?.description.hasPrefix("\(directory.path)/lists.pem:\(line): CRL or certificate ") == true)
+        #expect(throws: RevocationFileError.self) { try RevocationEvidence(files: [directory.path + "/none"]) }
     }
 
     @Test("A directory is read whole: a text file is ignored, and a broken list is an error")
     func directories() throws {
-        #expect(throws: RevocationFileError.noList(path: folder.path)) {
-            try RevocationEvidence(directory: folder.path)
+        #expect(throws: RevocationFileError.noList(path: directory.path)) {
+            try RevocationEvidence(directory: directory.path)
         }
-        _ = try folder.add("what is here", name: "README")
-        _ = try folder.add(pem, name: "root.pem")
-        _ = try folder.add(root.derBytes, name: "root.der")
-        let evidence = try RevocationEvidence(directory: folder.path)
+        _ = try directory.add("what is here", name: "README")
+        _ = try directory.add(pem, name: "root.pem")
+        _ = try directory.add(root.derBytes, name: "root.der")
+        let evidence = try RevocationEvidence(directory: directory.path)
         #expect(evidence.lists.map(\.derBytes) == [list])
         #expect(evidence.certificates.map(\.derBytes) == [root.derBytes])
-        _ = try folder.add(list.dropLast(), name: "broken.crl")
-        #expect(throws: RevocationFileError.self) { try RevocationEvidence(directory: folder.path) }
-        #expect(throws: RevocationFileError.self) { try RevocationEvidence(directory: folder.path + "/none") }
+        _ = try directory.add(list.dropLast(), name: "broken.crl")
+        #expect(throws: RevocationFileError.self) { try RevocationEvidence(directory: directory.path) }
+        #expect(throws: RevocationFileError.self) { try RevocationEvidence(directory: directory.path + "/none") }
     }
 
     @Test("A list larger than the limit for other objects is read")
@@ -70,7 +70,7 @@ struct RevocationFilesTests {
         let entries = (0..<60_000).map { TestRevocationList.Entry([0x40, UInt8($0 >> 8), UInt8($0 & 0xFF)]) }
         let large = try root.revocationList { $0.entries = entries }
         #expect(large.count > PEMReader.objectLimit)
-        let files = [try folder.add(TestPEM.block("X509 CRL", large)), try folder.add(large)]
+        let files = [try directory.add(TestPEM.block("X509 CRL", large)), try directory.add(large)]
         #expect(try RevocationEvidence(files: files).lists.count == 2)
     }
 

@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -325,11 +325,11 @@ struct RevocationListTests {
     @Test("A list is verified once for each key, however many certificates it covers")
     func signatures() throws {
         let site = try TestSite()
-        // The root signed the list, the intermediate and its cross-signed twin. One path is rejected, and the other one
-        // isn't.
-        let twin = try site.root.crossSign(site.intermediate) { $0.serial = [0x42] }
+        // The root signed the list, the intermediate and its cross-signed existing. One path is rejected, and the other
+        // one isn't.
+        let existing = try site.root.crossSign(site.intermediate) { $0.serial = [0x42] }
         let list = try site.root.revocationList(.init(site.intermediate))
-        var claim = RevocationClaim(path: [site.leaf, site.intermediate, twin, site.root], lists: [list])
+        var claim = RevocationClaim(path: [site.leaf, site.intermediate, existing, site.root], lists: [list])
         #expect(try claim.verdict() == "accepted")
         #expect(try claim.evaluation().budget.signatures == 2 + 2 + 1)
         claim.lists = []

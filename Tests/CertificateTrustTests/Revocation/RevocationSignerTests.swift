@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -143,7 +143,7 @@ struct RevocationSignerTests {
     @Test("CB24: a list signer needs the right to sign lists, a path to the same anchor, and no revocation")
     func signers() throws {
         let list = try indirect()
-        let stranger = try TestCertificate.root("Stranger").issue(Self.signerSettings("Signer"), key: signer.key)
+        let unrelated = try TestCertificate.root("Unrelated").issue(Self.signerSettings("Signer"), key: signer.key)
         var settings = Self.signerSettings("Signer")
         settings.keyUsage = .digitalSignature
         let useless = try root.issue(settings, key: signer.key)
@@ -151,10 +151,10 @@ struct RevocationSignerTests {
         settings.notAfter = 1_799_999_999
         let expired = try root.issue(settings, key: signer.key)
         #expect(try claim([list], signers: []).verdict() == "revocation-signer")
-        for signer in [stranger, useless, expired] {
+        for signer in [unrelated, useless, expired] {
             #expect(try claim([list], signers: [signer]).verdict() == "revocation-signer")
         }
-        #expect(try claim([list], signers: [stranger, useless, expired, signer]).verdict() == "accepted")
+        #expect(try claim([list], signers: [unrelated, useless, expired, signer]).verdict() == "accepted")
         var claim = try claim([list])
         claim.lists = [list, try root.revocationList(.init(signer))]
         #expect(try claim.verdict() == "revocation-signer")
@@ -261,8 +261,8 @@ struct RevocationSignerTests {
 
     @Test("CB18: many certificates in a list signer's name don't each cost a signature")
     func impostors() throws {
-        let stranger = try TestCertificate.root("Stranger")
-        let impostors = try (0..<60).map { _ in try stranger.issue(Self.signerSettings("Signer")) }
+        let unrelated = try TestCertificate.root("Unrelated")
+        let impostors = try (0..<60).map { _ in try unrelated.issue(Self.signerSettings("Signer")) }
         let result = try claim([try indirect()], signers: impostors).evaluation()
         #expect(result.finding.rule == .revocationSigner)
         #expect(result.budget.signatures == 2 + 8)
@@ -310,10 +310,10 @@ struct RevocationSignerTests {
     func manyCertificates() throws {
         let authority = try root.intermediate("List Authority")
         let signer = try authority.issue(Self.signerSettings("Signer"), key: signer.key)
-        let strangers = try (0..<120).map { number in try root.issue(Self.signerSettings("Stranger \(number)")) }
+        let unrelated = try (0..<120).map { number in try root.issue(Self.signerSettings("Unrelated \(number)")) }
         let list = try indirect()
-        #expect(try claim([list], signers: strangers + [authority, signer]).verdict() == "accepted")
-        #expect(try claim([list], signers: strangers + [signer]).verdict() == "revocation-signer")
+        #expect(try claim([list], signers: unrelated + [authority, signer]).verdict() == "accepted")
+        #expect(try claim([list], signers: unrelated + [signer]).verdict() == "revocation-signer")
     }
 
     @Test("A list signer with a weak key doesn't count")

@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Tests of trust anchors. An anchor is trusted by configuration, so its limits on what it may sign apply, but the form

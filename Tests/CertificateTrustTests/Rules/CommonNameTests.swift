@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Common names in the strict profile")

@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("The strength of keys")

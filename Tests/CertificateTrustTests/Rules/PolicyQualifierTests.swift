@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Tests of RFC 5280, section 4.2.1.4: an evaluator that can't interpret a critical certificatePolicies extension,

@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 
 private typealias Usage = TestCertificate.ExtendedKeyUsage
 

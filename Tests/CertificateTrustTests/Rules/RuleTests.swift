@@ -1,5 +1,5 @@
 import OpenSSLBridge
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import OpenSSLBridge
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -36,8 +36,8 @@ struct VerifiedSignaturesTests {
 
     @Test("The signatures of a path are kept once, and only if all of them verify")
     func kept() throws {
-        let stranger = try TestCertificate.root("Root").intermediate("Intermediate").leaf("api.example.test")
-        #expect(try verdict(sent: [stranger, intermediate]) == TrustRule.badSignature.rawValue)
+        let unrelated = try TestCertificate.root("Root").intermediate("Intermediate").leaf("api.example.test")
+        #expect(try verdict(sent: [unrelated, intermediate]) == TrustRule.badSignature.rawValue)
         #expect(store.verifiedSignatures.count == 0)
         for _ in 0..<3 { #expect(try verdict() == "accepted") }
         #expect(store.verifiedSignatures.count == 2)
@@ -49,8 +49,8 @@ struct VerifiedSignaturesTests {
     @Test("A known issuer vouches for no certificate that it didn't sign, and for another one only once it is verified")
     func otherLeaves() throws {
         #expect(try verdict() == "accepted")
-        let stranger = try TestCertificate.root("Root").intermediate("Intermediate").leaf("api.example.test")
-        #expect(try verdict(sent: [stranger, intermediate]) == TrustRule.badSignature.rawValue)
+        let unrelated = try TestCertificate.root("Root").intermediate("Intermediate").leaf("api.example.test")
+        #expect(try verdict(sent: [unrelated, intermediate]) == TrustRule.badSignature.rawValue)
         #expect(store.verifiedSignatures.count == 2)
         let sibling = try intermediate.leaf("api.example.test")
         #expect(try verdict(sent: [sibling, intermediate]) == "accepted")
@@ -60,10 +60,10 @@ struct VerifiedSignaturesTests {
     @Test("A known certificate isn't known below another issuer of the same name")
     func otherIssuer() throws {
         #expect(try verdict() == "accepted")
-        let twin = try root.intermediate("Intermediate")
-        let path = try [leaf, twin, root].map { try X509Certificate(derBytes: $0.derBytes) }
+        let existing = try root.intermediate("Intermediate")
+        let path = try [leaf, existing, root].map { try X509Certificate(derBytes: $0.derBytes) }
         #expect(!store.verifiedSignatures.known(of: path).verified.contains(0))
-        #expect(try verdict(sent: [leaf, twin]) == TrustRule.badSignature.rawValue)
+        #expect(try verdict(sent: [leaf, existing]) == TrustRule.badSignature.rawValue)
     }
 
     @Test("A path that was verified is refused for another name, at another time, and for more strength or policies")

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -200,11 +200,11 @@ struct ComplianceTests {
     @Test("Every path under a cross-signed issuer is valid, because its key is the same")
     func crossSigned() throws {
         let claim = try TransparencyClaim()
-        let twin = try claim.root.crossSign(claim.issuer)
+        let existing = try claim.root.crossSign(claim.issuer)
         let trust = try claim.trust()
         let both = ServerTrust(
             presented: try PresentedChain(
-                derCertificates: [claim.leaf.derBytes, twin.derBytes, claim.issuer.derBytes]),
+                derCertificates: [claim.leaf.derBytes, existing.derBytes, claim.issuer.derBytes]),
             name: trust.name, store: trust.store, policy: trust.policy, transparency: trust.transparency)
         #expect(try both.allPaths(at: try claim.date, limit: 8).count == 2)
     }

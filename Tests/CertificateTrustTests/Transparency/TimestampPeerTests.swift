@@ -1,7 +1,7 @@
 import Foundation
 import OpenSSLBridge
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust
@@ -68,18 +68,18 @@ struct TimestampPeerTests {
         let list = try TransparencyLogList(json: Array(try TestLog.listJSON(logs).utf8))
         let evidence = TransparencyEvidence(logs: list)
         let root = try TestCertificate.root("Root")
-        let strange = try TestLog("Strange")
+        let unknown = try TestLog("Unknown")
         /// The fields that each timestamp of a leaf has.
         let variants: [@Sendable (inout TestLog.Fields) throws -> Void] = [
             { _ in }, { $0.extensions = [1, 2, 3] }, { $0.milliseconds = 1_600_000_000_123 }, { $0.milliseconds = 0 },
-            { $0.signer = strange.key }, { $0.extensions = [UInt8](repeating: 7, count: 300) },
+            { $0.signer = unknown.key }, { $0.extensions = [UInt8](repeating: 7, count: 300) },
         ]
         var (cases, ours): ([Case], [String]) = ([], [])
         for key in [try TestKey(), try .shared(.p384), try .shared(.rsa2048)] {
             let issuer = try root.intermediate("Issuer", key: key)
             for variant in variants {
                 let leaf = try issuer.issue(TestCertificate.Settings.server([TestSite.host])) { entry in
-                    try (logs + [strange]).map { log in
+                    try (logs + [unknown]).map { log in
                         var fields = TestLog.Fields()
                         try variant(&fields)
                         return try log.timestamp(of: entry) { $0 = fields }

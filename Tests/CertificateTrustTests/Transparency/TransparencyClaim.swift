@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificateTrust

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// A key distribution center of the realm `PINNED.TEST`, and apache2 as its service `HTTP/pinned.test`.
@@ -8,31 +8,31 @@ import Testing
 struct Kerberos: Sendable {
     let ports: (http: UInt16, https: UInt16)
     let log: PeerLog
-    private let folder: String
+    private let directory: String
     private let daemons: [TestDaemon]
 
     static let (user, password) = ("reader", "open sesame")
 
     init(_ site: PeerSite) async throws {
-        let folder = site.folder.path
-        self.folder = folder
+        let directory = site.directory.path
+        self.directory = directory
         let free = TestDaemon.freePorts(3)
         ports = (free[0], free[1])
-        log = PeerLog(path: folder + "/gssapi.log")
-        _ = try site.folder.add(Self.client(folder, kdc: free[2]), name: "krb5.conf")
-        _ = try site.folder.add(Self.centre(folder, port: free[2]), name: "kdc.conf")
-        _ = try site.folder.add(Self.apache(folder, ports), name: "gssapi.conf")
-        let environment = ["env", "KRB5_CONFIG=\(folder)/krb5.conf", "KRB5_KDC_PROFILE=\(folder)/kdc.conf"]
+        log = PeerLog(path: directory + "/gssapi.log")
+        _ = try site.directory.add(Self.client(directory, kdc: free[2]), name: "krb5.conf")
+        _ = try site.directory.add(Self.centre(directory, port: free[2]), name: "kdc.conf")
+        _ = try site.directory.add(Self.apache(directory, ports), name: "gssapi.conf")
+        let environment = ["env", "KRB5_CONFIG=\(directory)/krb5.conf", "KRB5_KDC_PROFILE=\(directory)/kdc.conf"]
         for command in [
             ["/usr/sbin/kdb5_util", "create", "-s", "-W", "-P", "master", "-r", "PINNED.TEST"],
             ["/usr/sbin/kadmin.local", "-q", "addprinc -pw \"\(Self.password)\" \(Self.user)"],
             ["/usr/sbin/kadmin.local", "-q", "addprinc -randkey HTTP/pinned.test"],
-            ["/usr/sbin/kadmin.local", "-q", "ktadd -k \(folder)/http.keytab HTTP/pinned.test"],
+            ["/usr/sbin/kadmin.local", "-q", "ktadd -k \(directory)/http.keytab HTTP/pinned.test"],
         ] {
             let result = try TestCommand.run(environment + command)
             try #require(result.status == 0, "\(result.text)")
         }
-        _ = try site.folder.add(
+        _ = try site.directory.add(
             """
             function handle(r)
                 r.content_type = "text/plain"
@@ -46,22 +46,25 @@ struct Kerberos: Sendable {
             try await TestDaemon(environment + ["/usr/sbin/krb5kdc", "-n"], ports: [free[2]]),
             try await TestDaemon(
                 environment + [
-                    PeerProgram.apache.path, "-f", folder + "/gssapi.conf", "-D", "NO_DETACH", "-D", "FOREGROUND",
+                    PeerProgram.apache.path, "-f", directory + "/gssapi.conf", "-D", "NO_DETACH", "-D", "FOREGROUND",
                 ], ports: [free[0], free[1]]),
         ]
-        setEnvironment("KRB5_CONFIG", folder + "/krb5.conf")
-        setEnvironment("KRB5CCNAME", "FILE:" + folder + "/tickets")
+        setEnvironment("KRB5_CONFIG", directory + "/krb5.conf")
+        setEnvironment("KRB5CCNAME", "FILE:" + directory + "/tickets")
     }
 
     /// Gets a ticket for the user, as `kinit` does.
     func kinit() throws {
         let result = try TestCommand.run(
-            ["env", "KRB5_CONFIG=\(folder)/krb5.conf", "/usr/bin/kinit", "-c", "FILE:\(folder)/tickets", Self.user],
+            [
+                "env", "KRB5_CONFIG=\(directory)/krb5.conf", "/usr/bin/kinit", "-c", "FILE:\(directory)/tickets",
+                Self.user,
+            ],
             input: Self.password + "\n")
         try #require(result.status == 0, "\(result.text)")
     }
 
-    private static func client(_ folder: String, kdc: UInt16) -> String {
+    private static func client(_ directory: String, kdc: UInt16) -> String {
         """
         [libdefaults]
             default_realm = PINNED.TEST
@@ -84,31 +87,31 @@ struct Kerberos: Sendable {
         """
     }
 
-    private static func centre(_ folder: String, port: UInt16) -> String {
+    private static func centre(_ directory: String, port: UInt16) -> String {
         """
         [kdcdefaults]
             kdc_listen = 127.0.0.1:\(port)
             kdc_tcp_listen = 127.0.0.1:\(port)
         [realms]
             PINNED.TEST = {
-                database_name = \(folder)/principal
-                key_stash_file = \(folder)/stash
-                acl_file = \(folder)/acl
+                database_name = \(directory)/principal
+                key_stash_file = \(directory)/stash
+                acl_file = \(directory)/acl
                 max_life = 1h
             }
 
         """
     }
 
-    private static func apache(_ folder: String, _ ports: (http: UInt16, https: UInt16)) -> String {
+    private static func apache(_ directory: String, _ ports: (http: UInt16, https: UInt16)) -> String {
         let modules = ["mpm_event", "authn_core", "authz_core", "authz_user", "auth_gssapi", "ssl", "lua"]
             .map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n")
         return modules + """
 
             ServerName pinned.test
-            DefaultRuntimeDir \(folder)
-            PidFile \(folder)/gssapi.pid
-            ErrorLog \(folder)/gssapi.err
+            DefaultRuntimeDir \(directory)
+            PidFile \(directory)/gssapi.pid
+            ErrorLog \(directory)/gssapi.err
             User nobody
             Group nogroup
             StartServers 1
@@ -118,23 +121,23 @@ struct Kerberos: Sendable {
             Listen 127.0.0.1:\(ports.http)
             Listen 127.0.0.1:\(ports.https)
             LogFormat "%m %U %>s %u" login
-            CustomLog \(folder)/gssapi.log login
+            CustomLog \(directory)/gssapi.log login
             <Location />
                 AuthType GSSAPI
                 AuthName "kerberos realm"
-                GssapiCredStore keytab:\(folder)/http.keytab
+                GssapiCredStore keytab:\(directory)/http.keytab
                 GssapiAllowedMech krb5
                 Require valid-user
             </Location>
-            LuaMapHandler / \(folder)/page.lua
+            LuaMapHandler / \(directory)/page.lua
             <VirtualHost 127.0.0.1:\(ports.http)>
-                LuaMapHandler / \(folder)/page.lua
+                LuaMapHandler / \(directory)/page.lua
             </VirtualHost>
             <VirtualHost 127.0.0.1:\(ports.https)>
-                LuaMapHandler / \(folder)/page.lua
+                LuaMapHandler / \(directory)/page.lua
                 SSLEngine On
-                SSLCertificateFile \(folder)/origin.pem
-                SSLCertificateKeyFile \(folder)/origin.key
+                SSLCertificateFile \(directory)/origin.pem
+                SSLCertificateKeyFile \(directory)/origin.key
             </VirtualHost>
 
             """

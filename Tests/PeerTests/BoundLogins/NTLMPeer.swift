@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 
 /// pyspnego as an acceptor of NTLM behind Python's HTTP server, over TLS with channel bindings or without TLS. Its one
 /// user is `reader` in `DOM`. A page answers with the user of the connection.
@@ -11,15 +11,15 @@ struct NTLMPeer: Sendable {
 
     /// `endPoint` is the digest that clients have to bind their answer to; nil starts a server without TLS.
     init(_ site: PeerSite, endPoint: [UInt8]?) async throws {
-        let folder = site.folder.path
+        let directory = site.directory.path
         port = TestDaemon.freePorts(1)[0]
-        _ = try site.folder.add("DOM:reader:\(Self.password)\n", name: "ntlm.users")
-        _ = try site.folder.add(Self.script, name: "acceptor.py")
+        _ = try site.directory.add("DOM:reader:\(Self.password)\n", name: "ntlm.users")
+        _ = try site.directory.add(Self.script, name: "acceptor.py")
         let hex = (endPoint ?? []).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         daemon = try await TestDaemon(
             [
-                "env", "NTLM_USER_FILE=\(folder)/ntlm.users", PeerProgram.pyspnego.path, folder + "/acceptor.py",
-                String(port), hex, folder + "/origin.pem", folder + "/origin.key",
+                "env", "NTLM_USER_FILE=\(directory)/ntlm.users", PeerProgram.pyspnego.path, directory + "/acceptor.py",
+                String(port), hex, directory + "/origin.pem", directory + "/origin.key",
             ], ports: [port])
     }
 

@@ -1,6 +1,6 @@
 import CertificateTrust
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// NTLM with third-party acceptors.

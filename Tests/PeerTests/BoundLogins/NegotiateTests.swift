@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Negotiate with a real key distribution center and a real acceptor.

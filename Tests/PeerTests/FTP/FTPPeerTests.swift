@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// FTP with third-party servers.
@@ -36,7 +36,7 @@ struct FTPPeerTests {
     func mismatch() async throws {
         let peer = try await VSFTPD(site, isImplicit: false)
         let session = try site.session(to: peer.port) {
-            $0.pinning = try .pinning(strangePin, host: "pinned.test")
+            $0.pinning = try .pinning(unknownPin, host: "pinned.test")
         }
         #expect(try await session.failure("ftpes://pinned.test/hello.txt").code == .serverCertificateUntrusted)
     }

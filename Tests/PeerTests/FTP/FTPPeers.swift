@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// vsftpd with a public file, `hello.txt`, over TLS only: implicit or explicit. It requests a client certificate and
@@ -9,12 +9,12 @@ struct VSFTPD: Sendable {
     private let daemon: TestDaemon
 
     init(_ site: PeerSite, isImplicit: Bool, wantsSession: Bool = true) async throws {
-        let folder = site.folder.path
+        let directory = site.directory.path
         port = TestDaemon.freePorts(1)[0]
-        let made = try TestCommand.run(["mkdir", "-p", folder + "/pub", "/var/run/vsftpd/empty"])
+        let made = try TestCommand.run(["mkdir", "-p", directory + "/pub", "/var/run/vsftpd/empty"])
         try #require(made.status == 0, "\(made.text)")
-        _ = try site.folder.add("hello", name: "pub/hello.txt")
-        _ = try site.folder.add(
+        _ = try site.directory.add("hello", name: "pub/hello.txt")
+        _ = try site.directory.add(
             """
             listen=YES
             background=NO
@@ -23,7 +23,7 @@ struct VSFTPD: Sendable {
             anonymous_enable=YES
             local_enable=NO
             no_anon_password=NO
-            anon_root=\(folder)/pub
+            anon_root=\(directory)/pub
             ftp_username=daemon
             allow_writeable_chroot=YES
             seccomp_sandbox=NO
@@ -36,14 +36,16 @@ struct VSFTPD: Sendable {
             force_anon_data_ssl=YES
             require_ssl_reuse=\(wantsSession ? "YES" : "NO")
             ssl_ciphers=HIGH
-            rsa_cert_file=\(folder)/origin.pem
-            rsa_private_key_file=\(folder)/origin.key
+            rsa_cert_file=\(directory)/origin.pem
+            rsa_private_key_file=\(directory)/origin.key
 
             """, name: "vsftpd.conf")
         // vsftpd accepts only a configuration file owned by root.
-        let modes = try TestCommand.run(["sh", "-c", "chmod 755 \(folder) \(folder)/pub && chmod 644 \(folder)/pub/*"])
+        let modes = try TestCommand.run([
+            "sh", "-c", "chmod 755 \(directory) \(directory)/pub && chmod 644 \(directory)/pub/*",
+        ])
         try #require(modes.status == 0, "\(modes.text)")
-        daemon = try await TestDaemon([PeerProgram.vsftpd.path, folder + "/vsftpd.conf"], ports: [port])
+        daemon = try await TestDaemon([PeerProgram.vsftpd.path, directory + "/vsftpd.conf"], ports: [port])
     }
 }
 
@@ -55,17 +57,17 @@ struct PyFTPD: Sendable {
     static let password = "sesame"
 
     init(_ site: PeerSite, isSecure: Bool) async throws {
-        let folder = site.folder.path
+        let directory = site.directory.path
         port = TestDaemon.freePorts(1)[0]
-        let made = try TestCommand.run(["mkdir", "-p", folder + "/pub"])
+        let made = try TestCommand.run(["mkdir", "-p", directory + "/pub"])
         try #require(made.status == 0, "\(made.text)")
-        _ = try site.folder.add("hello", name: "pub/hello.txt")
-        _ = try site.folder.add(
-            try String(contentsOfFile: folder + "/origin.pem", encoding: .utf8)
-                + String(contentsOfFile: folder + "/origin.key", encoding: .utf8), name: "both.pem")
-        _ = try site.folder.add(Self.script, name: "ftpd.py")
+        _ = try site.directory.add("hello", name: "pub/hello.txt")
+        _ = try site.directory.add(
+            try String(contentsOfFile: directory + "/origin.pem", encoding: .utf8)
+                + String(contentsOfFile: directory + "/origin.key", encoding: .utf8), name: "both.pem")
+        _ = try site.directory.add(Self.script, name: "ftpd.py")
         daemon = try await TestDaemon(
-            ["/usr/bin/python3", folder + "/ftpd.py", String(port), folder, isSecure ? "tls" : "plain"],
+            ["/usr/bin/python3", directory + "/ftpd.py", String(port), directory, isSecure ? "tls" : "plain"],
             ports: [port])
     }
 
@@ -75,14 +77,14 @@ struct PyFTPD: Sendable {
         from pyftpdlib.handlers import FTPHandler, TLS_FTPHandler
         from pyftpdlib.servers import FTPServer
 
-        port, folder, mode = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+        port, directory, mode = int(sys.argv[1]), sys.argv[2], sys.argv[3]
         users = DummyAuthorizer()
-        users.add_user("reader", "sesame", folder + "/pub")
+        users.add_user("reader", "sesame", directory + "/pub")
         handler = TLS_FTPHandler if mode == "tls" else FTPHandler
         handler.authorizer = users
         handler.auth_failed_timeout = 0
         if mode == "tls":
-            handler.certfile = folder + "/both.pem"
+            handler.certfile = directory + "/both.pem"
             handler.tls_control_required = handler.tls_data_required = True
         FTPServer(("127.0.0.1", port), handler).serve_forever()
 

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 @Suite(PeerProgram.microsocks.isNeeded, .timeLimit(.minutes(10)))

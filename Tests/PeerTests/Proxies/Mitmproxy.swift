@@ -1,6 +1,6 @@
 import CertificateTrust
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 
 /// mitmproxy between a client and any origin. It issues certificates under its own CA, decrypts the traffic, and logs
 /// every event and every byte.
@@ -29,17 +29,17 @@ struct Mitmproxy: Sendable {
     }
 
     init(_ site: PeerSite) async throws {
-        let folder = site.folder.path
+        let directory = site.directory.path
         port = TestDaemon.freePorts(1)[0]
-        log = PeerLog(path: folder + "/mitmproxy.log")
+        log = PeerLog(path: directory + "/mitmproxy.log")
         let authority = try TestCertificate.root("Interceptor") { $0.makeValidNow() }
         store = TrustStore(certificates: [try X509Certificate(derBytes: authority.derBytes)])
-        _ = try site.folder.add(authority.key.privateKeyPEM + authority.pemText, name: "mitmproxy-ca.pem")
-        let script = try site.folder.add(Self.script(log.path), name: "mitmproxy.py")
+        _ = try site.directory.add(authority.key.privateKeyPEM + authority.pemText, name: "mitmproxy-ca.pem")
+        let script = try site.directory.add(Self.script(log.path), name: "mitmproxy.py")
         daemon = try await TestDaemon(
             [
                 PeerProgram.mitmproxy.path, "--quiet", "--listen-host", "127.0.0.1", "--listen-port", "\(port)",
-                "--set", "confdir=" + folder, "--set", "ssl_insecure=true", "--set", "tcp_hosts=.*", "--scripts",
+                "--set", "confdir=" + directory, "--set", "ssl_insecure=true", "--set", "tcp_hosts=.*", "--scripts",
                 script,
             ], ports: [port])
     }

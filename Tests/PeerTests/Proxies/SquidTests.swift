@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 @Suite(PeerProgram.squid.isNeeded, .timeLimit(.minutes(10)))

@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Pebble, the ACME server for tests by Let's Encrypt, which takes every challenge as met.
@@ -9,17 +9,17 @@ struct Pebble: Sendable {
     let roots: String
     private let daemon: TestDaemon
 
-    init(in folder: TestFolder) async throws {
+    init(in parent: TestDirectory) async throws {
         let ports = TestDaemon.freePorts(4)
         let root = try TestCertificate.root("Test Host") { $0.makeValidNow() }
         let server = try root.leaf {
             $0.makeValidNow()
             $0.alternativeNames = [.ip([127, 0, 0, 1])]
         }
-        let configuration = try folder.add(
+        let configuration = try parent.add(
             """
             {"pebble": {"listenAddress": "127.0.0.1:\(ports[0])", "managementListenAddress": "127.0.0.1:\(ports[1])",
-              "certificate": "\(try folder.add(server.pemText))", "privateKey": "\(try folder.add(server.key.privateKeyPEM))",
+              "certificate": "\(try parent.add(server.pemText))", "privateKey": "\(try parent.add(server.key.privateKeyPEM))",
               "httpPort": \(ports[2]), "tlsPort": \(ports[3]), "ocspResponderURL": "",
               "externalAccountBindingRequired": false, "certificateValidityPeriod": 7776000}}
             """)
@@ -29,10 +29,10 @@ struct Pebble: Sendable {
                 PeerProgram.pebble.path, "-config", configuration,
             ], ports: [ports[0], ports[1]])
         directory = "https://127.0.0.1:\(ports[0])/dir"
-        let host = try folder.add(root.pemText)
+        let host = try parent.add(root.pemText)
         let issuer = try await TestCommand.runAside(
             ["curl", "--silent", "--show-error", "--cacert", host, "https://127.0.0.1:\(ports[1])/roots/0"])
         try #require(issuer.status == 0, "\(issuer.text)")
-        roots = try folder.add(root.pemText + String(decoding: issuer.output, as: UTF8.self), name: "roots.pem")
+        roots = try parent.add(root.pemText + String(decoding: issuer.output, as: UTF8.self), name: "roots.pem")
     }
 }

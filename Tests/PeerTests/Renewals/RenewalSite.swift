@@ -1,18 +1,18 @@
 import CertificateTrust
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A server's directory, the pins of a released app and an ACME server, for the recipes of the article on renewals.
 struct RenewalSite: Sendable {
-    let folder: TestFolder
+    let directory: TestDirectory
     let pebble: Pebble
     /// The article in pieces, by their headings.
     private let sections: [String: [String]]
 
     init() async throws {
-        folder = try TestFolder()
-        pebble = try await Pebble(in: folder)
+        directory = try TestDirectory()
+        pebble = try await Pebble(in: directory)
         let path = Repository.root + "/Sources/PinctlCommands/PinctlCommands.docc/RenewCertificates.md"
         var sections: [String: [String]] = [:]
         for section in try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n##") {
@@ -24,7 +24,7 @@ struct RenewalSite: Sendable {
         let script = try listing(0, of: "Check each certificate before it is served")
         let made = try await run("mkdir bin www releases served letsencrypt config config/letsencrypt home")
         try #require(made.status == 0, "\(made.text)")
-        _ = try folder.add(Array(script.utf8), name: "bin/deploy-certificate", mode: 0o755)
+        _ = try directory.add(Array(script.utf8), name: "bin/deploy-certificate", mode: 0o755)
     }
 
     /// Returns a fenced listing of a section, with this site's paths instead of the system's.
@@ -36,15 +36,15 @@ struct RenewalSite: Sendable {
         return [
             "/var/www/acme": "www", "/etc/letsencrypt": "letsencrypt", "/etc/lego": "lego", "/etc/acme": "acme",
             "/etc/nginx/tls": "served", "/usr/local/bin": "bin",
-        ].reduce(String(body)) { $0.replacing($1.key, with: "\(folder.path)/\($1.value)") }
+        ].reduce(String(body)) { $0.replacing($1.key, with: "\(directory.path)/\($1.value)") }
     }
 
     /// Runs a script in the site's directory.
     func run(_ script: String) async throws -> TestCommand.Result {
-        let path = folder.path
+        let path = directory.path
         let start = """
             cd \(path)
-            export PATH=\(path)/bin:\(try TestBuild.folder()):$PATH HOME=\(path)/home XDG_CONFIG_HOME=\(path)/config
+            export PATH=\(path)/bin:\(try TestBuild.directory()):$PATH HOME=\(path)/home XDG_CONFIG_HOME=\(path)/config
             export SSL_CERT_FILE=\(pebble.roots) REQUESTS_CA_BUNDLE=\(pebble.roots) LEGO_CA_CERTIFICATES=\(pebble.roots)
             export TLS_SERVED=\(path)/served PIN_RELEASES=\(path)/releases TLS_RELOAD='touch \(path)/reloaded'
 
@@ -61,7 +61,7 @@ struct RenewalSite: Sendable {
     }
 
     /// The chain that is served.
-    var servedChain: String { folder.path + "/served/current/fullchain.pem" }
+    var servedChain: String { directory.path + "/served/current/fullchain.pem" }
 
     /// The fingerprints of the certificate that is served and of its key.
     func served() throws -> (certificate: SPKIFingerprint, key: SPKIFingerprint) {
@@ -72,7 +72,7 @@ struct RenewalSite: Sendable {
 
     /// Writes the pins of each release, and removes those of earlier ones.
     func release(_ releases: [[String]]) throws {
-        let directory = folder.path + "/releases/"
+        let directory = directory.path + "/releases/"
         for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
             try FileManager.default.removeItem(atPath: directory + name)
         }

@@ -1,6 +1,6 @@
 import CertificateTrust
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The recipes of the article on renewals, run with the programs that they are for.
@@ -14,12 +14,12 @@ struct RenewalTests {
         func setUp(_ site: RenewalSite) async throws -> (chain: String, key: String) {
             switch self {
             case .certbot:
-                _ = try site.folder.add(
+                _ = try site.directory.add(
                     """
                     server = \(site.pebble.directory)
-                    config-dir = \(site.folder.path)/letsencrypt
-                    work-dir = \(site.folder.path)/work
-                    logs-dir = \(site.folder.path)/logs
+                    config-dir = \(site.directory.path)/letsencrypt
+                    work-dir = \(site.directory.path)/work
+                    logs-dir = \(site.directory.path)/logs
                     agree-tos = true
                     register-unsafely-without-email = true
                     non-interactive = true
@@ -31,24 +31,24 @@ struct RenewalTests {
                 return (live + "fullchain.pem", live + "privkey.pem")
             case .lego:
                 let hook = try site.listing(0, of: "lego")
-                _ = try site.folder.add(Array(hook.utf8), name: "bin/lego-hook", mode: 0o755)
+                _ = try site.directory.add(Array(hook.utf8), name: "bin/lego-hook", mode: 0o755)
                 let renewal = try lego(site)
                 let start = try #require(renewal.firstRange(of: " renew "))
                 try await succeed(site, renewal[..<start.lowerBound] + " run")
                 return ("lego/certificates/api.example.com.crt", "lego/certificates/api.example.com.key")
             case .acmeSh:
-                let folder = site.folder.path
+                let directory = site.directory.path
                 let wrapper =
-                    "#!/bin/sh\nexec \(PeerProgram.acmeSh.path) --home \(folder)/acme --server "
+                    "#!/bin/sh\nexec \(PeerProgram.acmeSh.path) --home \(directory)/acme --server "
                     + "\(site.pebble.directory) --ca-bundle \(site.pebble.roots) \"$@\"\n"
-                _ = try site.folder.add(Array(wrapper.utf8), name: "bin/acme.sh", mode: 0o755)
+                _ = try site.directory.add(Array(wrapper.utf8), name: "bin/acme.sh", mode: 0o755)
                 try await succeed(site, "mkdir acme; " + (try site.listing(0, of: "acme.sh")))
                 let files = "acme/api.example.com_ecc/"
                 return (files + "fullchain.cer", files + "api.example.com.key")
             case .cron:
                 try await addTiny(site)
                 let script = try site.listing(0, of: "A script for cron")
-                _ = try site.folder.add(Array(script.utf8), name: "bin/renew-certificate", mode: 0o755)
+                _ = try site.directory.add(Array(script.utf8), name: "bin/renew-certificate", mode: 0o755)
                 try await succeed(site, "\(Self.newKey) >first.key && obtain first.key first.pem")
                 return ("first.pem", "first.key")
             case .certManager:
@@ -66,7 +66,7 @@ struct RenewalTests {
             let wrapper =
                 "#!/bin/sh\nexec \(PeerProgram.acmeTiny.path) --disable-check --directory-url "
                 + "\(site.pebble.directory) \"$@\"\n"
-            _ = try site.folder.add(Array(wrapper.utf8), name: "bin/acme-tiny", mode: 0o755)
+            _ = try site.directory.add(Array(wrapper.utf8), name: "bin/acme-tiny", mode: 0o755)
             let obtain = """
                 #!/bin/sh -e
                 openssl req -new -key "$1" -subj / -addext subjectAltName=DNS:api.example.com -out request.pem
@@ -74,7 +74,7 @@ struct RenewalTests {
                     --acme-dir www/.well-known/acme-challenge >"$2"
 
                 """
-            _ = try site.folder.add(Array(obtain.utf8), name: "bin/obtain", mode: 0o755)
+            _ = try site.directory.add(Array(obtain.utf8), name: "bin/obtain", mode: 0o755)
             try await succeed(
                 site, "mkdir -p acme www/.well-known/acme-challenge && openssl genrsa -out acme/account.key 2048")
         }
@@ -123,7 +123,7 @@ struct RenewalTests {
                     site,
                     (isNew ? Self.newKey : "cat served/current/privkey.pem") + " >issued/tls.key && "
                         + "obtain issued/tls.key issued/tls.crt")
-                return try await site.run(command.replacing("/issued/", with: site.folder.path + "/issued/"))
+                return try await site.run(command.replacing("/issued/", with: site.directory.path + "/issued/"))
             }
         }
 
@@ -182,8 +182,9 @@ struct RenewalTests {
             let reloaded = try await site.run("rm reloaded")
             #expect((reloaded.status == 0) == !rotation.breaks, name)
             // A refused copy is removed.
-            let left = try FileManager.default.contentsOfDirectory(atPath: site.folder.path + "/served")
-            let link = try FileManager.default.destinationOfSymbolicLink(atPath: site.folder.path + "/served/current")
+            let left = try FileManager.default.contentsOfDirectory(atPath: site.directory.path + "/served")
+            let link = try FileManager.default.destinationOfSymbolicLink(
+                atPath: site.directory.path + "/served/current")
             #expect(left.contains(link) && left.count == Self.count(of: rotation) + 2, "\(left)")
         }
     }
@@ -247,7 +248,7 @@ struct RenewalTests {
         try await site.serve(files.chain, files.key)
         let before = try site.served()
         try site.release([[before.key.description]])
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
             { "version": 1, "domains": [
               { "host": "api.example.com", "pins": [{ "pin": "\(before.key)", "role": "leaf" }] } ] }
@@ -311,7 +312,7 @@ struct RenewalTests {
             #expect(result.status == 0, "\(result.text)")
             // The next certificate is a second younger.
             let found = try await site.run("sleep 1; \(lint)")
-            let served = try FileManager.default.contentsOfDirectory(atPath: site.folder.path + "/served").count - 1
+            let served = try FileManager.default.contentsOfDirectory(atPath: site.directory.path + "/served").count - 1
             switch served {
             case 2: #expect(found.status == 0 && !found.text.contains("P035"), "\(found.text)")
             case 3: #expect(found.status == 0 && found.text.contains("warning[P035]"), "\(found.text)")
@@ -326,7 +327,7 @@ struct RenewalTests {
     /// Returns the command that lints a policy with the key of the served certificate.
     private func lintCommand(_ files: String, _ site: RenewalSite) throws -> String {
         let pin = try site.served().key.description
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
             { "version": 1, "domains": [ { "host": "api.example.com", "pins": [{ "pin": "\(pin)", "role": "leaf" }] } ] }
             """)

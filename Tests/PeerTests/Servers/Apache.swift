@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 
 /// apache2 with pages that require a login, over HTTP and HTTPS, and as a forward proxy with TLS to the client.
 ///
@@ -32,17 +32,17 @@ struct Apache: Sendable {
 
     /// Starts the server. The port for clients with a certificate uses one version of TLS.
     init(_ site: PeerSite, version: String = "TLSv1.3") async throws {
-        let folder = site.folder.path
+        let directory = site.directory.path
         let free = TestDaemon.freePorts(4)
         ports = (free[0], free[1], free[2], free[3])
-        log = PeerLog(path: folder + "/apache.log")
-        proxyLog = PeerLog(path: folder + "/apache-proxy.log")
+        log = PeerLog(path: directory + "/apache.log")
+        proxyLog = PeerLog(path: directory + "/apache-proxy.log")
 
-        _ = try site.folder.add(site.origin.root.pemText, name: "root.pem")
-        _ = try site.folder.add(PeerSite.basicUsers(), name: "basic.users")
+        _ = try site.directory.add(site.origin.root.pemText, name: "root.pem")
+        _ = try site.directory.add(PeerSite.basicUsers(), name: "basic.users")
         let realms = Self.sections.filter { $0.1 == "Digest" }.map { $0.0 + " realm" }
-        _ = try site.folder.add(PeerSite.digestUsers(realms), name: "digest.users")
-        _ = try site.folder.add(
+        _ = try site.directory.add(PeerSite.digestUsers(realms), name: "digest.users")
+        _ = try site.directory.add(
             """
             function handle(r)
                 r.content_type = "text/plain"
@@ -51,24 +51,25 @@ struct Apache: Sendable {
             end
 
             """, name: "page.lua")
-        _ = try site.folder.add(Self.configuration(folder, ports, version), name: "apache.conf")
+        _ = try site.directory.add(Self.configuration(directory, ports, version), name: "apache.conf")
         try site.share()
         daemon = try await TestDaemon(
-            [PeerProgram.apache.path, "-f", folder + "/apache.conf", "-D", "NO_DETACH", "-D", "FOREGROUND"], ports: free
+            [PeerProgram.apache.path, "-f", directory + "/apache.conf", "-D", "NO_DETACH", "-D", "FOREGROUND"],
+            ports: free
         )
     }
 
     /// Stops the server, which completes its logs.
     func stop() { daemon.stop() }
 
-    private static func configuration(_ folder: String, _ ports: Ports, _ version: String) -> String {
+    private static func configuration(_ directory: String, _ ports: Ports, _ version: String) -> String {
         let modules = modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }
         let sections = sections.map { name, scheme, directive in
             """
             <Location /\(name)>
                 AuthType \(scheme)
                 AuthName "\(name) realm"
-                AuthUserFile \(folder)/\(scheme.lowercased()).users
+                AuthUserFile \(directory)/\(scheme.lowercased()).users
                 Require valid-user
                 \(directive)
             </Location>
@@ -77,9 +78,9 @@ struct Apache: Sendable {
         return (modules + sections).joined(separator: "\n") + """
 
             ServerName localhost
-            DefaultRuntimeDir \(folder)
-            PidFile \(folder)/apache.pid
-            ErrorLog \(folder)/apache.err
+            DefaultRuntimeDir \(directory)
+            PidFile \(directory)/apache.pid
+            ErrorLog \(directory)/apache.err
             # Left alone when it was not started by root.
             User nobody
             Group nogroup
@@ -94,38 +95,38 @@ struct Apache: Sendable {
             Listen 127.0.0.1:\(ports.clients)
             # The login as it came: there is none on the first request to a realm.
             LogFormat "%m %U %>s %u %{Authorization}i" login
-            CustomLog \(folder)/apache.log login
+            CustomLog \(directory)/apache.log login
             <VirtualHost 127.0.0.1:\(ports.http)>
-                LuaMapHandler / \(folder)/page.lua
+                LuaMapHandler / \(directory)/page.lua
             </VirtualHost>
             <VirtualHost 127.0.0.1:\(ports.https)>
-                LuaMapHandler / \(folder)/page.lua
+                LuaMapHandler / \(directory)/page.lua
                 SSLEngine On
-                SSLCertificateFile \(folder)/origin.pem
-                SSLCertificateKeyFile \(folder)/origin.key
+                SSLCertificateFile \(directory)/origin.pem
+                SSLCertificateKeyFile \(directory)/origin.key
             </VirtualHost>
             <VirtualHost 127.0.0.1:\(ports.clients)>
-                LuaMapHandler / \(folder)/page.lua
+                LuaMapHandler / \(directory)/page.lua
                 SSLEngine On
                 SSLProtocol \(version)
-                SSLCertificateFile \(folder)/origin.pem
-                SSLCertificateKeyFile \(folder)/origin.key
+                SSLCertificateFile \(directory)/origin.pem
+                SSLCertificateKeyFile \(directory)/origin.key
                 SSLVerifyClient require
                 SSLVerifyDepth 2
-                SSLCACertificateFile \(folder)/root.pem
+                SSLCACertificateFile \(directory)/root.pem
             </VirtualHost>
             <VirtualHost 127.0.0.1:\(ports.proxy)>
                 SSLEngine On
-                SSLCertificateFile \(folder)/proxy.pem
-                SSLCertificateKeyFile \(folder)/proxy.key
+                SSLCertificateFile \(directory)/proxy.pem
+                SSLCertificateKeyFile \(directory)/proxy.key
                 ProxyRequests On
                 AllowCONNECT 1-65535
                 LogFormat "%m %U %>s %u %{Authorization}i" proxy
-                CustomLog \(folder)/apache-proxy.log proxy
+                CustomLog \(directory)/apache-proxy.log proxy
                 <Proxy "*">
                     AuthType Basic
                     AuthName "proxy realm"
-                    AuthUserFile \(folder)/basic.users
+                    AuthUserFile \(directory)/basic.users
                     Require valid-user
                 </Proxy>
             </VirtualHost>

@@ -1,6 +1,6 @@
 import CertificateTrust
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// apache2 ends the handshake where nginx answers with an error page.
@@ -12,9 +12,9 @@ struct ApacheIdentityTests {
     func outcomes(version: String) async throws {
         let site = try PeerSite()
         let apache = try await Apache(site, version: version)
-        let stranger = try TestCertificate.root("Stranger") { $0.makeValidNow() }
+        let unrelated = try TestCertificate.root("Unrelated") { $0.makeValidNow() }
         let right = try site.origin.root.client.identity
-        let wrong = try stranger.client.identity
+        let wrong = try unrelated.client.identity
         let rows: [(answer: LoginDelegate.Answer, code: URLError.Code?)] = [
             (LoginDelegate.identity(right), nil),
             (LoginDelegate.identity(wrong), .clientCertificateRejected),

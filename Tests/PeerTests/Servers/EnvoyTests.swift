@@ -2,8 +2,8 @@ import CertificatePinning
 import CertificateTrust
 import Foundation
 import PinDialects
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 @Suite("Envoy agrees with this project", PeerProgram.envoy.isNeeded, .timeLimit(.minutes(10)))
@@ -13,7 +13,7 @@ struct EnvoyTests {
 
     init() throws {
         site = try PeerSite()
-        roots = try site.folder.add(site.origin.root.pemText, name: "roots.pem")
+        roots = try site.directory.add(site.origin.root.pemText, name: "roots.pem")
     }
 
     /// A listener for cleartext that forwards to a server over TLS, and `lists` in the cluster's validation context.
@@ -51,7 +51,7 @@ struct EnvoyTests {
     }
 
     private func validates(_ text: String) throws -> Bool {
-        let file = try site.folder.add(text, name: "\(UUID().uuidString).yaml")
+        let file = try site.directory.add(text, name: "\(UUID().uuidString).yaml")
         let result = try TestCommand.run([PeerProgram.envoy.path, "--mode", "validate", "-c", file])
         return result.status == 0
     }
@@ -125,7 +125,7 @@ struct EnvoyTests {
                     #"{ "version": 1, "domains": [ { "host": "pinned.test", "pins": [\#(pins)] } ] }"#.utf8), path: "p")
             let converted = CanonicalPolicy(policy).converted(to: .envoy, at: Date()).policy
             let text = Array(bootstrap(from: port, to: server.port).utf8)
-            let file = try site.folder.add(
+            let file = try site.directory.add(
                 String(
                     decoding: try PinDialect.envoy.replacing(text, path: "envoy.yaml", with: converted), as: UTF8.self),
                 name: "envoy-\(port).yaml")

@@ -1,6 +1,6 @@
 import CertificateTrust
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 @Suite(PeerProgram.nginx.isNeeded, .timeLimit(.minutes(10)))
@@ -75,7 +75,7 @@ struct NginxIdentityTests {
         ["on", "optional"])
     func wrong(version: String, verifies: String) async throws {
         let nginx = try await Nginx(site, version: version, verifies: verifies)
-        let identity = try TestCertificate.root("Stranger") { $0.makeValidNow() }.client.identity
+        let identity = try TestCertificate.root("Unrelated") { $0.makeValidNow() }.client.identity
         let session = try site.session(to: nginx.port, delegate: LoginDelegate(LoginDelegate.identity(identity)))
         let answer = try await session.get("https://pinned.test/")
         #expect(answer.status == 400)

@@ -1,8 +1,8 @@
 import CertificateTrust
 import Foundation
 import PinctlCommands
-import TLSTransport
-import TestPKI
+import PinctlTLSTransport
+import PinctlTestPKI
 import Testing
 
 /// nginx with an RSA and an ECDSA certificate on one port, and stapled OCSP responses.
@@ -21,40 +21,40 @@ struct NginxKeyTests {
         let now = Int64(Date().timeIntervalSince1970)
         (response.thisUpdate, response.nextUpdate) = (now - 3600, now + 3600)
         staple = try response.signed(by: site.origin.intermediate)
-        let (folder, port) = (site.folder.path, TestDaemon.freePorts(1)[0])
-        _ = try site.folder.add(rsa.pemText + site.origin.intermediate.pemText, name: "rsa.pem")
-        _ = try site.folder.add(rsa.key.privateKeyPEM, name: "rsa.key")
-        _ = try site.folder.add(staple, name: "staple.der")
-        _ = try site.folder.add(site.origin.root.pemText, name: "clients.pem")
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder);" }
-        _ = try site.folder.add(
+        let (directory, port) = (site.directory.path, TestDaemon.freePorts(1)[0])
+        _ = try site.directory.add(rsa.pemText + site.origin.intermediate.pemText, name: "rsa.pem")
+        _ = try site.directory.add(rsa.key.privateKeyPEM, name: "rsa.key")
+        _ = try site.directory.add(staple, name: "staple.der")
+        _ = try site.directory.add(site.origin.root.pemText, name: "clients.pem")
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(directory);" }
+        _ = try site.directory.add(
             """
             daemon off;
             master_process off;
-            pid \(folder)/nginx.pid;
-            error_log \(folder)/nginx.err;
+            pid \(directory)/nginx.pid;
+            error_log \(directory)/nginx.err;
             events {}
             http {
-                access_log \(folder)/nginx.log;
+                access_log \(directory)/nginx.log;
                 \(temporary.joined(separator: "\n    "))
                 server {
                     listen 127.0.0.1:\(port) ssl;
                     ssl_protocols TLSv1.2 TLSv1.3;
-                    ssl_certificate \(folder)/origin.pem;
-                    ssl_certificate_key \(folder)/origin.key;
-                    ssl_certificate \(folder)/rsa.pem;
-                    ssl_certificate_key \(folder)/rsa.key;
-                    ssl_client_certificate \(folder)/clients.pem;
+                    ssl_certificate \(directory)/origin.pem;
+                    ssl_certificate_key \(directory)/origin.key;
+                    ssl_certificate \(directory)/rsa.pem;
+                    ssl_certificate_key \(directory)/rsa.key;
+                    ssl_client_certificate \(directory)/clients.pem;
                     ssl_verify_client optional;
                     ssl_verify_depth 2;
                     ssl_stapling on;
-                    ssl_stapling_file \(folder)/staple.der;
+                    ssl_stapling_file \(directory)/staple.der;
                 }
             }
 
             """, name: "nginx.conf")
         nginx = try await TestDaemon(
-            [PeerProgram.nginx.path, "-e", folder + "/nginx.err", "-c", folder + "/nginx.conf"], ports: [port])
+            [PeerProgram.nginx.path, "-e", directory + "/nginx.err", "-c", directory + "/nginx.conf"], ports: [port])
         endpoint = Endpoint(
             name: try ServerName("pinned.test"), port: port, route: Route(host: try ServerName("127.0.0.1"), port: port)
         )
@@ -86,7 +86,7 @@ struct NginxKeyTests {
         let found = try await dial(version, .ecdsa).staple()
         #expect(found == staple)
         nginx.stop()
-        #expect(PeerLog(path: site.folder.path + "/nginx.log").lines.isEmpty)
+        #expect(PeerLog(path: site.directory.path + "/nginx.log").lines.isEmpty)
     }
 
     @Test(
@@ -99,12 +99,12 @@ struct NginxKeyTests {
         let (outcome, staple) = try await dial(version, .ecdsa).show(identity, patience: .milliseconds(300))
         #expect(outcome == .taken && staple == self.staple)
         nginx.stop()
-        #expect(!PeerLog(path: site.folder.path + "/nginx.log").lines.contains { $0.contains("\" 200 ") })
+        #expect(!PeerLog(path: site.directory.path + "/nginx.log").lines.contains { $0.contains("\" 200 ") })
     }
 
     @Test("pinctl check sees both keys, and checks each against the pins")
     func check() async throws {
-        let anchors = try site.folder.add(site.origin.root.pemText, name: "anchors.pem")
+        let anchors = try site.directory.add(site.origin.root.pemText, name: "anchors.pem")
         let target = "pinned.test:\(endpoint.port)@127.0.0.1"
         for (key, pin) in [("rsa", try rsa.key.pin), ("ecdsa", try site.origin.leaf.key.pin)] {
             let right = await pinctl("check", "--ca-file", anchors, "--pin", pin, "--keys", key, target)
@@ -117,7 +117,7 @@ struct NginxKeyTests {
 
     @Test("pinctl show prints both keys and the stapled response, and agrees with openssl s_client")
     func show() async throws {
-        let anchors = try site.folder.add(site.origin.root.pemText, name: "anchors.pem")
+        let anchors = try site.directory.add(site.origin.root.pemText, name: "anchors.pem")
         let target = "pinned.test:\(endpoint.port)@127.0.0.1"
         for (key, suites) in [("rsa", "aRSA"), ("ecdsa", "aECDSA")] {
             let pem = await pinctl("show", "--ca-file", anchors, "--pem", "--keys", key, target).text
@@ -137,7 +137,8 @@ struct NginxKeyTests {
     @Test("pinctl check reports a pin that matches only one of the keys")
     func oneKeyMatches() async throws {
         let (status, text) = await pinctl(
-            "check", "--keys", "both", "--ndjson", "--ca-file", try site.folder.add(site.origin.root.pemText), "--pin",
+            "check", "--keys", "both", "--ndjson", "--ca-file", try site.directory.add(site.origin.root.pemText),
+            "--pin",
             try rsa.key.pin, "pinned.test:\(endpoint.port)@127.0.0.1")
         let lines = text.split(separator: "\n")
         #expect(lines.count == 3)

@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinDialects
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("openconnect", PeerProgram.openconnect.isNeeded, .timeLimit(.minutes(10)))

@@ -2,8 +2,8 @@ import CertificateTrust
 import Foundation
 import PinctlBasics
 import PinctlCommands
-import TLSTransport
-import TestPKI
+import PinctlTLSTransport
+import PinctlTestPKI
 import Testing
 
 /// The chain that `pinctl show` and `check` see after STARTTLS is the one that openssl s_client sees.
@@ -36,8 +36,8 @@ struct StartTLSPeerTests {
     /// Compares the chain with the one that openssl sees, and runs `pinctl check` on it.
     private func agree(_ peer: StartTLSPeer) async throws {
         defer { peer.stop() }
-        let (pin, strange) = (try site.origin.intermediate.key.pin, try site.proxy.key.pin)
-        let anchors = try site.folder.add(site.origin.root.pemText, name: "anchors.pem")
+        let (pin, unknown) = (try site.origin.intermediate.key.pin, try site.proxy.key.pin)
+        let anchors = try site.directory.add(site.origin.root.pemText, name: "anchors.pem")
         for (spoken, port) in peer.ports {
             let theirs = try openSSL(spoken, port)
             #expect(theirs == [site.origin.leaf.derBytes, site.origin.intermediate.derBytes], "\(spoken)")
@@ -54,7 +54,7 @@ struct StartTLSPeerTests {
             #expect(shown.map(\.address) == ["127.0.0.1:\(port)"] && shown.map(\.verdict) == ["ok"], "\(shown)")
             #expect(shown.first?.key == "ecdsa" && shown.first?.tls?.hasPrefix("TLSv1.") == true)
 
-            for (pin, status) in [(pin, ExitCode.good), (strange, .finding)] {
+            for (pin, status) in [(pin, ExitCode.good), (unknown, .finding)] {
                 let (found, text) = await pinctl("check", "--ca-file", anchors, "--pin", pin, target)
                 #expect(found == status, "\(text)")
             }

@@ -1,7 +1,7 @@
 import CertificateTrust
 import Foundation
-import TLSTransport
-import TestPKI
+import PinctlTLSTransport
+import PinctlTestPKI
 
 /// A server that starts without TLS and upgrades to it, with the origin's chain of a ``PeerSite``.
 ///
@@ -26,16 +26,16 @@ struct StartTLSPeer: Sendable {
 
     /// postfix with its own queue.
     static func postfix(_ site: PeerSite) async throws -> StartTLSPeer {
-        let folder = site.folder.path
+        let directory = site.directory.path
         let port = TestDaemon.freePorts(1)[0]
-        try run("chmod", "755", folder)
-        try run("mkdir", folder + "/queue", folder + "/data", folder + "/etc")
-        try run("chown", "postfix", folder + "/data")
-        _ = try site.folder.add(
+        try run("chmod", "755", directory)
+        try run("mkdir", directory + "/queue", directory + "/data", directory + "/etc")
+        try run("chown", "postfix", directory + "/data")
+        _ = try site.directory.add(
             """
             compatibility_level = 3.6
-            queue_directory = \(folder)/queue
-            data_directory = \(folder)/data
+            queue_directory = \(directory)/queue
+            data_directory = \(directory)/data
             inet_interfaces = 127.0.0.1
             inet_protocols = ipv4
             mynetworks = 127.0.0.0/8
@@ -44,11 +44,11 @@ struct StartTLSPeer: Sendable {
             local_recipient_maps =
             alias_maps =
             alias_database =
-            smtpd_tls_chain_files = \(folder)/origin.key, \(folder)/origin.pem
+            smtpd_tls_chain_files = \(directory)/origin.key, \(directory)/origin.pem
             smtpd_tls_security_level = may
 
             """, name: "etc/main.cf")
-        _ = try site.folder.add(
+        _ = try site.directory.add(
             """
             127.0.0.1:\(port) inet n - n - - smtpd
             anvil unix - - n - 1 anvil
@@ -59,14 +59,14 @@ struct StartTLSPeer: Sendable {
 
             """, name: "etc/master.cf")
         // Creates the directories of the queue, and prints warnings about a missing system configuration.
-        _ = try TestCommand.run(["postfix", "-c", folder + "/etc", "check"])
-        return try await StartTLSPeer([PeerProgram.postfix.path, "-c", folder + "/etc", "-d"], [.smtp: port])
+        _ = try TestCommand.run(["postfix", "-c", directory + "/etc", "check"])
+        return try await StartTLSPeer([PeerProgram.postfix.path, "-c", directory + "/etc", "-d"], [.smtp: port])
     }
 
     /// dovecot with these protocols.
     static func dovecot(_ site: PeerSite, _ spoken: [StartTLSProtocol]) async throws -> StartTLSPeer {
-        let folder = site.folder.path
-        try run("chmod", "755", folder)
+        let directory = site.directory.path
+        try run("chmod", "755", directory)
         let ports = Dictionary(uniqueKeysWithValues: zip(spoken, TestDaemon.freePorts(spoken.count)))
         let services = spoken.map { spoken in
             let name = spoken == .sieve ? "managesieve" : spoken.rawValue
@@ -80,23 +80,23 @@ struct StartTLSPeer: Sendable {
                 }
                 """
         }
-        let configuration = try site.folder.add(
+        let configuration = try site.directory.add(
             """
-            base_dir = \(folder)/run
-            state_dir = \(folder)/state
-            log_path = \(folder)/dovecot.log
+            base_dir = \(directory)/run
+            state_dir = \(directory)/state
+            log_path = \(directory)/dovecot.log
             protocols = \(spoken.map(\.rawValue).joined(separator: " "))
             listen = 127.0.0.1
             ssl = yes
-            ssl_cert = <\(folder)/origin.pem
-            ssl_key = <\(folder)/origin.key
+            ssl_cert = <\(directory)/origin.pem
+            ssl_key = <\(directory)/origin.key
             passdb {
               driver = static
               args = password=x
             }
             userdb {
               driver = static
-              args = uid=dovecot gid=dovecot home=\(folder)
+              args = uid=dovecot gid=dovecot home=\(directory)
             }
             \(services.joined(separator: "\n"))
 
@@ -106,13 +106,13 @@ struct StartTLSPeer: Sendable {
 
     /// slapd without a database.
     static func slapd(_ site: PeerSite) async throws -> StartTLSPeer {
-        let folder = site.folder.path
+        let directory = site.directory.path
         let port = TestDaemon.freePorts(1)[0]
-        let configuration = try site.folder.add(
+        let configuration = try site.directory.add(
             """
-            pidfile \(folder)/slapd.pid
-            TLSCertificateFile \(folder)/origin.pem
-            TLSCertificateKeyFile \(folder)/origin.key
+            pidfile \(directory)/slapd.pid
+            TLSCertificateFile \(directory)/origin.pem
+            TLSCertificateKeyFile \(directory)/origin.key
 
             """, name: "slapd.conf")
         return try await StartTLSPeer(
@@ -121,20 +121,20 @@ struct StartTLSPeer: Sendable {
 
     /// PostgreSQL with its own cluster.
     static func postgreSQL(_ site: PeerSite) async throws -> StartTLSPeer {
-        let folder = site.folder.path
+        let directory = site.directory.path
         let port = TestDaemon.freePorts(1)[0]
         let program = PeerProgram.postgresql.path
         let user = isRoot ? ["runuser", "-u", "postgres", "--"] : []
-        if isRoot { try run("chown", "-R", "postgres", folder) }
+        if isRoot { try run("chown", "-R", "postgres", directory) }
         let initdb = URL(fileURLWithPath: program).deletingLastPathComponent().path + "/initdb"
-        let made = try TestCommand.run(user + [initdb, "-N", "-A", "trust", "-D", folder + "/data"])
+        let made = try TestCommand.run(user + [initdb, "-N", "-A", "trust", "-D", directory + "/data"])
         guard made.status == 0 else { throw PeerFailure(text: made.text) }
         let settings = [
-            "listen_addresses=127.0.0.1", "unix_socket_directories=", "ssl=on", "ssl_cert_file=\(folder)/origin.pem",
-            "ssl_key_file=\(folder)/origin.key",
+            "listen_addresses=127.0.0.1", "unix_socket_directories=", "ssl=on", "ssl_cert_file=\(directory)/origin.pem",
+            "ssl_key_file=\(directory)/origin.key",
         ]
         return try await StartTLSPeer(
-            user + [program, "-D", folder + "/data", "-p", String(port)] + settings.flatMap { ["-c", $0] },
+            user + [program, "-D", directory + "/data", "-p", String(port)] + settings.flatMap { ["-c", $0] },
             [.postgres: port])
     }
 }

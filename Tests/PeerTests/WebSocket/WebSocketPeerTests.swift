@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// WebSockets with third-party servers.
@@ -66,7 +66,7 @@ struct WebSocketPeerTests {
     /// Checks that a server whose pin doesn't match sees no handshake.
     private func mismatch(_ library: WebSocketServerPeer.Library) async throws {
         let peer = try await WebSocketServerPeer(library, site, isSecure: true)
-        let session = try site.session(to: peer.port) { $0.pinning = try .pinning(strangePin, host: "pinned.test") }
+        let session = try site.session(to: peer.port) { $0.pinning = try .pinning(unknownPin, host: "pinned.test") }
         let task = session.webSocketTask(with: try #require(URL(string: "wss://pinned.test/")))
         task.resume()
         let error = await #expect(throws: URLError.self) { try await task.receive() }

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 
 /// An echo server for WebSockets in a third-party library, with or without TLS. It selects the subprotocol `chat`, and
 /// records the handshakes that reach it.
@@ -21,14 +21,14 @@ struct WebSocketServerPeer: Sendable {
     }
 
     init(_ library: Library, _ site: PeerSite, isSecure: Bool) async throws {
-        let folder = site.folder.path
+        let directory = site.directory.path
         port = TestDaemon.freePorts(1)[0]
-        record = folder + "/record"
-        _ = try site.folder.add("", name: "record")
-        _ = try site.folder.add(library.script, name: "peer.py")
+        record = directory + "/record"
+        _ = try site.directory.add("", name: "record")
+        _ = try site.directory.add(library.script, name: "peer.py")
         daemon = try await TestDaemon(
             [
-                library.program.path, folder + "/peer.py", String(port), record, isSecure ? folder : "",
+                library.program.path, directory + "/peer.py", String(port), record, isSecure ? directory : "",
             ], ports: [port])
     }
 
@@ -51,7 +51,7 @@ private let websocketsScript = """
     from websockets.asyncio.server import serve
     from websockets.exceptions import ConnectionClosed
 
-    port, path, folder = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    port, path, directory = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 
     def record(line):
         with open(path, "a") as file:
@@ -79,9 +79,9 @@ private let websocketsScript = """
 
     async def main():
         context = None
-        if folder:
+        if directory:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(folder + "/origin.pem", folder + "/origin.key")
+            context.load_cert_chain(directory + "/origin.pem", directory + "/origin.key")
         async with serve(handle, "127.0.0.1", port, ssl=context, max_size=2 ** 22, select_subprotocol=select):
             await asyncio.get_running_loop().create_future()
 
@@ -93,7 +93,7 @@ private let autobahnScript = """
     import asyncio, ssl, sys
     from autobahn.asyncio.websocket import WebSocketServerFactory, WebSocketServerProtocol
 
-    port, path, folder = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    port, path, directory = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 
     def record(line):
         with open(path, "a") as file:
@@ -134,9 +134,9 @@ private let autobahnScript = """
         factory = WebSocketServerFactory()
         factory.protocol = Peer
         context = None
-        if folder:
+        if directory:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(folder + "/origin.pem", folder + "/origin.key")
+            context.load_cert_chain(directory + "/origin.pem", directory + "/origin.key")
         loop = asyncio.get_running_loop()
         server = await loop.create_server(factory, "127.0.0.1", port, ssl=context)
         await server.serve_forever()

@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinDialects
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Settings that each dialect can't express, and whether the conversion makes security weaker or stricter.

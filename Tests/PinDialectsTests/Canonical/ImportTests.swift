@@ -1,7 +1,7 @@
 import CertificatePinning
 import FoundationEssentials
 import PinDialects
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Policies of other systems, converted to policies of this project. Every policy that is written loads.

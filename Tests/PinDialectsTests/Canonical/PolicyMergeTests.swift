@@ -1,6 +1,6 @@
 import CertificatePinning
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects
@@ -204,8 +204,8 @@ struct PolicyMergeTests {
             merge.notes.map { "\($0.change.rawValue) \($0.direction.rawValue)" } == [
                 "combine-changed either", "deny-lost weaker", "unlisted-lost weaker",
             ])
-        #expect(old.twins(of: new).isEmpty)
-        #expect(old.twins(of: try Self.policy([#""host": "a.test", "pins": [K2]"#], path: "new")).count == 1)
+        #expect(old.duplicates(of: new).isEmpty)
+        #expect(old.duplicates(of: try Self.policy([#""host": "a.test", "pins": [K2]"#], path: "new")).count == 1)
     }
 
     // MARK: - Every change is noted

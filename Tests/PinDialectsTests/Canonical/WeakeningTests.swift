@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinDialects
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A conversion never accepts more, at any host and port, without a note that security becomes weaker.

@@ -1,5 +1,5 @@
 import CertificatePinning
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects

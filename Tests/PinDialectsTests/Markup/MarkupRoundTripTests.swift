@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects
@@ -53,8 +53,8 @@ struct MarkupRoundTripTests {
         var generator = SeededGenerator(seed: 11)
         for _ in 0..<5 {
             let policy = CanonicalPolicy.random(for: dialect, &generator)
-            let folder = try TestFolder()
-            let file = try folder.add(try dialect.write(policy))
+            let directory = try TestDirectory()
+            let file = try directory.add(try dialect.write(policy))
             let result = try TestCommand.run(["python3", "-c", Self.programs[dialect] ?? "", file])
             try #require(result.status == 0, "\(result.text)")
             let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n").map(String.init)

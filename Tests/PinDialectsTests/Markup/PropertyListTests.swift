@@ -1,6 +1,6 @@
 import CertificatePinning
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects

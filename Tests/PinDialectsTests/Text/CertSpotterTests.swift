@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects
@@ -78,8 +78,8 @@ struct CertSpotterTests {
         let key = try TestKey()
         let pin = CanonicalPin(.publicKey, .sha256, try key.publicKeyDigest, role: .leaf)
         let (text, _) = try export([CanonicalRule(patterns: [HostPattern("api.test", .exact)], pins: [pin])])
-        let folder = try TestFolder()
-        let file = try folder.add(text)
+        let directory = try TestDirectory()
+        let file = try directory.add(text)
         let hook = "grep -q \"\\\"pubkey_sha256\\\":\\\"$PUBKEY_SHA256\\\"\" \"$KEYS\" || echo unknown"
         func run(_ digest: [UInt8]) throws -> String {
             try TestCommand.run(
@@ -88,6 +88,6 @@ struct CertSpotterTests {
         }
         #expect(try run(key.publicKeyDigest).isEmpty)
         #expect(try run(try TestKey().publicKeyDigest) == "unknown\n")
-        withExtendedLifetime(folder) {}
+        withExtendedLifetime(directory) {}
     }
 }

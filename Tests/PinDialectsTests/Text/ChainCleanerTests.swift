@@ -1,6 +1,6 @@
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Pins are evaluated here on the path that OkHttp's chain cleaner builds from the certificates a server sends.

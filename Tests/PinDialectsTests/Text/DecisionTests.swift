@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects
@@ -49,7 +49,7 @@ struct DecisionTests {
         let (key, certificate) = (leaf.subjectPublicKeyInfo.derBytes, leaf.derBytes)
         for (content, bytes) in [(CanonicalPin.Content.publicKey, key), (.certificate, certificate)] {
             for (digest, command) in [(CanonicalPin.Digest.sha1, "sha1"), (.sha256, "sha256"), (.sha512, "sha512")] {
-                let file = try TestFolder()
+                let file = try TestDirectory()
                 let name = try file.add(bytes, name: "bytes")
                 let output = try TestCommand.run(["openssl", "dgst", "-\(command)", "-binary", name])
                 try #require(output.status == 0 && output.output.count == digest.length)

@@ -1,7 +1,7 @@
 import CertificatePinning
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 
 /// The results that the tests of other systems expect, collected in `peer-cases.json`. The file is read when the tests
 /// run and isn't part of the project.

@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects
@@ -22,9 +22,9 @@ struct SwiftTests {
 
     @Test("The generated source compiles with this project's modules and yields the policy")
     func compiles() async throws {
-        let folder = try TestFolder()
+        let directory = try TestDirectory()
         let root = try TestCertificate.root("Root")
-        let roots = try folder.add(root.pemText, name: "roots.pem")
+        let roots = try directory.add(root.pemText, name: "roots.pem")
         let policy = CanonicalPolicy(
             rules: [
                 rule("a.example"),
@@ -42,7 +42,7 @@ struct SwiftTests {
             ], combination: .closest, denied: [CanonicalPin(.publicKey, .sha256, [UInt8](repeating: 3, count: 32))],
             unlisted: .refuse)
         let output = try await output(
-            of: try SwiftWriter.write(policy), in: folder, environment: ["SSL_CERT_FILE=\(roots)"])
+            of: try SwiftWriter.write(policy), in: directory, environment: ["SSL_CERT_FILE=\(roots)"])
         let pins = Self.pins.map { pin -> String in
             "\(pin) \(pin.role.rawValue) \(pin.isBackup) \(pin.name ?? "-")"
         }.joined(separator: ", ")
@@ -81,9 +81,11 @@ struct SwiftTests {
         """
 
     /// The output of the program, compiled with the policy and the modules of the running tests.
-    private func output(of policy: String, in folder: TestFolder, environment: [String]) async throws -> String {
-        let program = folder.path + "/program"
-        let files = [try folder.add(policy, name: "Policy.swift"), try folder.add(Self.program, name: "main.swift")]
+    private func output(of policy: String, in directory: TestDirectory, environment: [String]) async throws -> String {
+        let program = directory.path + "/program"
+        let files = [
+            try directory.add(policy, name: "Policy.swift"), try directory.add(Self.program, name: "main.swift"),
+        ]
         let modules = [
             "CertificatePinning", "CertificateTrust", "OpenSSLBridge", "PinctlBasics", "PinctlLibC", "PinctlFoundation",
         ]

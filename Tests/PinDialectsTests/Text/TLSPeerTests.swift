@@ -2,7 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects
@@ -12,15 +12,15 @@ import Testing
 struct TLSPeerTests {
     private static let host = "a.example"
     private let chain: [TestCertificate]
-    private let folder: TestFolder
+    private let directory: TestDirectory
     private let roots: String
 
     init() throws {
         let root = try TestCertificate.root("Root")
         let intermediate = try root.intermediate("Intermediate")
         chain = [try intermediate.leaf(Self.host), intermediate, root]
-        folder = try TestFolder()
-        roots = try folder.add(root.pemText, name: "root.pem")
+        directory = try TestDirectory()
+        roots = try directory.add(root.pemText, name: "root.pem")
     }
 
     private func rule(_ pins: [CanonicalPin], _ scope: HostPattern.Scope, ports: Set<Int>? = nil) -> CanonicalPolicy {

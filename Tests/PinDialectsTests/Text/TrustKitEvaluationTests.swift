@@ -18,7 +18,7 @@ struct TrustKitEvaluationTests {
     func decisions() throws {
         let rows = try #require(PeerCases.all).evaluation.trustkit_ios.elements
         try #require(rows.count == 9)
-        let strange = try Pin("sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+        let unknown = try Pin("sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
         for row in rows {
             let hostText = try #require(row.host.string)
             let host = try ServerName(hostText)
@@ -31,7 +31,7 @@ struct TrustKitEvaluationTests {
             let pins = try row.pins.elements.map { Pin(.publicKey(try certificate($0.string ?? "").spkiFingerprint)) }
             let isPinned = row.decision.string != "DomainNotPinned"
             let rule = PinningRule(
-                host: isPinned ? host : try ServerName("www.good.com"), pins: pins.isEmpty ? [strange] : pins,
+                host: isPinned ? host : try ServerName("www.good.com"), pins: pins.isEmpty ? [unknown] : pins,
                 mode: row.enforce.bool == false ? .report : .enforce)
             let policy = try PinningPolicy(rules: [rule])
             if !isPinned {

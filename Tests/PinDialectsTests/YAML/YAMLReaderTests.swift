@@ -1,7 +1,7 @@
 import CertificatePinning
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects

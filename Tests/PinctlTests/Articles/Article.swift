@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A document of this project in Markdown, with its fenced blocks.
@@ -16,9 +16,9 @@ struct Article: Sendable, CustomTestStringConvertible {
     static let all: [Article] = paths.map { Article(path: $0) }
 
     private static var paths: [String] {
-        func markdown(in folder: String) -> [String] {
-            ((try? FileManager.default.contentsOfDirectory(atPath: Repository.root + "/" + folder)) ?? []).sorted()
-                .filter { $0.hasSuffix(".md") }.map { folder + "/" + $0 }
+        func markdown(in directory: String) -> [String] {
+            ((try? FileManager.default.contentsOfDirectory(atPath: Repository.root + "/" + directory)) ?? []).sorted()
+                .filter { $0.hasSuffix(".md") }.map { directory + "/" + $0 }
         }
         let modules = (try? FileManager.default.contentsOfDirectory(atPath: Repository.root + "/Sources")) ?? []
         return ["README.md", "pins/README.md"] + markdown(in: ".github")

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The files and servers that the text of an article's block assumes. `situations.txt` has those of the blocks that need
-/// other ones than usual, and describes its format.
+/// The files and servers that the text of an article's block assumes. `situations.txt` has those of the blocks that
+/// need other ones than usual, and describes its format.
 struct ArticleSituation: Sendable {
     /// Commands that run before the block, in its clone.
     var setUp = ""

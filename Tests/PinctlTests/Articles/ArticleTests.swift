@@ -1,12 +1,13 @@
 import FoundationEssentials
-import TLSTransport
-import TestPKI
+import PinctlTLSTransport
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
 
 /// The commands of all articles, run as they stand by a user that isn't root, in a clone or, if cron runs them, in `/`
-/// and at home. With `UPDATE=1` in the environment, the articles get the actual output: check the difference afterwards.
+/// and at home. With `UPDATE=1` in the environment, the articles get the actual output: check the difference
+/// afterwards.
 @Suite("The articles' commands", .serialized)
 struct ArticleTests {
     private static let isUpdating = ProcessInfo.processInfo.environment["UPDATE"] == "1"
@@ -111,15 +112,15 @@ struct ArticleTests {
             var text = block.lines.joined(separator: "\n")
             guard text.contains("\"domains\"") else { continue }
             count += 1
-            let folder = try TestFolder()
-            _ = try folder.add(TestSigningRequest("api.example.com", key: TestKey()).pemText, name: "backup.csr")
-            _ = try folder.add(
+            let directory = try TestDirectory()
+            _ = try directory.add(TestSigningRequest("api.example.com", key: TestKey()).pemText, name: "backup.csr")
+            _ = try directory.add(
                 String(contentsOfFile: Repository.root + "/pins/public-roots.jsonc", encoding: .utf8),
                 name: "public-roots.jsonc")
             while let pin = text.firstRange(of: "sha256/…") {
                 text.replaceSubrange(pin, with: try TestKey().pin)
             }
-            let run = await pinctl("lint", try folder.add(text, name: "pins.jsonc"))
+            let run = await pinctl("lint", try directory.add(text, name: "pins.jsonc"))
             #expect(run.status < 2, "\(block.key): \(run.output)\(run.errors)")
         }
         #expect(count >= 4)

@@ -1,9 +1,9 @@
 import CertificateTrust
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 
-/// The machine on which the articles' commands run. It has a network, `/etc` and a clock of its own, a repository with an
-/// app's pins, servers for `example.com` at port 443, and a user with a home directory.
+/// The machine on which the articles' commands run. It has a network, `/etc` and a clock of its own, a repository with
+/// an app's pins, servers for `example.com` at port 443, and a user with a home directory.
 ///
 /// Certificates are valid from 2026-11-22, and pinctl's clock stays at 04:00 UTC of that day.
 struct ArticleWorld {
@@ -11,11 +11,11 @@ struct ArticleWorld {
     private static let today: Int64 = 1_795_305_600
     private static let day: Int64 = 86_400
 
-    let folder: TestFolder
+    let directory: TestDirectory
     /// The digests in commands of the articles, by the names of the digested objects.
     private(set) var digests: [String: String] = [:]
 
-    private var path: String { folder.path }
+    private var path: String { directory.path }
 
     /// Whether the tests are allowed to create such a machine.
     static let isPossible =
@@ -28,12 +28,12 @@ struct ArticleWorld {
     static let hasPrograms = programs.allSatisfy { TestCommand.isPresent("sh", "-c", "command -v \($0)") }
 
     init() throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         for name in ["files", "bin", "home", "pins"] {
             try FileManager.default.createDirectory(atPath: path + "/" + name, withIntermediateDirectories: false)
         }
         try addCertificates()
-        _ = try folder.add(Self.clock, name: "clock.c")
+        _ = try directory.add(Self.clock, name: "clock.c")
     }
 
     static func file(_ name: String) throws -> String {
@@ -58,9 +58,9 @@ struct ArticleWorld {
 extension ArticleWorld {
     private func add(_ certificate: TestCertificate, _ name: String, behind issuers: [TestCertificate] = []) throws {
         let chain = ([certificate] + issuers).map(\.pemText).joined()
-        _ = try folder.add(chain, name: "files/\(name).pem")
-        _ = try folder.add(certificate.key.privateKeyPEM, name: "files/\(name).key")
-        _ = try folder.add(certificate.key.pin, name: "pins/\(name)")
+        _ = try directory.add(chain, name: "files/\(name).pem")
+        _ = try directory.add(certificate.key.privateKeyPEM, name: "files/\(name).key")
+        _ = try directory.add(certificate.key.pin, name: "pins/\(name)")
     }
 
     private func named(_ name: String) -> (inout TestCertificate.Settings) -> Void {
@@ -128,9 +128,9 @@ extension ArticleWorld {
         try add(try leaf("static.example.net", by: intermediate), "shop")
         try add(try leaf("old.example.com", by: intermediate, days: -60 ..< -23), "old")
         try add(try leaf("soon.example.com", by: intermediate, days: -85..<5), "soon")
-        _ = try folder.add(backup.privateKeyPEM, name: "files/backup.key")
-        _ = try folder.add(TestSigningRequest("api.example.com", key: backup).pemText, name: "files/backup.csr")
-        _ = try folder.add(backup.pin, name: "pins/backup")
+        _ = try directory.add(backup.privateKeyPEM, name: "files/backup.key")
+        _ = try directory.add(TestSigningRequest("api.example.com", key: backup).pemText, name: "files/backup.csr")
+        _ = try directory.add(backup.pin, name: "pins/backup")
         digests["the certificate of api.example.com"] = Data(sha256Digest(api.derBytes.span)).base64EncodedString()
     }
 }
@@ -159,13 +159,13 @@ extension ArticleWorld {
             let clone = "\(path)/project-\(inOneClone ? 0 : number)"
             let enter = "[ -d \(clone) ] || git clone --quiet \(path)/origin \(clone)\ncd \(clone)\n"
             let header = ". \"$HELPERS\"\n" + enter
-            _ = try folder.add(header + entry.situation.setUp, name: "before-\(number)")
-            _ = try folder.add(header + entry.situation.after, name: "after-\(number)")
+            _ = try directory.add(header + entry.situation.setUp, name: "before-\(number)")
+            _ = try directory.add(header + entry.situation.after, name: "after-\(number)")
             var script = "stty cols \(columns) -echo -onlcr\ncd \(clone)\n\(entry.situation.environment)\n"
             for (index, command) in entry.block.commands.enumerated() {
                 var text = command.text
                 if entry.block.form == .script {
-                    text = "sh " + (try folder.add(command.text + "\n", name: "script-\(number)-\(index)"))
+                    text = "sh " + (try directory.add(command.text + "\n", name: "script-\(number)-\(index)"))
                 }
                 text = replacingDigests(text, entry.situation)
                 let places = command.isForCron ? ["/", "$HOME"] : [""]
@@ -175,19 +175,19 @@ extension ArticleWorld {
                     script += "\(text)\n{ status=$?; printf '\\036%d\\036' $status; (exit $status); }\n"
                 }
             }
-            _ = try folder.add(script, name: "block-\(number)")
+            _ = try directory.add(script, name: "block-\(number)")
         }
-        for name in ["helpers.sh", "repository.sh"] { _ = try folder.add(try Self.file(name), name: name) }
+        for name in ["helpers.sh", "repository.sh"] { _ = try directory.add(try Self.file(name), name: name) }
         let calls = blocks.enumerated().map { number, entry in
             let addresses = entry.situation.addresses.map { "\($1) \($0)\n" }.sorted().joined()
             return "run \(number) '\(addresses)'\n"
         }
-        _ = try folder.add(try Self.file("machine.sh") + calls.joined(), name: "machine.sh")
+        _ = try directory.add(try Self.file("machine.sh") + calls.joined(), name: "machine.sh")
         let options = Self.isRoot ? "-mn" : "-rmn"
         // libdispatch needs the /proc of the namespace.
         let result = try await shell(
             "unshare \(options) --pid --fork --kill-child --mount-proc bash machine.sh \(path) "
-                + "\(try TestBuild.folder()) \(Repository.root)", in: folder, patience: 900)
+                + "\(try TestBuild.directory()) \(Repository.root)", in: directory, patience: 900)
         guard result.status == 0 else { throw ScriptError("the machine didn't start: \(result)") }
         return try blocks.indices.map { number in try found(number) }
     }

@@ -2,7 +2,7 @@ import CertificatePinning
 import FoundationEssentials
 import PinctlBasics
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -42,7 +42,7 @@ struct ArrivalTests {
         ])
     func order(flags: [String], isOrdered: Bool) async throws {
         try await serve { slow, good in
-            let list = try site.folder.add("\(slow.target("slow.test"))\n\(good.target("www.test"))\n")
+            let list = try site.directory.add("\(slow.target("slow.test"))\n\(good.target("www.test"))\n")
             for targets in [[slow.target("slow.test"), good.target("www.test")], ["--targets", list]] {
                 let run = await pinctl(try words + flags + ["--timeout", "1"] + targets)
                 let both = ["www.test", "slow.test"]
@@ -60,7 +60,7 @@ struct ArrivalTests {
     @Test("Reports and the summary of causes are in the order of the targets, whatever finishes first")
     func reports() async throws {
         try await serve { slow, good in
-            let file = site.folder.path + "/report.json"
+            let file = site.directory.path + "/report.json"
             let targets = [slow.target("slow.test")] + (0..<12).map { good.target("h\($0).test") }
             let flags = ["--timeout", "1", "--report", "json=\(file)"]
             let run = await pinctl(try words + flags + targets)
@@ -79,7 +79,7 @@ struct ArrivalTests {
         arguments: [[], ["--ndjson"], ["--json"]])
     func interrupted(flags: [String]) async throws {
         try await serve { slow, good in
-            let metrics = site.folder.path + "/metrics"
+            let metrics = site.directory.path + "/metrics"
             let targets = [slow.target("slow.test"), good.target(), good.target("www.test")]
             // Both results are there well before the third second, and the slow host has a minute.
             let start = ContinuousClock.now
@@ -151,7 +151,7 @@ struct ArrivalTests {
                 timeout --preserve-status --signal INT 3 \(command) \(slow.target("slow.test")) \(good.target()) >out 2>err
                 echo $?; cat out; timeout --preserve-status --signal INT 3 \(command) --targets list > out 2>> err
                 echo $?; cat out; cat err >&2
-                """, in: site.folder)
+                """, in: site.directory)
             let again = "run it again for those without a result"
             let pending = "slow.test:\(slow.port) via 127.0.0.1:\(slow.port)"
             let ok = "ok    api.test:\(good.port) via 127.0.0.1:\(good.port)  matched \(try site.leaf.key.pin) (leaf)"
@@ -178,7 +178,7 @@ struct ArrivalTests {
                     until [ -s out ]; do sleep 0.1; done
                     kill -INT $pid; sleep 0.01; kill -INT $pid; wait $pid; echo $?; tail -n 1 out; rm out
                 done
-                """, in: site.folder)
+                """, in: site.directory)
             #expect(run.lines == Array(repeating: ["130", "1 checked: 1 ok"], count: 5).flatMap(\.self), "\(run)")
         }
     }
@@ -201,7 +201,7 @@ struct ArrivalTests {
                     "3 of 3 checked, 1 failed, 2 unreachable",
                 ], "\(run.errors)")
             #expect(run.errors.hasSuffix("\r\u{1B}[K"))
-            let list = try site.folder.add(good.target() + "\n")
+            let list = try site.directory.add(good.target() + "\n")
             let listed = await pinctl(try words + ["--targets", list], terminal: terminal)
             #expect(listed.errors.hasPrefix("\r\u{1B}[K0 checked\r") && listed.errors.contains("\u{1B}[K1 checked\r"))
             #expect(await pinctl(try words + [good.target()]).errors == "")

@@ -1,6 +1,6 @@
 import CertificatePinning
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl check")
@@ -17,7 +17,7 @@ struct CheckTests {
     func matched() async throws {
         try await site.serve { server in
             let policy = try site.policy(
-                "{ \"pin\": \"\(try site.root.key.pin)\", \"role\": \"root\" }, \"\(strangePin)\"")
+                "{ \"pin\": \"\(try site.root.key.pin)\", \"role\": \"root\" }, \"\(unknownPin)\"")
             let run = await check("--policy", policy, server.target())
             let subject = "api.test:\(server.port) via 127.0.0.1:\(server.port)"
             #expect(
@@ -34,8 +34,8 @@ struct CheckTests {
 
     @Test("A list of targets without any is an error, also beside another one", arguments: [1, 2])
     func emptyLists(count: Int) async throws {
-        let lists = try (0..<count).map { try site.folder.add("# none\n\n", name: "list\($0)") }
-        let run = await pinctl(["check", "--pin", strangePin] + lists.flatMap { ["--targets", $0] })
+        let lists = try (0..<count).map { try site.directory.add("# none\n\n", name: "list\($0)") }
+        let run = await pinctl(["check", "--pin", unknownPin] + lists.flatMap { ["--targets", $0] })
         let names = lists.joined(separator: ", ")
         #expect(run.errors == "pinctl: --targets: nothing to check in \(names): give at least one target\n", "\(run)")
         #expect(run.status == 2 && run.lines == ["0 checked"], "\(run)")
@@ -44,11 +44,11 @@ struct CheckTests {
     @Test("A mismatch prints what is served, what is pinned and what to do")
     func mismatch() async throws {
         try await site.serve { server in
-            let policy = try site.folder.add(
+            let policy = try site.directory.add(
                 """
                 { "version": 1,
                   "pins": {
-                    "api-2026": { "pin": "\(strangePin)", "role": "leaf" },
+                    "api-2026": { "pin": "\(unknownPin)", "role": "leaf" },
                     "backup-27": { "pin": "\(try site.root.key.pin)", "role": "leaf", "backup": true } },
                   "domains": [
                     { "host": "api.test", "pins": ["api-2026", "backup-27"] } ] }
@@ -59,7 +59,7 @@ struct CheckTests {
                     "FAIL  api.test:\(server.port) via 127.0.0.1:\(server.port)  "
                         + "pin mismatch: 0 of 2 pins match (policy \(policy):6:5)",
                     "  verified path                                                      pinned",
-                    "  leaf          \(try site.leaf.key.pin)  \(strangePin)  leaf          api-2026   not served",
+                    "  leaf          \(try site.leaf.key.pin)  \(unknownPin)  leaf          api-2026   not served",
                     "  intermediate  \(try site.intermediate.key.pin)  \(try site.root.key.pin)  leaf          backup-27  "
                         + "backup, served as root",
                     "  root          \(try site.root.key.pin)",
@@ -81,18 +81,18 @@ struct CheckTests {
     func modes() async throws {
         try await site.serve { server in
             let pin = try site.leaf.key.pin
-            let backup = try site.policy("{ \"pin\": \"\(pin)\", \"backup\": true }, \"\(strangePin)\"")
+            let backup = try site.policy("{ \"pin\": \"\(pin)\", \"backup\": true }, \"\(unknownPin)\"")
             let onBackup = await check("--policy", backup, server.target())
             #expect(
                 onBackup.lines[0].hasSuffix(
                     "matched \(pin) (leaf), a backup only: ship the pin of the next backup key"))
             #expect(onBackup.status == 0)
             let off = await check(
-                "--policy", try site.policy("\"\(strangePin)\"", rule: "\"mode\": \"off\","), server.target())
+                "--policy", try site.policy("\"\(unknownPin)\"", rule: "\"mode\": \"off\","), server.target())
             #expect(off.lines[0].contains("  trusted; pinning is off for this rule (policy "))
             #expect(off.status == 0)
             let report = await check(
-                "--policy", try site.policy("\"\(strangePin)\"", rule: "\"mode\": \"report\","), server.target())
+                "--policy", try site.policy("\"\(unknownPin)\"", rule: "\"mode\": \"report\","), server.target())
             #expect(report.lines[0].hasPrefix("FAIL  "))
             #expect(report.lines[0].hasSuffix("; mode report: clients report it and connect"))
             #expect(report.status == 1)
@@ -104,7 +104,7 @@ struct CheckTests {
         let other = try site.root.leaf("127.0.0.1") { $0.alternativeNames = [.ip([127, 0, 0, 1])] }
         try await site.serve([other]) { first in
             try await site.serve { second in
-                let policy = try site.folder.add(
+                let policy = try site.directory.add(
                     """
                     { "version": 1, "domains": [
                       { "host": "127.0.0.1", "ports": [\(first.port), \(second.port)], "pins": ["\(try other.key.pin)"] } ] }
@@ -137,7 +137,7 @@ struct CheckTests {
             #expect(asked.output.contains("\"address\":\"127.0.0.1:\(server.port)\""))
             #expect(asked.status == 0)
         }
-        let wrong = try site.policy("\"\(strangePin)\"", rule: #""check": { "targets": ["gopher://a.test"] },"#)
+        let wrong = try site.policy("\"\(unknownPin)\"", rule: #""check": { "targets": ["gopher://a.test"] },"#)
         let run = await check("--policy", wrong)
         let problem = "the target \"gopher://a.test\" of \"check\": unsupported scheme \"gopher\""
         #expect(run.errors.contains("\(wrong):3:1: \(problem)"))
@@ -157,9 +157,9 @@ struct CheckTests {
                 let json = await check("--json", "--policy", try site.policy(pin, rule: rule), server.target())
                 #expect(json.output.contains("\"verdict\":\"expired\",\"trusted\":true"))
             }
-            let policy = try site.folder.add(
+            let policy = try site.directory.add(
                 """
-                { "version": 1, "deny": [\(pin)], "domains": [{ "host": "api.test", "pins": ["\(strangePin)"] }] }
+                { "version": 1, "deny": [\(pin)], "domains": [{ "host": "api.test", "pins": ["\(unknownPin)"] }] }
                 """)
             let run = await check("--policy", policy, server.target())
             #expect(run.lines.first?.contains("the policy denies \(try site.root.key.pin), the root") == true)
@@ -169,17 +169,17 @@ struct CheckTests {
 
     @Test("check reads pins/pins.jsonc, or reports that there is no policy")
     func lookup() async throws {
-        let none = try await shell("pinctl check", in: site.folder)
+        let none = try await shell("pinctl check", in: site.directory)
         #expect(
             none.errors == "pinctl: no policy was given, and the default, pins/pins.jsonc, doesn't exist: "
                 + "give --policy FILE, or --pin, or create one with pinctl init\n")
         #expect(none.output == "")
         #expect(none.status == 2)
-        let broken = try await shell("mkdir pins; echo '{' >pins/pins.jsonc; pinctl check", in: site.folder)
+        let broken = try await shell("mkdir pins; echo '{' >pins/pins.jsonc; pinctl check", in: site.directory)
         #expect(broken.errors.hasPrefix("pinctl: pins/pins.jsonc:2:1: error: "))
         #expect(broken.errors.contains("\npinctl: no policy was given, so the default is pins/pins.jsonc: give"))
-        let policy = try site.policy("\"\(strangePin)\"", host: "unlisted.test")
-        let run = try await shell(" cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.folder)
+        let policy = try site.policy("\"\(unknownPin)\"", host: "unlisted.test")
+        let run = try await shell(" cp \(policy) pins/pins.jsonc; pinctl check api.test", in: site.directory)
         #expect(
             run.lines == [
                 "FAIL  api.test:443  not covered: pins/pins.jsonc has no rule for it: add one", "1 checked: 1 failed",
@@ -206,7 +206,7 @@ struct CheckTests {
             #expect(run.status == 4)
             #expect(await check("--pin", try site.leaf.key.pin, closed.target(), server.target()).status == 3)
             #expect(
-                await check("--pin", strangePin, closed.target(), server.target(), server.target("x.test")).status == 1)
+                await check("--pin", unknownPin, closed.target(), server.target(), server.target("x.test")).status == 1)
         }
     }
 
@@ -235,7 +235,7 @@ struct CheckTests {
     @Test("check times out when a server doesn't answer")
     func timeout() async throws {
         try await site.serve(script: .stall) { server in
-            let run = await check("--pin", strangePin, "--timeout", "0.2", server.target())
+            let run = await check("--pin", unknownPin, "--timeout", "0.2", server.target())
             #expect(run.lines[0].hasPrefix("??    "))
             #expect(run.lines[0].contains("connected, no TLS answer within 0.2 s: "))
             #expect(run.status == 3)
@@ -248,7 +248,7 @@ struct CheckTests {
             let run = await pinctl(
                 "check", "--pin", try site.leaf.key.pin, server.target(), variables: ["SSL_CERT_FILE": site.chainFile])
             #expect(run.status == 0)
-            let other = try site.folder.add(TestCertificate.root("Another Root").pemText)
+            let other = try site.directory.add(TestCertificate.root("Another Root").pemText)
             let refused = await pinctl(
                 "check", "--pin", try site.leaf.key.pin, server.target(), variables: ["SSL_CERT_FILE": other])
             #expect(refused.lines[0].contains("not trusted ["))

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Causes that pinctl reports")
@@ -42,12 +42,12 @@ struct DiagnosisTests {
     @Test("A wrong clock is reported below the chain, and a host that no rule covers below the verdict")
     func lines() async throws {
         let early = await pinctl(
-            "verify", site.chainFile, "--ca-file", site.rootFile, "--host", "api.test", "--pin", strangePin, "--at",
+            "verify", site.chainFile, "--ca-file", site.rootFile, "--host", "api.test", "--pin", unknownPin, "--at",
             "2001-01-01")
         #expect(early.lines.suffix(2).first?.hasPrefix("  cause: the clock is probably behind, ") == true)
         #expect(early.lines.contains("  presented, not verified:"))
         #expect(early.status == 4)
-        let policy = try site.policy("\"\(strangePin)\"", host: "api.example.test")
+        let policy = try site.policy("\"\(unknownPin)\"", host: "api.example.test")
         let missed = await pinctl("check", "--policy", policy, "www.example.test:1@127.0.0.1")
         #expect(
             missed.lines[1...2] == [

@@ -1,6 +1,6 @@
 import CertificatePinning
-import TLSTransport
-import TestPKI
+import PinctlTLSTransport
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -20,13 +20,13 @@ struct EveryAddressTests {
     private func network(
         _ addresses: [String], serving servers: [(address: String, certificate: String)], _ script: String
     ) async throws -> Run {
-        _ = try site.folder.add(addresses.map { "\($0) api.test\n" }.joined(), name: "hosts")
-        _ = try site.folder.add(site.leaf.key.privateKeyPEM, name: "leaf.key")
-        _ = try site.folder.add(site.leaf.pemText, name: "leaf.pem")
-        let stranger = try site.intermediate.leaf("api.test")
-        _ = try site.folder.add(stranger.key.privateKeyPEM, name: "stranger.key")
-        _ = try site.folder.add(stranger.pemText, name: "stranger.pem")
-        _ = try site.folder.add(site.intermediate.pemText, name: "intermediate.pem")
+        _ = try site.directory.add(addresses.map { "\($0) api.test\n" }.joined(), name: "hosts")
+        _ = try site.directory.add(site.leaf.key.privateKeyPEM, name: "leaf.key")
+        _ = try site.directory.add(site.leaf.pemText, name: "leaf.pem")
+        let unrelated = try site.intermediate.leaf("api.test")
+        _ = try site.directory.add(unrelated.key.privateKeyPEM, name: "unrelated.key")
+        _ = try site.directory.add(unrelated.pemText, name: "unrelated.pem")
+        _ = try site.directory.add(site.intermediate.pemText, name: "intermediate.pem")
         let start = servers.map { server in
             let host = server.address.contains(":") ? "[\(server.address)]" : server.address
             return
@@ -34,7 +34,7 @@ struct EveryAddressTests {
                 + "-cert_chain intermediate.pem > /dev/null 2>&1 & servers=\"$servers $!\"\n"
                 + "for n in {1..100}; do (: > /dev/tcp/\(server.address)/443) 2> /dev/null && break; sleep 0.05; done\n"
         }.joined()
-        _ = try site.folder.add(
+        _ = try site.directory.add(
             """
             ip link set lo up; mount --bind hosts /etc/hosts
             \(start)
@@ -43,7 +43,7 @@ struct EveryAddressTests {
             [ -z "$servers" ] || kill $servers
             """, name: "script")
         // libdispatch needs the /proc of the namespace.
-        return try await shell("unshare -mn --pid --fork --kill-child --mount-proc bash script", in: site.folder)
+        return try await shell("unshare -mn --pid --fork --kill-child --mount-proc bash script", in: site.directory)
     }
 
     @Test(
@@ -52,7 +52,7 @@ struct EveryAddressTests {
     func addresses() async throws {
         let run = try await network(
             ["127.0.0.2", "127.0.0.3", "::1"],
-            serving: [("127.0.0.2", "leaf"), ("127.0.0.3", "leaf"), ("::1", "stranger")],
+            serving: [("127.0.0.2", "leaf"), ("127.0.0.3", "leaf"), ("::1", "unrelated")],
             """
             $check --in-order --failures api.test; echo $?
             $check --first --in-order api.test@127.0.0.2; echo $?
@@ -188,7 +188,7 @@ struct EveryAddressTests {
             #expect(server.records.count == before + 1)
             #expect(try await check("--keys=auto", "--pin", try site.root.key.pin).lines.last == "1 checked: 1 ok")
             for words in [["--first", "--all-addresses"], ["--first", "--keys=both"]] {
-                let run = await pinctl(["check", "--pin", strangePin, server.target()] + words)
+                let run = await pinctl(["check", "--pin", unknownPin, server.target()] + words)
                 #expect(run.status == 2 && run.errors.contains("--first makes one handshake"))
             }
         }

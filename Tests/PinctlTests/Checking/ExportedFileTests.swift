@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A policy, the files exported from it, and a server: one of the commands fails whenever an app that ships one of the
@@ -24,7 +24,7 @@ struct ExportedFileTests {
 
     /// Writes a file, replacing an existing one.
     private func write(_ text: String, name: String) throws -> String {
-        let path = "\(site.folder.path)/\(name)"
+        let path = "\(site.directory.path)/\(name)"
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         return path
     }
@@ -37,7 +37,7 @@ struct ExportedFileTests {
     private func rootAndBackup() throws -> [String] {
         [
             try pin(site.root, ", \"role\": \"root\""),
-            "{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\", \"backup\": true }",
+            "{ \"pin\": \"\(unknownPin)\", \"role\": \"leaf\", \"backup\": true }",
         ]
     }
 
@@ -72,8 +72,8 @@ struct ExportedFileTests {
     @Test("A file that no server can satisfy fails lint, export --check, check and plan")
     func everyCommand() async throws {
         try await site.serve { server in
-            let file = try site.folder.add(
-                plist([strangePin], [try site.root.key.pin]), name: "Info.plist")
+            let file = try site.directory.add(
+                plist([unknownPin], [try site.root.key.pin]), name: "Info.plist")
             let policy = try policy(
                 rootAndBackup(),
                 exports: [
@@ -100,14 +100,14 @@ struct ExportedFileTests {
     @Test("A config whose trust-anchors are empty rejects every chain, and every command reports it")
     func emptyAnchors() async throws {
         try await site.serve { server in
-            let pins = [try pin(site.leaf, ", \"role\": \"leaf\""), "{ \"pin\": \"\(strangePin)\", \"backup\": true }"]
+            let pins = [try pin(site.leaf, ", \"role\": \"leaf\""), "{ \"pin\": \"\(unknownPin)\", \"backup\": true }"]
             let allow = "\"allow\": [\"role-lost\"]"
             for (anchors, isGood) in [("<trust-anchors/>", false), ("", true)] {
                 let file = try write(
                     """
                     <network-security-config><domain-config><domain>api.example.com</domain>\(anchors)<pin-set>
                     <pin digest="SHA-256">\(try site.leaf.key.pin.dropFirst(7))</pin>
-                    <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config>
+                    <pin digest="SHA-256">\(unknownPin.dropFirst(7))</pin></pin-set></domain-config>
                     </network-security-config>
                     """, name: "nsc.xml")
                 let policy = try policy(pins, exports: ["{ \"to\": \"android\", \"file\": \"nsc.xml\", \(allow) }"])
@@ -130,14 +130,14 @@ struct ExportedFileTests {
     func twoPolicies() async throws {
         try await site.serve { server in
             let leaf = try pin(site.leaf, ", \"role\": \"leaf\"")
-            let backup = "{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\", \"backup\": true }"
+            let backup = "{ \"pin\": \"\(unknownPin)\", \"role\": \"leaf\", \"backup\": true }"
             let policy = try policy([leaf, backup], exports: ["{ \"to\": \"apple\", \"file\": \"Info.plist\" }"])
             for key in [try site.leaf.key.pin, "sha256/AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="] {
                 let trustKit =
                     "<key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.example.com</key><dict>"
                     + "<key>TSKPublicKeyHashes</key><array><string>\(key.dropFirst(7))</string><string>"
-                    + "\(strangePin.dropFirst(7))</string></array></dict></dict></dict></dict></plist>"
-                var text = plist([try site.leaf.key.pin, strangePin], [])
+                    + "\(unknownPin.dropFirst(7))</string></array></dict></dict></dict></dict></plist>"
+                var text = plist([try site.leaf.key.pin, unknownPin], [])
                 text = String(text.dropLast("</dict></plist>".count)) + trustKit
                 _ = try write(text, name: "Info.plist")
                 let isGood = key == (try site.leaf.key.pin)
@@ -155,8 +155,8 @@ struct ExportedFileTests {
     func good() async throws {
         try await site.serve { server in
             let leaf = try pin(site.leaf, ", \"role\": \"leaf\"")
-            let backup = "{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\", \"backup\": true }"
-            _ = try site.folder.add(plist([try site.leaf.key.pin, strangePin], []), name: "Info.plist")
+            let backup = "{ \"pin\": \"\(unknownPin)\", \"role\": \"leaf\", \"backup\": true }"
+            _ = try site.directory.add(plist([try site.leaf.key.pin, unknownPin], []), name: "Info.plist")
             let policy = try policy([leaf, backup], exports: ["{ \"to\": \"apple\", \"file\": \"Info.plist\" }"])
             #expect(await pinctl("export", "--check", policy).status == 0)
             let lint = await pinctl("lint", policy)
@@ -174,7 +174,7 @@ struct ExportedFileTests {
         let pins = [
             try pin(site.leaf, ", \"role\": \"leaf\""), try pin(site.root, ", \"role\": \"root\", \"backup\": true"),
         ]
-        let source = try site.folder.add(
+        let source = try site.directory.add(
             "CertificatePinner.Builder().add(\"api.example.com\", \"\(try site.leaf.key.pin)\", \"\(try site.root.key.pin)\")",
             name: "Pins.kt")
         func run(_ allow: String, _ words: String...) async throws -> Run {
@@ -208,7 +208,7 @@ struct ExportedFileTests {
         let wrong = try await run(", \"allow\": \"role-lost\"", "export", "--check")
         #expect(
             wrong.errors.contains("\"allow\" must be an array, found a string") && wrong.status == 2, "\(wrong.errors)")
-        _ = try write("CertificatePinner.Builder().add(\"b.test\", \"\(strangePin)\")", name: "Pins.kt")
+        _ = try write("CertificatePinner.Builder().add(\"b.test\", \"\(unknownPin)\")", name: "Pins.kt")
         let drift = try await run("", "lint")
         #expect(
             drift.output.contains("pinctl export --to okhttp --allow hosts-lost --allow role-lost "), "\(drift.output)")
@@ -217,11 +217,11 @@ struct ExportedFileTests {
 
     @Test("A header in exports is compared for the policy's host, and may have a shorter max-age")
     func header() async throws {
-        let pins = ["\"\(try site.leaf.key.pin)\"", "\"\(strangePin)\""]
+        let pins = ["\"\(try site.leaf.key.pin)\"", "\"\(unknownPin)\""]
         let policy = try policy(pins, exports: ["{ \"to\": \"hpkp\", \"file\": \"pins.conf\" }"])
         func header(_ more: String) throws -> String {
             try write(
-                "Public-Key-Pins: \(more); pin-sha256=\"\(strangePin.dropFirst(7))\"; "
+                "Public-Key-Pins: \(more); pin-sha256=\"\(unknownPin.dropFirst(7))\"; "
                     + "pin-sha256=\"\(try site.leaf.key.pin.dropFirst(7))\"", name: "pins.conf")
         }
         _ = try header("max-age=2592000")
@@ -235,7 +235,7 @@ struct ExportedFileTests {
 
     @Test("A missing exported file makes check fail, and check names the file")
     func missing() async throws {
-        let policy = try policy(["\"\(strangePin)\""], exports: ["{ \"to\": \"android\", \"file\": \"nsc.xml\" }"])
+        let policy = try policy(["\"\(unknownPin)\""], exports: ["{ \"to\": \"android\", \"file\": \"nsc.xml\" }"])
         let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, "api.example.com")
         #expect(
             run.errors.contains("nsc.xml: ") && run.errors.contains("the policy exports this file"), "\(run.errors)")
@@ -244,8 +244,8 @@ struct ExportedFileTests {
 
     @Test("An exported file is checked at the tags of its policy, once for identical bytes")
     func tags() async throws {
-        for folder in ["pins", "ios"] { _ = try TestCommand.run(["mkdir", "\(site.folder.path)/\(folder)"]) }
-        let pins = ["\"\(try site.root.key.pin)\"", "\"\(strangePin)\""]
+        for directory in ["pins", "ios"] { _ = try TestCommand.run(["mkdir", "\(site.directory.path)/\(directory)"]) }
+        let pins = ["\"\(try site.root.key.pin)\"", "\"\(unknownPin)\""]
         let export = "{ \"to\": \"apple\", \"file\": \"../ios/Info.plist\" }"
         let git = "git -c user.name=t -c user.email=t@example.test -c commit.gpgsign=false -c tag.gpgsign=false"
         func release(_ tag: String, _ file: String?) async throws {
@@ -254,16 +254,17 @@ struct ExportedFileTests {
                 _ = try write(file, name: "ios/Info.plist")
             }
             let run = try await shell(
-                "\(git) add -A && \(git) commit -q --allow-empty -m \(tag) && \(git) tag \(tag)", in: site.folder)
+                "\(git) add -A && \(git) commit -q --allow-empty -m \(tag) && \(git) tag \(tag)", in: site.directory)
             #expect(run.status == 0, "\(run.errors)")
         }
-        _ = try await shell("git init -q .", in: site.folder)
+        _ = try await shell("git init -q .", in: site.directory)
         try await release("v1", nil)
         try await release("v2", plist([], [try site.root.key.pin]))
         try await release("v3", nil)
-        try await release("v4", plist([strangePin], [try site.root.key.pin]))
+        try await release("v4", plist([unknownPin], [try site.root.key.pin]))
         let run = await pinctl(
-            "plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", site.folder.path, "--against",
+            "plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", site.directory.path,
+            "--against",
             "git:v*:pins/pins.jsonc", "--json")
         #expect(run.status == 1, "\(run.errors)")
         #expect(

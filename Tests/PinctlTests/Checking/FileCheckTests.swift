@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl check --files")
@@ -21,9 +21,9 @@ struct FileCheckTests {
                 "ok    \(site.chainFile) for api.test  matched \(try site.root.key.pin) (root)", "1 checked: 1 ok",
             ])
         #expect(run.status == 0)
-        let wrong = await check("--policy", try site.policy("\"\(strangePin)\""), site.chainFile)
+        let wrong = await check("--policy", try site.policy("\"\(unknownPin)\""), site.chainFile)
         #expect(wrong.lines[0].hasPrefix("FAIL  \(site.chainFile) for api.test  pin mismatch: "))
-        #expect(wrong.lines[2].hasSuffix("\(strangePin)  any           not in the file"), "\(wrong)")
+        #expect(wrong.lines[2].hasSuffix("\(unknownPin)  any           not in the file"), "\(wrong)")
         #expect(
             wrong.lines.suffix(3).prefix(2) == [
                 "  cause: no certificate of the chain, which ends at CN=Test Root, has a pinned key",
@@ -33,7 +33,7 @@ struct FileCheckTests {
         #expect(wrong.lines.contains { $0.contains(leaf) })
         #expect(wrong.status == 1)
         // Without its intermediate the leaf has no path to a root.
-        let alone = await check("--policy", policy, try site.folder.add(site.leaf.pemText))
+        let alone = await check("--policy", policy, try site.directory.add(site.leaf.pemText))
         #expect(alone.status == 4)
         #expect(
             alone.lines.contains { $0.hasPrefix("  cause: the chain is incomplete, because the file doesn't contain") })
@@ -41,17 +41,17 @@ struct FileCheckTests {
         #expect(!alone.output.contains("intercept"))
         // A pinned key at another position is on the path. The other root is nowhere.
         let misplaced = await check(
-            "--policy", try site.policy(#"{ "pin": "\#(try site.root.key.pin)", "role": "leaf" }, "\#(strangePin)""#),
+            "--policy", try site.policy(#"{ "pin": "\#(try site.root.key.pin)", "role": "leaf" }, "\#(unknownPin)""#),
             site.chainFile)
         #expect(misplaced.lines[2].hasSuffix("\(try site.root.key.pin)  leaf          on the path as root"))
         #expect(misplaced.lines[3].hasSuffix("not in the file"))
         #expect(misplaced.output.contains("  do: give the pin the role root, or pin the key that has the role leaf\n"))
         // A key that is in the file, but not on the path, isn't said to be missing.
         let stray = try TestCertificate.root("Stray")
-        let extra = try site.folder.add(site.chain.map(\.pemText).joined() + stray.pemText)
+        let extra = try site.directory.add(site.chain.map(\.pemText).joined() + stray.pemText)
         let unused = await check("--policy", try site.policy("\"\(try stray.key.pin)\""), extra)
         #expect(unused.lines[2].hasSuffix("\(try stray.key.pin)  any           not on the path"), "\(unused)")
-        let other = try site.folder.add(site.intermediate.leaf("other.test").pemText + site.intermediate.pemText)
+        let other = try site.directory.add(site.intermediate.leaf("other.test").pemText + site.intermediate.pemText)
         let uncovered = await check("--policy", policy, other)
         #expect(
             uncovered.lines[0] == "FAIL  \(other) (CN=other.test)  not covered: \(policy) has no rule for it: add one")
@@ -61,7 +61,7 @@ struct FileCheckTests {
     @Test("A host of the policy that no certificate is valid for fails, and the certificates' names are listed")
     func missingNames() async throws {
         let pin = "\"\(try site.root.key.pin)\""
-        let policy = try site.folder.add(policyText([("api.test", [pin]), ("www.test", [pin])]))
+        let policy = try site.directory.add(policyText([("api.test", [pin]), ("www.test", [pin])]))
         let run = await check("--policy", policy, site.chainFile)
         #expect(
             run.lines[1] == "FAIL  www.test  no certificate in the files is valid for this host, only for api.test "
@@ -74,24 +74,25 @@ struct FileCheckTests {
         )
         #expect(json.output.contains(#""names":["api.test"]"#), "\(json.output)")
         // The certificate of that host, its key, or the missing name in the certificate fixes it.
-        let other = try site.folder.add(site.intermediate.leaf("www.test").pemText + site.intermediate.pemText)
+        let other = try site.directory.add(site.intermediate.leaf("www.test").pemText + site.intermediate.pemText)
         #expect(await check("--policy", policy, site.chainFile, other).status == 0)
-        let both = try site.folder.add(
+        let both = try site.directory.add(
             site.intermediate.leaf("api.test", "www.test").pemText + site.intermediate.pemText)
         #expect(await check("--policy", policy, both).status == 0)
-        let request = try site.folder.add(TestSigningRequest(TestName(.commonName("www.test")), key: TestKey()).pemText)
+        let request = try site.directory.add(
+            TestSigningRequest(TestName(.commonName("www.test")), key: TestKey()).pemText)
         let asked = await check("--policy", policy, site.chainFile, request)
         #expect(
             !asked.output.contains("no certificate") && asked.output.contains("for www.test  pin mismatch"), "\(asked)")
         // Without a certificate no names are reported. Hosts without pins and subdomains need no certificate.
-        let root = try site.folder.add(TestPEM.block("PUBLIC KEY", site.root.key.publicKeyDER))
+        let root = try site.directory.add(TestPEM.block("PUBLIC KEY", site.root.key.publicKeyDER))
         #expect(await check("--policy", policy, root).status == 0)
-        let lenient = try site.folder.add(
+        let lenient = try site.directory.add(
             """
             { "version": 1, "domains": [{ "host": "test.example", "subdomains": true, "pins": [\(pin)] },
               { "host": "cdn.example", "mode": "off", "pins": [\(pin)] }] }
             """)
-        let below = try site.folder.add(site.intermediate.leaf("a.test.example").pemText + site.intermediate.pemText)
+        let below = try site.directory.add(site.intermediate.leaf("a.test.example").pemText + site.intermediate.pemText)
         #expect(await check("--policy", lenient, below).status == 0)
     }
 
@@ -99,7 +100,7 @@ struct FileCheckTests {
     func allowedMissing() async throws {
         let pin = "\"\(try site.root.key.pin)\""
         let others = ["www.test", "pay.test", "cdn.test", "img.test", "old.test"]
-        let policy = try site.folder.add(policyText((["api.test"] + others).map { ($0, [pin]) }))
+        let policy = try site.directory.add(policyText((["api.test"] + others).map { ($0, [pin]) }))
         let strict = await check("--policy", policy, site.chainFile)
         #expect(strict.status == 1)
         // The remedy is printed once before the summary, and once in it.
@@ -121,9 +122,9 @@ struct FileCheckTests {
         let strictJSON = await check("--policy", policy, "--json", site.chainFile)
         #expect(strictJSON.output.contains(#""missing":[]"#), "\(strictJSON.output)")
         // A host that has a certificate is still judged, and so are files in which no host has one.
-        let wrong = try site.folder.add(policyText([("api.test", ["\"\(strangePin)\""]), ("www.test", [pin])]))
+        let wrong = try site.directory.add(policyText([("api.test", ["\"\(unknownPin)\""]), ("www.test", [pin])]))
         #expect(await check("--policy", wrong, "--allow-missing", site.chainFile).status == 1)
-        let none = try site.folder.add(policyText([("www.test", [pin])]))
+        let none = try site.directory.add(policyText([("www.test", [pin])]))
         let uncovered = await check("--policy", none, "--allow-missing", site.chainFile)
         #expect(uncovered.status == 1 && uncovered.output.contains("not covered"), "\(uncovered)")
         let server = await pinctl("check", "--policy", policy, "--allow-missing")
@@ -131,17 +132,17 @@ struct FileCheckTests {
     }
 
     @Test("Directories inside a directory are read too, and CA certificates in them complete chains")
-    func nestedFolders() async throws {
-        let made = try await shell("mkdir -p certs/old && cp chain.pem certs", in: site.folder)
+    func nestedDirectories() async throws {
+        let made = try await shell("mkdir -p certs/old && cp chain.pem certs", in: site.directory)
         #expect(made.status == 0)
-        let run = await check("--pin", try site.root.key.pin, site.folder.path + "/certs")
+        let run = await check("--pin", try site.root.key.pin, site.directory.path + "/certs")
         #expect(run.lines.last == "1 checked: 1 ok" && run.status == 0, "\(run.errors)")
         #expect(run.errors == "")
         // A CA certificate is only there to complete a chain. Alone it counts as a key.
-        #expect(try await shell("cp root.pem certs", in: site.folder).status == 0)
-        #expect(await check("--pin", try site.leaf.key.pin, site.folder.path + "/certs").status == 0)
+        #expect(try await shell("cp root.pem certs", in: site.directory).status == 0)
+        #expect(await check("--pin", try site.leaf.key.pin, site.directory.path + "/certs").status == 0)
         #expect(await check("--pin", try site.leaf.key.pin, site.rootFile).status == 1)
-        let hollow = await check("--pin", try site.root.key.pin, site.folder.path + "/certs/old")
+        let hollow = await check("--pin", try site.root.key.pin, site.directory.path + "/certs/old")
         #expect(hollow.status == 2 && hollow.errors.contains("is an empty directory"))
     }
 
@@ -150,7 +151,7 @@ struct FileCheckTests {
         let policy = try site.policy(
             "\"\(try site.root.key.pin)\"", rule: "\"subdomains\": true,", host: "example.test")
         let leaf = try site.intermediate.leaf("a.example.test", "*.example.test", "elsewhere.test")
-        let file = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        let file = try site.directory.add(leaf.pemText + site.intermediate.pemText)
         let run = await check("--policy", policy, file)
         #expect(run.lines.map { $0.split(separator: "  ").first } == ["ok", "ok", "2 checked: 2 ok"])
         #expect(run.lines[0].contains(" for a.example.test  "))
@@ -160,7 +161,7 @@ struct FileCheckTests {
     @Test("Keys and signing requests are checked as the key of a leaf")
     func keys() async throws {
         let key = try TestKey()
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
             { "version": 1,
               "pins": { "backup-27": { "pin": "\(try key.pin)", "role": "leaf", "backup": true },
@@ -168,14 +169,14 @@ struct FileCheckTests {
               "domains": [{ "host": "api.test", "pins": ["backup-27", "root"] },
                           { "host": "www.test", "pins": ["root"] }] }
             """)
-        let bare = try site.folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
+        let bare = try site.directory.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
         let run = await check("--policy", policy, bare)
         #expect(
             run.lines == [
                 "ok    \(bare) for api.test  key matches backup-27 (leaf) (policy \(policy):4:15)", "1 checked: 1 ok",
             ])
         func request(_ host: String, _ key: TestKey) throws -> String {
-            try site.folder.add(TestSigningRequest(TestName(.commonName(host)), key: key).pemText)
+            try site.directory.add(TestSigningRequest(TestName(.commonName(host)), key: key).pemText)
         }
         let good = await check("--json", "--policy", policy, try request("api.test", key))
         #expect(good.output.contains("\"verdict\":\"key_matched\",\"trusted\":null"))
@@ -186,29 +187,29 @@ struct FileCheckTests {
         #expect(elsewhere.lines[0].contains(" for www.test  pin mismatch: \(try key.pin) isn't one of 1 pins"))
         #expect(elsewhere.status == 1)
         // A root's key doesn't match as a leaf's.
-        let root = try site.folder.add(TestPEM.block("PUBLIC KEY", site.root.key.publicKeyDER))
+        let root = try site.directory.add(TestPEM.block("PUBLIC KEY", site.root.key.publicKeyDER))
         let other = await check("--policy", policy, root)
         #expect(other.lines[0].contains("\(try site.root.key.pin) is pinned as root, not as the key of a leaf (policy"))
         #expect(other.status == 1)
         let document = await check("--json", "--policy", policy, root)
         #expect(document.output.contains(#""failure":"pin_mismatch api.test role""#), "\(document.output)")
         #expect(await check("--policy", policy, site.rootFile).status == 0)
-        let strange = await check("--policy", policy, try request("Example Company", TestKey()))
-        #expect(strange.lines[0].contains(" isn't a pin of any rule"))
-        #expect(strange.status == 1)
+        let unknown = await check("--policy", policy, try request("Example Company", TestKey()))
+        #expect(unknown.lines[0].contains(" isn't a pin of any rule"))
+        #expect(unknown.status == 1)
     }
 
     @Test("Encrypted keys, TLSA records, and signing requests with their requested names are checked")
     func otherInputs() async throws {
         let key = try TestKey()
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
-            { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try key.pin)", "\(strangePin)"] },
-                                        { "host": "www.test", "pins": ["\(strangePin)"] }] }
+            { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try key.pin)", "\(unknownPin)"] },
+                                        { "host": "www.test", "pins": ["\(unknownPin)"] }] }
             """)
-        let encrypted = try site.folder.add(key.encryptedPrivateKeyPEM(passphrase: "open sesame"))
+        let encrypted = try site.directory.add(key.encryptedPrivateKeyPEM(passphrase: "open sesame"))
         // The password is the first line, whatever follows it.
-        let password = try site.folder.add("open sesame\nof the cave\n")
+        let password = try site.directory.add("open sesame\nof the cave\n")
         let opened = await check("--policy", policy, "--password-file", password, encrypted)
         #expect(opened.lines.first?.contains(" for api.test  key matches ") == true && opened.status == 0, "\(opened)")
         let closed = await check("--policy", policy, encrypted)
@@ -218,15 +219,15 @@ struct FileCheckTests {
         )
         #expect(secret.status == 0, "\(secret)")
 
-        let bare = try site.folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
+        let bare = try site.directory.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
         let record = await pinctl("hash", "--as", "tlsa=_443._tcp.api.test", bare).output
-        #expect(try await check("--policy", policy, site.folder.add(record)).status == 0)
+        #expect(try await check("--policy", policy, site.directory.add(record)).status == 0)
         let other = record.replacing("api.test", with: "www.test")
-        #expect(try await check("--policy", policy, site.folder.add(other)).status == 1)
+        #expect(try await check("--policy", policy, site.directory.add(other)).status == 1)
 
         func request(_ names: String...) throws -> String {
             let extensions = [TestCertificate.Extension.alternativeNames(names.map { .dns($0) })]
-            return try site.folder.add(
+            return try site.directory.add(
                 TestSigningRequest(TestName(.commonName("api.test")), key: key, extensions: extensions).pemText)
         }
         let both = await check("--policy", policy, try request("api.test", "www.test"))
@@ -238,11 +239,11 @@ struct FileCheckTests {
 
     @Test("A denied key is rejected without a chain, and so is a key whose rule has expired")
     func denied() async throws {
-        let key = try site.folder.add(TestPEM.block("PUBLIC KEY", site.leaf.key.publicKeyDER))
+        let key = try site.directory.add(TestPEM.block("PUBLIC KEY", site.leaf.key.publicKeyDER))
         let pin = try site.leaf.key.pin
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
-            { "version": 1, "deny": ["\(pin)"], "domains": [{ "host": "api.test", "pins": ["\(strangePin)"] }] }
+            { "version": 1, "deny": ["\(pin)"], "domains": [{ "host": "api.test", "pins": ["\(unknownPin)"] }] }
             """)
         let run = await check("--policy", policy, key)
         #expect(run.lines[0].hasSuffix("the policy denies this key, \(pin): generate another key"))
@@ -256,7 +257,7 @@ struct FileCheckTests {
     @Test("Unreadable files are reported with exit code 2, and the others are still checked")
     func broken() async throws {
         let policy = try site.policy("\"\(try site.root.key.pin)\"")
-        let empty = try site.folder.add("")
+        let empty = try site.directory.add("")
         let run = await check("--policy", policy, empty, site.chainFile, "/no/such")
         #expect(run.lines.last == "1 checked: 1 ok; 2 files not understood")
         #expect(run.errors.contains("pinctl: \(empty): is empty"))
@@ -267,34 +268,34 @@ struct FileCheckTests {
     }
 
     @Test("The files of a directory are checked, and those without a certificate are counted")
-    func folders() async throws {
+    func directories() async throws {
         let policy = try site.policy("\"\(try site.root.key.pin)\"")
-        let folder = try TestFolder()
-        _ = try folder.add("what these are for\n", name: "README")
-        let nothing = await check("--policy", policy, folder.path)
+        let directory = try TestDirectory()
+        _ = try directory.add("what these are for\n", name: "README")
+        let nothing = await check("--policy", policy, directory.path)
         #expect(
             nothing.errors == "pinctl: the files contain nothing to check: give chains, certificate requests or keys\n")
         #expect(nothing.lines == ["0 checked; 1 irrelevant file (1 text)"])
         #expect(nothing.status == 2)
-        _ = try folder.add(site.leaf.pemText + site.intermediate.pemText, name: "chain.pem")
-        let run = await check("--policy", policy, folder.path)
-        #expect(run.lines[0].hasPrefix("ok    \(folder.path)/chain.pem for api.test  matched "))
+        _ = try directory.add(site.leaf.pemText + site.intermediate.pemText, name: "chain.pem")
+        let run = await check("--policy", policy, directory.path)
+        #expect(run.lines[0].hasPrefix("ok    \(directory.path)/chain.pem for api.test  matched "))
         #expect(run.status == 0)
     }
 
     @Test("A CA key that is pinned as a leaf key isn't that host's certificate")
-    func strangeAuthority() async throws {
-        let folder = try TestFolder()
+    func unknownAuthority() async throws {
+        let directory = try TestDirectory()
         let authority = try TestCertificate.root("Authority")
-        _ = try folder.add(site.leaf.pemText + site.intermediate.pemText, name: "api.pem")
-        _ = try folder.add(authority.pemText, name: "authority.pem")
-        let policy = try site.folder.add(
+        _ = try directory.add(site.leaf.pemText + site.intermediate.pemText, name: "api.pem")
+        _ = try directory.add(authority.pemText, name: "authority.pem")
+        let policy = try site.directory.add(
             """
             { "version": 1, "domains": [
             { "host": "www.test", "pins": [{ "pin": "\(try authority.key.pin)", "role": "leaf" }] },
             { "host": "api.test", "pins": ["\(try site.leaf.key.pin)"] } ] }
             """)
-        let run = await check("--policy", policy, "--json", folder.path)
+        let run = await check("--policy", policy, "--json", directory.path)
         #expect(run.output.contains(#""target":"www.test","failure":"no_certificate www.test""#))
         #expect(run.status == 1)
     }

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The directories of ACME clients and of Kubernetes as they are: one result for each leaf, and nothing is omitted that
@@ -15,17 +15,17 @@ struct FileLayoutTests {
     }
 
     /// A tree of files, by their paths.
-    private func tree(_ files: [(String, String)]) async throws -> TestFolder {
-        let folder = try TestFolder()
-        for (path, text) in files { try await add(text, path, to: folder) }
-        return folder
+    private func tree(_ files: [(String, String)]) async throws -> TestDirectory {
+        let directory = try TestDirectory()
+        for (path, text) in files { try await add(text, path, to: directory) }
+        return directory
     }
 
-    private func add(_ text: String, _ path: String, to folder: TestFolder) async throws {
+    private func add(_ text: String, _ path: String, to directory: TestDirectory) async throws {
         if let slash = path.lastIndex(of: "/") {
-            #expect(try TestCommand.run(["mkdir", "-p", "\(folder.path)/\(path[..<slash])"]).status == 0)
+            #expect(try TestCommand.run(["mkdir", "-p", "\(directory.path)/\(path[..<slash])"]).status == 0)
         }
-        _ = try folder.add(text, name: path)
+        _ = try directory.add(text, name: path)
     }
 
     private func check(_ words: String...) async -> Run {
@@ -37,7 +37,7 @@ struct FileLayoutTests {
 
     @Test("certbot's live directory, with its links into the archive, has one result")
     func certbot() async throws {
-        let folder = try await tree([
+        let directory = try await tree([
             ("archive/api/cert1.pem", leaf), ("archive/api/chain1.pem", issuer),
             ("archive/api/fullchain1.pem", leaf + issuer),
             ("archive/api/privkey1.pem", try site.leaf.key.privateKeyPEM),
@@ -47,18 +47,18 @@ struct FileLayoutTests {
         ])
         let linked = try await shell(
             "for f in cert chain fullchain privkey; do ln -s ../../archive/api/${f}1.pem live/api/$f.pem; done",
-            in: folder)
+            in: directory)
         #expect(linked.status == 0)
-        let run = await check(folder.path + "/live/api")
+        let run = await check(directory.path + "/live/api")
         #expect(
             run.lines == [
-                "ok    \(folder.path)/live/api/fullchain.pem for api.test  matched \(try site.root.key.pin) (root)",
+                "ok    \(directory.path)/live/api/fullchain.pem for api.test  matched \(try site.root.key.pin) (root)",
                 "1 checked: 1 ok; 2 irrelevant files (1 private key, 1 text)",
             ])
         #expect(run.status == 0 && run.errors == "")
         // The directories below one are read too.
         for path in ["/live", ""] {
-            let all = await check(folder.path + path)
+            let all = await check(directory.path + path)
             #expect(all.status == 0 && all.lines.count == 2, "\(all)")
             #expect(all.lines.last?.hasPrefix("1 checked: 1 ok; ") == true && all.errors == "", "\(all)")
         }
@@ -111,15 +111,15 @@ struct FileLayoutTests {
             ("dhparam", [("fullchain.pem", leaf + issuer), ("dh.pem", TestPEM.block("DH PARAMETERS", [0x30, 0]))]),
         ]
         for (name, files) in layouts {
-            let folder = try await tree(files)
+            let directory = try await tree(files)
             if name == "volume" {
                 let linked = try await shell(
-                    "ln -s ..2026_11_20 ..data; ln -s ..data/tls.crt .; ln -s ..data/tls.key .", in: folder)
+                    "ln -s ..2026_11_20 ..data; ln -s ..data/tls.crt .; ln -s ..data/tls.key .", in: directory)
                 #expect(linked.status == 0)
             }
-            let run = await check(folder.path)
+            let run = await check(directory.path)
             #expect(run.status == 0 && run.lines.count == 2 && run.errors == "", "\(name): \(run)")
-            #expect(run.lines[0].hasPrefix("ok    \(folder.path)/"), "\(name): \(run)")
+            #expect(run.lines[0].hasPrefix("ok    \(directory.path)/"), "\(name): \(run)")
             #expect(run.lines.last?.hasPrefix("1 checked: 1 ok; ") == true, "\(name): \(run)")
         }
     }
@@ -127,25 +127,25 @@ struct FileLayoutTests {
     @Test("Each leaf of a directory has a result, with its issuers from other files")
     func severalLeaves() async throws {
         let other = try TestSite("www.test")
-        let folder = try await tree([
+        let directory = try await tree([
             ("a.pem", leaf), ("b/b.pem", other.leaf.pemText), ("ca/a.pem", issuer),
             ("ca/b.pem", other.intermediate.pemText),
         ])
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             policyText([
-                ("api.test", ["\"\(try site.root.key.pin)\""]), ("www.test", ["\"\(strangePin)\""]),
+                ("api.test", ["\"\(try site.root.key.pin)\""]), ("www.test", ["\"\(unknownPin)\""]),
             ]))
-        let root = try site.folder.add(other.root.pemText)
+        let root = try site.directory.add(other.root.pemText)
         let run = await pinctl(
-            "check", "--ca-file", site.rootFile, "--ca-file", root, "--policy", policy, "--files", folder.path)
-        #expect(run.lines.first?.hasPrefix("ok    \(folder.path)/a.pem for api.test  matched ") == true, "\(run)")
-        #expect(run.output.contains("FAIL  \(folder.path)/b/b.pem for www.test  pin mismatch: "), "\(run)")
+            "check", "--ca-file", site.rootFile, "--ca-file", root, "--policy", policy, "--files", directory.path)
+        #expect(run.lines.first?.hasPrefix("ok    \(directory.path)/a.pem for api.test  matched ") == true, "\(run)")
+        #expect(run.output.contains("FAIL  \(directory.path)/b/b.pem for www.test  pin mismatch: "), "\(run)")
         #expect(run.lines.last == "2 checked: 1 ok, 1 failed" && run.status == 1, "\(run)")
         // Without the directory of the issuers, the leaf is incomplete.
-        let alone = await check(folder.path + "/a.pem")
+        let alone = await check(directory.path + "/a.pem")
         #expect(alone.status == 4, "\(alone)")
         // Files that are named one by one are read as a directory of them.
-        let named = await check(folder.path + "/a.pem", folder.path + "/ca/a.pem")
+        let named = await check(directory.path + "/a.pem", directory.path + "/ca/a.pem")
         #expect(named.status == 0 && named.lines.last == "1 checked: 1 ok", "\(named)")
     }
 
@@ -153,9 +153,9 @@ struct FileLayoutTests {
     func neighbours() async throws {
         let other = try site.intermediate.leaf("api.test")
         func check(_ files: [(String, String)]) async throws -> Run {
-            let folder = try await tree(files)
-            defer { withExtendedLifetime(folder) {} }
-            return await self.check(folder.path)
+            let directory = try await tree(files)
+            defer { withExtendedLifetime(directory) {} }
+            return await self.check(directory.path)
         }
         // The server of b would send its leaf alone.
         let apart = try await check([
@@ -192,49 +192,49 @@ struct FileLayoutTests {
             ("a pipe", 2, "1 file not understood"),
         ] as [(String, Int32, String)])
     func oneFile(what: String, status: Int32, count: String) async throws {
-        let folder = try await tree([("chain.pem", leaf + issuer)])
+        let directory = try await tree([("chain.pem", leaf + issuer)])
         let list = try site.intermediate.revocationList()
         let der = site.leaf.derBytes
         switch what {
-        case "a CRL in PEM": _ = try folder.add(TestPEM.block("X509 CRL", list), name: "x")
-        case "a CRL in DER": _ = try folder.add(list, name: "x")
+        case "a CRL in PEM": _ = try directory.add(TestPEM.block("X509 CRL", list), name: "x")
+        case "a CRL in DER": _ = try directory.add(list, name: "x")
         case "an OCSP response":
-            _ = try folder.add(
+            _ = try directory.add(
                 TestDER.sequence(TestDER.element(0x0A, [0]), TestDER.constructed(0, [0x30, 0])), name: "x")
-        case "parameters": _ = try folder.add(TestPEM.block("EC PARAMETERS", [0x06, 1, 2]), name: "x")
-        case "a README": _ = try folder.add("These are the certificates.\n", name: "x")
-        case "an INI file": _ = try folder.add("[default]\nserver = https://ca.test/\n", name: "x")
-        case "JSON": _ = try folder.add("{ \"domain\": \"api.test\" }", name: "x")
-        case "a policy": _ = try folder.add("{ \"version\": 1, \"domains\": [] }", name: "x")
-        case "an encrypted key": _ = try folder.add(TestKey().encryptedPrivateKeyPEM(passphrase: "x"), name: "x")
-        case "another CA": _ = try folder.add(TestCertificate.root("Another").pemText, name: "x")
-        case "a hidden binary file": _ = try folder.add([0, 1, 2, 3], name: ".x")
-        case "a binary file": _ = try folder.add([0, 1, 2, 3], name: "x")
-        case "control characters": _ = try folder.add("a\u{1}\u{2}b\n", name: "x")
+        case "parameters": _ = try directory.add(TestPEM.block("EC PARAMETERS", [0x06, 1, 2]), name: "x")
+        case "a README": _ = try directory.add("These are the certificates.\n", name: "x")
+        case "an INI file": _ = try directory.add("[default]\nserver = https://ca.test/\n", name: "x")
+        case "JSON": _ = try directory.add("{ \"domain\": \"api.test\" }", name: "x")
+        case "a policy": _ = try directory.add("{ \"version\": 1, \"domains\": [] }", name: "x")
+        case "an encrypted key": _ = try directory.add(TestKey().encryptedPrivateKeyPEM(passphrase: "x"), name: "x")
+        case "another CA": _ = try directory.add(TestCertificate.root("Another").pemText, name: "x")
+        case "a hidden binary file": _ = try directory.add([0, 1, 2, 3], name: ".x")
+        case "a binary file": _ = try directory.add([0, 1, 2, 3], name: "x")
+        case "control characters": _ = try directory.add("a\u{1}\u{2}b\n", name: "x")
         case "text in an old encoding":
-            _ = try folder.add(Array("Schl".utf8) + [0xFC] + Array("ssel\n".utf8), name: "x")
-        case "bytes that aren't text": _ = try folder.add([UInt8](0xA0...0xDF), name: "x")
-        case "an empty file": _ = try folder.add("", name: "x")
-        case "Base64 in a text": _ = try folder.add("cert = \(TestPEM.base64(der))\n", name: "x")
+            _ = try directory.add(Array("Schl".utf8) + [0xFC] + Array("ssel\n".utf8), name: "x")
+        case "bytes that aren't text": _ = try directory.add([UInt8](0xA0...0xDF), name: "x")
+        case "an empty file": _ = try directory.add("", name: "x")
+        case "Base64 in a text": _ = try directory.add("cert = \(TestPEM.base64(der))\n", name: "x")
         case "hexadecimal DER":
-            _ = try folder.add(der.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(), name: "x")
+            _ = try directory.add(der.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(), name: "x")
         case "a commented-out certificate":
-            _ = try folder.add(leaf.split(separator: "\n").map { "# \($0)\n" }.joined(), name: "x")
-        case "a dangling link": _ = try TestCommand.run(["ln", "-s", "/no/such/file", "\(folder.path)/x"])
-        case "a damaged certificate": _ = try folder.add(leaf.replacing("MII", with: "M!I"), name: "x")
-        default: _ = try TestCommand.run(["mkfifo", "\(folder.path)/x"])
+            _ = try directory.add(leaf.split(separator: "\n").map { "# \($0)\n" }.joined(), name: "x")
+        case "a dangling link": _ = try TestCommand.run(["ln", "-s", "/no/such/file", "\(directory.path)/x"])
+        case "a damaged certificate": _ = try directory.add(leaf.replacing("MII", with: "M!I"), name: "x")
+        default: _ = try TestCommand.run(["mkfifo", "\(directory.path)/x"])
         }
-        let run = await check(folder.path)
+        let run = await check(directory.path)
         #expect(run.status == status, "\(run)")
         #expect(run.lines.last?.contains(count) == true, "\(run)")
-        #expect(run.lines.first?.hasPrefix("ok    \(folder.path)/chain.pem for api.test  ") == true, "\(run)")
+        #expect(run.lines.first?.hasPrefix("ok    \(directory.path)/chain.pem for api.test  ") == true, "\(run)")
         #expect(run.errors.isEmpty == (status == 0), "\(run)")
-        let json = await check("--json", folder.path)
+        let json = await check("--json", directory.path)
         #expect(
             json.output.contains(status == 0 ? "\"irrelevant\":1,\"unread\":0" : "\"irrelevant\":0,\"unread\":1"),
             "\(json)")
         // What isn't understood can be accepted, but not what is damaged or missing.
-        let accepted = await check("--allow-unread", folder.path)
+        let accepted = await check("--allow-unread", directory.path)
         let isBroken = ["a dangling link", "a damaged certificate"].contains(what)
         #expect(accepted.status == (isBroken ? 2 : 0), "\(accepted)")
         #expect(accepted.lines.last?.contains(count) == true, "\(accepted)")
@@ -244,35 +244,35 @@ struct FileLayoutTests {
     func misnamed() async throws {
         for text in ["<html><title>404 Not Found</title></html>\n", "Not found\n", "{ \"error\": \"not found\" }\n"] {
             for (name, status) in [("x.pem", Int32(2)), ("x.CRT", 2), ("x.key", 2), ("x.html", 0), ("x", 0)] {
-                let folder = try await tree([("chain.pem", leaf + issuer), (name, text)])
-                let run = await check(folder.path)
-                withExtendedLifetime(folder) {}
+                let directory = try await tree([("chain.pem", leaf + issuer), (name, text)])
+                let run = await check(directory.path)
+                withExtendedLifetime(directory) {}
                 #expect(run.status == status && run.errors.contains("/\(name): ") == (status == 2), "\(name): \(run)")
             }
         }
     }
 
     @Test("In a directory, a request or record with another key than the pinned one fails, and a key alone doesn't")
-    func strangeKeys() async throws {
+    func unknownKeys() async throws {
         let key = try TestKey()
         let request = try TestSigningRequest("api.test", key: key).pemText
-        let bare = try site.folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
+        let bare = try site.directory.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
         let record = await pinctl("hash", "--as", "tlsa=_443._tcp.api.test", bare).output
         for (text, status) in [
             (request, Int32(1)), (record, 1), (try key.privateKeyPEM, 0),
             (try TestPEM.block("PUBLIC KEY", key.publicKeyDER), 0),
         ] {
-            let folder = try await tree([("chain.pem", leaf + issuer), ("x", text)])
-            let run = await check(folder.path)
-            withExtendedLifetime(folder) {}
+            let directory = try await tree([("chain.pem", leaf + issuer), ("x", text)])
+            let run = await check(directory.path)
+            withExtendedLifetime(directory) {}
             #expect(run.status == status && run.output.contains("pin mismatch") == (status == 1), "\(text)\(run)")
         }
     }
 
     @Test("A directory without anything to check fails, whatever is in it")
     func nothing() async throws {
-        let folder = try await tree([("README", "nothing\n"), ("privkey.pem", try TestKey().privateKeyPEM)])
-        let run = await check(folder.path)
+        let directory = try await tree([("README", "nothing\n"), ("privkey.pem", try TestKey().privateKeyPEM)])
+        let run = await check(directory.path)
         #expect(run.errors.hasPrefix("pinctl: the files contain nothing to check: "), "\(run)")
         #expect(run.lines.last == "0 checked; 2 irrelevant files (1 private key, 1 text)" && run.status == 2, "\(run)")
     }
@@ -290,18 +290,18 @@ struct FileLayoutTests {
     @Test("A self-signed certificate with CA:TRUE is the leaf of its file, in a directory and as an operand")
     func selfSignedAuthority() async throws {
         let (old, new) = (try selfSigned("api.test"), try selfSigned("api.test"))
-        let policy = try site.policy("{ \"pin\": \"\(try old.key.pin)\", \"role\": \"leaf\" }, \"\(strangePin)\"")
-        let folder = try await tree([("old.pem", old.pemText), ("new.pem", new.pemText)])
-        let roots = ["--ca-file", folder.path + "/old.pem", "--ca-file", folder.path + "/new.pem"]
-        let run = await pinctl(["check", "--policy", policy, "--files", folder.path] + roots)
+        let policy = try site.policy("{ \"pin\": \"\(try old.key.pin)\", \"role\": \"leaf\" }, \"\(unknownPin)\"")
+        let directory = try await tree([("old.pem", old.pemText), ("new.pem", new.pemText)])
+        let roots = ["--ca-file", directory.path + "/old.pem", "--ca-file", directory.path + "/new.pem"]
+        let run = await pinctl(["check", "--policy", policy, "--files", directory.path] + roots)
         #expect(run.lines.last == "2 checked: 1 ok, 1 failed" && run.status == 1, "\(run)")
-        #expect(run.output.contains("FAIL  \(folder.path)/new.pem for api.test  pin mismatch"), "\(run)")
+        #expect(run.output.contains("FAIL  \(directory.path)/new.pem for api.test  pin mismatch"), "\(run)")
         for (name, status) in [("old.pem", Int32(0)), ("new.pem", 1)] {
-            let one = await pinctl(["check", "--policy", policy, "--files", "\(folder.path)/\(name)"] + roots)
+            let one = await pinctl(["check", "--policy", policy, "--files", "\(directory.path)/\(name)"] + roots)
             #expect(one.status == status, "\(one)")
-            let plan = await pinctl(["plan", "--new", "\(folder.path)/\(name)", "--against", policy] + roots)
+            let plan = await pinctl(["plan", "--new", "\(directory.path)/\(name)", "--against", policy] + roots)
             #expect(plan.status == status, "\(plan)")
-            let show = await pinctl(["show", "\(folder.path)/\(name)"] + roots)
+            let show = await pinctl(["show", "\(directory.path)/\(name)"] + roots)
             #expect(show.lines[0].contains("  trusted  "), "\(show)")
         }
     }
@@ -311,11 +311,11 @@ struct FileLayoutTests {
         let authority = try selfSigned("ca.test")
         let leaf = try authority.leaf("api.test")
         let policy = try site.policy("\"\(try authority.key.pin)\"")
-        let root = try site.folder.add(authority.pemText)
+        let root = try site.directory.add(authority.pemText)
         func check(_ files: [(String, String)]) async throws -> Run {
-            let folder = try await tree(files)
-            defer { withExtendedLifetime(folder) {} }
-            return await pinctl("check", "--policy", policy, "--ca-file", root, "--files", folder.path)
+            let directory = try await tree(files)
+            defer { withExtendedLifetime(directory) {} }
+            return await pinctl("check", "--policy", policy, "--ca-file", root, "--files", directory.path)
         }
         for files in [
             [("chain.pem", leaf.pemText + authority.pemText)],
@@ -337,50 +337,50 @@ struct FileLayoutTests {
         "A file whose first certificate isn't the leaf fails, because servers present the first",
         arguments: ["reversed", "root first", "intermediate first, beside cert.pem", "in a Secret"])
     func wrongOrder(_ form: String) async throws {
-        let folder: TestFolder
+        let directory: TestDirectory
         switch form {
-        case "reversed": folder = try await tree([("x.pem", issuer + leaf)])
-        case "root first": folder = try await tree([("x.pem", site.root.pemText + leaf + issuer)])
+        case "reversed": directory = try await tree([("x.pem", issuer + leaf)])
+        case "root first": directory = try await tree([("x.pem", site.root.pemText + leaf + issuer)])
         case "in a Secret":
             let lines = (issuer + leaf).split(separator: "\n").map { "    \($0)\n" }.joined()
-            folder = try await tree([("x.yaml", "kind: Secret\nstringData:\n  tls.crt: |\n" + lines)])
-        default: folder = try await tree([("cert.pem", leaf), ("x.pem", issuer + leaf)])
+            directory = try await tree([("x.yaml", "kind: Secret\nstringData:\n  tls.crt: |\n" + lines)])
+        default: directory = try await tree([("cert.pem", leaf), ("x.pem", issuer + leaf)])
         }
-        let run = await check(folder.path)
+        let run = await check(directory.path)
         #expect(run.lines.first?.contains("/x.") == true, "\(run)")
         let first = form == "root first" ? "CN=Test Root" : "CN=Test Intermediate"
         #expect(
             run.lines.first?.contains(" for api.test  wrong order: the file begins with \(first), and the ") == true,
             "\(run)")
         #expect(run.lines.last == "1 checked: 1 failed" && run.status == 1, "\(run)")
-        #expect(await check("--json", folder.path).output.contains("\"verdict\":\"wrong_order\",\"trusted\":true"))
+        #expect(await check("--json", directory.path).output.contains("\"verdict\":\"wrong_order\",\"trusted\":true"))
     }
 
     @Test("The order of PKCS #7, of certificates after the leaf, and of bundles of CA certificates doesn't matter")
     func otherOrders() async throws {
         for text in [leaf + site.root.pemText + issuer, leaf + issuer + site.root.pemText] {
-            let folder = try await tree([("chain.pem", text)])
-            let run = await check(folder.path)
+            let directory = try await tree([("chain.pem", text)])
+            let run = await check(directory.path)
             #expect(run.lines.last == "1 checked: 1 ok" && run.status == 0, "\(run)")
         }
         let bundled = try await tree([("fullchain.pem", leaf + issuer), ("ca-bundle.crt", site.root.pemText + issuer)])
         let bundle = await check(bundled.path)
         #expect(bundle.status == 0, "\(bundle)")
-        let folder = try await tree([("chain.pem", issuer + leaf)])
+        let directory = try await tree([("chain.pem", issuer + leaf)])
         let made = try await shell(
-            "openssl crl2pkcs7 -nocrl -certfile chain.pem -out x.p7b && rm chain.pem", in: folder)
+            "openssl crl2pkcs7 -nocrl -certfile chain.pem -out x.p7b && rm chain.pem", in: directory)
         #expect(made.status == 0, "\(made)")
-        #expect(await check(folder.path).status == 0)
+        #expect(await check(directory.path).status == 0)
     }
 
     // MARK: One host, and standard input
 
     @Test("--host checks the chain for that host, with the rule and the name")
     func oneHost() async throws {
-        let both = try site.folder.add(
+        let both = try site.directory.add(
             site.intermediate.leaf("api.test", "www.test").pemText + issuer, name: "both.pem")
-        let policy = try site.folder.add(
-            policyText([("api.test", ["\"\(try site.root.key.pin)\""]), ("www.test", ["\"\(strangePin)\""])]))
+        let policy = try site.directory.add(
+            policyText([("api.test", ["\"\(try site.root.key.pin)\""]), ("www.test", ["\"\(unknownPin)\""])]))
         func check(_ host: String, _ file: String, _ more: String...) async -> Run {
             await pinctl(
                 ["check", "--ca-file", site.rootFile, "--policy", policy, "--host", host, "--files", file] + more)
@@ -396,17 +396,17 @@ struct FileLayoutTests {
         let unknown = await check("other.test", both)
         #expect(unknown.output.contains("not covered") && unknown.status == 1, "\(unknown)")
         // A key is judged by the rule for the host, too: another rule's pin doesn't count.
-        let key = try site.folder.add(site.root.key.privateKeyPEM, name: "root.key")
+        let key = try site.directory.add(site.root.key.privateKeyPEM, name: "root.key")
         #expect(await check("api.test", key).status == 0)
         #expect(await check("www.test", key).status == 1)
         let stray = await check("other.test", key)
         #expect(stray.output.contains("not covered") && stray.status == 1, "\(stray)")
         // Of several leaves, the one for the host counts.
-        let several = await check("api.test", both, try site.folder.add(site.intermediate.leaf("a.test").pemText))
+        let several = await check("api.test", both, try site.directory.add(site.intermediate.leaf("a.test").pemText))
         #expect(
             several.lines.last == "1 checked: 1 ok; 1 irrelevant file (1 certificate for other hosts)", "\(several)")
         #expect(await check("nonsense host", both).status == 2)
-        let server = await pinctl("check", "--pin", strangePin, "--host", "api.test", "api.test")
+        let server = await pinctl("check", "--pin", unknownPin, "--host", "api.test", "api.test")
         #expect(server.errors.contains("--host applies to --files") && server.status == 2, "\(server)")
     }
 
@@ -416,17 +416,17 @@ struct FileLayoutTests {
             let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", "-", "--files", site.chainFile)
             #expect(run.status == 0 && run.lines.last == "1 checked: 1 ok", "\(run)")
         }
-        let strange = try site.policy("\"\(strangePin)\"")
-        try await StandardInput.reading(strange) {
+        let unknown = try site.policy("\"\(unknownPin)\"")
+        try await StandardInput.reading(unknown) {
             let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", "-", "--files", site.chainFile)
             #expect(run.status == 1 && run.output.contains("(policy standard input:3:1)"), "\(run)")
         }
-        try await StandardInput.reading(strange) {
+        try await StandardInput.reading(unknown) {
             let run = await pinctl(
                 "verify", site.chainFile, "--host", "api.test", "--ca-file", site.rootFile, "--policy", "-")
             #expect(run.status == 1, "\(run)")
         }
-        try await StandardInput.reading(site.folder.add("[]")) {
+        try await StandardInput.reading(site.directory.add("[]")) {
             let run = await pinctl("check", "--policy", "-", "--files", site.chainFile)
             #expect(run.status == 2 && run.errors.contains("standard input:1:1: "), "\(run)")
         }

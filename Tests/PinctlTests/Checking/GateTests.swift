@@ -2,7 +2,7 @@ import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Results, warnings and baselines of check")
@@ -27,7 +27,7 @@ struct GateTests {
             let checked: Int
             let warnings: Int
             let known: Int
-            let mended: Int
+            let fixed: Int
         }
         let results: [Result]
         let summary: Summary
@@ -56,7 +56,7 @@ struct GateTests {
     func backupOnly() async throws {
         try await site.serve { server in
             let policy = try site.policy(
-                "{ \"pin\": \"\(try site.leaf.key.pin)\", \"backup\": true }, \"\(strangePin)\"")
+                "{ \"pin\": \"\(try site.leaf.key.pin)\", \"backup\": true }, \"\(unknownPin)\"")
             let run = await check(["--policy", policy, server.target()])
             #expect(run.lines[0].hasPrefix("ok*   api.test:"))
             #expect(
@@ -96,14 +96,14 @@ struct GateTests {
             #expect(hours.results[0].warnings?.map(\.warning) == ["rule-ends-soon"])
         }
         for value in ["14", "d", "-1d", "1e3d", "99999999d", ""] {
-            #expect(await check(["--pin", strangePin, "--warn-within=\(value)", "a.test"]).status == 2)
+            #expect(await check(["--pin", unknownPin, "--warn-within=\(value)", "a.test"]).status == 2)
         }
     }
 
     @Test("A trust store under which no path matches is named in a warning")
     func stores() async throws {
         let other = try TestCertificate.root("Other Root")
-        let otherFile = try site.folder.add(other.pemText)
+        let otherFile = try site.directory.add(other.pemText)
         try await site.serve { server in
             let words = ["--pin", try site.root.key.pin, "--store", "own=\(site.rootFile)"]
             let (good, _) = try await document(words + [server.target()])
@@ -123,9 +123,9 @@ struct GateTests {
         try await site.serve { server in
             let words =
                 switch code {
-                case 1: ["--pin", strangePin, server.target()]
-                case 3: ["--pin", strangePin, closed.target()]
-                default: ["--pin", strangePin, server.target("www.test")]
+                case 1: ["--pin", unknownPin, server.target()]
+                case 3: ["--pin", unknownPin, closed.target()]
+                default: ["--pin", unknownPin, server.target("www.test")]
                 }
             let (plain, _) = try await document(words)
             #expect(plain.summary.exitCode == code)
@@ -136,9 +136,9 @@ struct GateTests {
             #expect(forgiven.summary.verdict == "good")
             #expect(forgiven.summary.found == plain.summary.verdict)
         }
-        #expect(await check(["--exit-zero", "--pin", strangePin, "gopher://a"]).status == 2)
-        let list = try site.folder.add("not a host\n")
-        #expect(await check(["--exit-zero", "--pin", strangePin, "--targets", list]).status == 2)
+        #expect(await check(["--exit-zero", "--pin", unknownPin, "gopher://a"]).status == 2)
+        let list = try site.directory.add("not a host\n")
+        #expect(await check(["--exit-zero", "--pin", unknownPin, "--targets", list]).status == 2)
     }
 
     @Test("--failures omits good results")
@@ -174,12 +174,12 @@ struct GateTests {
             #expect(run.lines[0].hasPrefix("??    "))
             #expect(run.errors == "pinctl: warning: some targets were unreachable, which --max-unreachable allows\n")
             #expect(await check(["--max-unreachable", "100%", "--pin", pin, closed.target()]).status == 3)
-            let earlier = try site.folder.add(await check(["--json", "--pin", pin, closed.target()]).output)
+            let earlier = try site.directory.add(await check(["--json", "--pin", pin, closed.target()]).output)
             #expect(await check(["--baseline", earlier, "--pin", pin, closed.target()]).status == 3)
             #expect(await check(["--baseline", earlier] + some).status == 0)
         }
         for value in ["x", "101%", "-1", "", "%", "1.5%"] {
-            #expect(await check(["--pin", strangePin, "--max-unreachable=\(value)", "a.test"]).status == 2)
+            #expect(await check(["--pin", unknownPin, "--max-unreachable=\(value)", "a.test"]).status == 2)
         }
     }
 
@@ -187,7 +187,7 @@ struct GateTests {
     func shareOfThree() async throws {
         let closed = try closed()
         try await site.serve { server in
-            let list = try site.folder.add("\(server.target())\n\(server.target())\n\(closed.target())\n")
+            let list = try site.directory.add("\(server.target())\n\(server.target())\n\(closed.target())\n")
             for (share, code) in [("33%", 3), ("34%", 0), ("0%", 3)] as [(String, Int32)] {
                 let run = await check(
                     ["--max-unreachable", share, "--pin", try site.leaf.key.pin, "--targets", list])
@@ -200,7 +200,7 @@ struct GateTests {
     @Test("Target lists may contain comments and blank lines, and an invalid line is reported with its number")
     func lists() async throws {
         try await site.serve { server in
-            let first = try site.folder.add(
+            let first = try site.directory.add(
                 """
                 # all of them
                 \(server.target())   # the one
@@ -209,7 +209,7 @@ struct GateTests {
                 \(String(repeating: "a", count: 5_000))
                 \(server.target("www.test"))\r
                 """, name: "first.txt")
-            let second = try site.folder.add(server.target(), name: "second.txt")
+            let second = try site.directory.add(server.target(), name: "second.txt")
             let words = ["--pin", try site.leaf.key.pin, "--targets", first, "--targets", second]
             let run = await check(["--in-order"] + words)
             #expect(run.lines.filter { $0.hasPrefix("ok ") }.count == 2)
@@ -224,7 +224,7 @@ struct GateTests {
             #expect(lines.lines[0].contains("\"input\":\"\(server.target())\""))
             #expect(lines.lines[1].contains("\"line\":4,\"input\":\"gopher://a.test\",\"error\":"))
             #expect(lines.lines[5].contains("\"type\":\"summary\""))
-            let missing = await check(["--pin", strangePin, "--targets", "/no/such"])
+            let missing = await check(["--pin", unknownPin, "--targets", "/no/such"])
             #expect(missing.errors == "pinctl: /no/such: no such file: check the path\n")
             #expect(missing.status == 2)
         }
@@ -236,7 +236,7 @@ struct GateTests {
             let words = ["--pin", try site.leaf.key.pin]
             #expect(
                 await check(words + [server.target(), server.target()]).lines.last == "1 checked: 1 ok")
-            let list = try site.folder.add("\(server.target())\n\(server.target())\n")
+            let list = try site.directory.add("\(server.target())\n\(server.target())\n")
             #expect(await check(words + ["--targets", list]).lines.last == "2 checked: 2 ok")
         }
     }
@@ -248,7 +248,7 @@ struct GateTests {
         let leaf = try site.intermediate.leaf(names[0]) { $0.alternativeNames = names.map { .dns($0) } }
         let closed = try closed()
         try await site.serve([leaf, site.intermediate]) { server in
-            let policy = try site.folder.add(
+            let policy = try site.directory.add(
                 """
                 { "version": 1,
                   "pins": { "le-ye1": { "pin": "\(try old.key.pin)", "role": "root" } },
@@ -275,9 +275,9 @@ struct GateTests {
     @Test("The summary of causes has a line for the hosts and one for the remedy of each cause")
     func repeatedRemedy() async throws {
         let leaf = try site.intermediate.leaf("a.test", "b.test")
-        let shared = try site.folder.add(leaf.pemText + site.intermediate.pemText)
-        func pin(_ role: String) -> [String] { ["{ \"pin\": \"\(strangePin)\", \"role\": \"\(role)\" }"] }
-        let policy = try site.folder.add(
+        let shared = try site.directory.add(leaf.pemText + site.intermediate.pemText)
+        func pin(_ role: String) -> [String] { ["{ \"pin\": \"\(unknownPin)\", \"role\": \"\(role)\" }"] }
+        let policy = try site.directory.add(
             policyText([("a.test", pin("leaf")), ("b.test", pin("leaf")), ("api.test", pin("root"))]))
         let run = await check(["--policy", policy, "--files", shared, site.chainFile])
         let remedy =
@@ -297,11 +297,11 @@ struct GateTests {
     @Test("A former CA is shown by its certificate's subject if the policy names the file")
     func formerAuthority() async throws {
         let old = try TestCertificate.root("Old Root")
-        _ = try site.folder.add(old.pemText, name: "old.pem")
+        _ = try site.directory.add(old.pemText, name: "old.pem")
         try await site.serve { server in
             let pin = "\"pin\": \"\(try old.key.pin)\", \"from\": \"old.pem\""
             for pin in [pin, "\"file\": \"old.pem\""] {
-                let policy = try site.folder.add(
+                let policy = try site.directory.add(
                     """
                     { "version": 1, "pins": { "former": { \(pin), "role": "root" } },
                       "domains": [{ "host": "api.test", "pins": ["former"] }] }

@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
-import TLSTransport
-import TestPKI
+import PinctlTLSTransport
+import PinctlTestPKI
 import Testing
 
 @Suite("Key exchange")
@@ -79,13 +79,13 @@ struct KeyExchangeTests {
             #expect(json.output.contains(#""verdict":"group_mismatch","trusted":true,"#))
             #expect(json.output.contains(#""required_group":"X25519","reason":"the key exchange uses P-384, but"#))
             // Worse findings take precedence.
-            let mismatch = await check("--require-group", "X25519", "--pin", strangePin, server.target())
+            let mismatch = await check("--require-group", "X25519", "--pin", unknownPin, server.target())
             #expect(mismatch.lines[0].contains("pin mismatch"))
-            #expect(await check("--require-group", "P-384", "--pin", strangePin, server.target()).status == 1)
+            #expect(await check("--require-group", "P-384", "--pin", unknownPin, server.target()).status == 1)
             let untrusted = await pinctl("check", "--require-group", "X25519", "--pin", pin, server.target())
             #expect(untrusted.status == 4)
             // The required group of the second run is another failure than that of the baseline.
-            let baseline = try site.folder.add(json.output, name: "baseline.json")
+            let baseline = try site.directory.add(json.output, name: "baseline.json")
             let known = await check("--require-group", "X25519", "--pin", pin, "--baseline", baseline, server.target())
             #expect(known.status == 0)
             let new = await check("--require-group", "P-521", "--pin", pin, "--baseline", baseline, server.target())
@@ -141,10 +141,10 @@ struct KeyExchangeTests {
 
     @Test("Other groups, and files, are refused")
     func refused() async throws {
-        let unknown = await check("--require-group", "ffdhe2048", "--pin", strangePin, "a.test")
+        let unknown = await check("--require-group", "ffdhe2048", "--pin", unknownPin, "a.test")
         #expect(unknown.errors.contains("use one of X25519MLKEM768, X25519, P-256, P-384, P-521"))
         #expect(unknown.status == 2)
-        let files = await check("--require-group", "X25519", "--pin", strangePin, "--files", site.chainFile)
+        let files = await check("--require-group", "X25519", "--pin", unknownPin, "--files", site.chainFile)
         #expect(files.errors.contains("--files and --require-group cannot be used together"))
         #expect(files.status == 2)
     }

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Attacks on the exit code and the reports of a CI check: nothing that was asked for may be omitted silently.
@@ -14,7 +14,7 @@ struct PassedOverTests {
     }
 
     private func contents(_ name: String) throws -> String {
-        String(decoding: try Data(contentsOf: URL(filePath: "\(site.folder.path)/\(name)")), as: UTF8.self)
+        String(decoding: try Data(contentsOf: URL(filePath: "\(site.directory.path)/\(name)")), as: UTF8.self)
     }
 
     private func plan(_ words: String...) async -> Run {
@@ -23,34 +23,34 @@ struct PassedOverTests {
 
     /// A chain for these hostnames below the site's root.
     private func chain(_ names: [String]) throws -> String {
-        try site.folder.add(site.intermediate.issue(.server(names)).pemText + site.intermediate.pemText)
+        try site.directory.add(site.intermediate.issue(.server(names)).pemText + site.intermediate.pemText)
     }
 
     @Test("P5: A baseline with a mismatch doesn't excuse the same mismatch of another key")
     func baselineOtherKey() async throws {
         var earlier = ""
         try await site.serve { server in
-            earlier = await check(["--json", "--pin", strangePin, "api.test:1@127.0.0.1:\(server.port)"]).output
+            earlier = await check(["--json", "--pin", unknownPin, "api.test:1@127.0.0.1:\(server.port)"]).output
         }
         // Both are issued by the same CA, and neither matches.
         let rows: [(TestCertificate, Int32)] = [(try site.intermediate.leaf("api.test"), 1), (site.leaf, 0)]
         for (leaf, status) in rows {
             try await site.serve([leaf, site.intermediate]) { server in
                 let port = "127.0.0.1:\(server.port)"
-                let file = try site.folder.add(earlier.replacing(/127\.0\.0\.1:[0-9]+/, with: port))
-                #expect(await check(["--baseline", file, "--pin", strangePin, "api.test:1@\(port)"]).status == status)
+                let file = try site.directory.add(earlier.replacing(/127\.0\.0\.1:[0-9]+/, with: port))
+                #expect(await check(["--baseline", file, "--pin", unknownPin, "api.test:1@\(port)"]).status == status)
             }
         }
     }
 
     @Test("P5: A baseline with one wrong key in a file doesn't excuse another one")
     func baselineOtherFileKey() async throws {
-        let policy = try site.policy("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }")
-        let file = try site.folder.add(TestPEM.block("PUBLIC KEY", TestKey().publicKeyDER))
+        let policy = try site.policy("{ \"pin\": \"\(unknownPin)\", \"role\": \"leaf\" }")
+        let file = try site.directory.add(TestPEM.block("PUBLIC KEY", TestKey().publicKeyDER))
         let words = ["--files", file, "--policy", policy]
         let first = await check(words + ["--json"])
         #expect(first.status == 1)
-        let baseline = ["--baseline", try site.folder.add(first.output)]
+        let baseline = ["--baseline", try site.directory.add(first.output)]
         #expect(await check(words + baseline).status == 0)
         try Data(TestPEM.block("PUBLIC KEY", TestKey().publicKeyDER).utf8).write(to: URL(filePath: file))
         #expect(await check(words + baseline).status == 1)
@@ -60,15 +60,15 @@ struct PassedOverTests {
     func manyHosts() async throws {
         let hosts = (0...200).map { "h\($0).test" }
         let rules = try hosts.map { host in
-            (host, [host == "h200.test" ? "\"\(strangePin)\"" : "\"\(try site.root.key.pin)\""])
+            (host, [host == "h200.test" ? "\"\(unknownPin)\"" : "\"\(try site.root.key.pin)\""])
         }
-        let policy = try site.folder.add(policyText(rules))
+        let policy = try site.directory.add(policyText(rules))
         let file = try chain(hosts)
         let run = await check(["--files", file, "--policy", policy])
         #expect(run.lines.last == "200 checked: 200 ok")
         #expect(run.errors.hasPrefix("pinctl: \(file): is valid for more than 200 hosts of the policy, "))
         #expect(run.status == 2)
-        let rest = try site.folder.add(policyText(Array(rules.dropFirst())))
+        let rest = try site.directory.add(policyText(Array(rules.dropFirst())))
         let fewer = await check(["--files", try chain(Array(hosts.dropFirst())), "--policy", rest])
         #expect(fewer.lines.last == "200 checked: 199 ok, 1 failed")
         #expect(fewer.errors == "")
@@ -87,11 +87,11 @@ struct PassedOverTests {
 
     @Test("P5: plan checks the other names of a wildcard even if one host has its own rule")
     func wildcardBesideHost() async throws {
-        let release = try site.folder.add(
+        let release = try site.directory.add(
             """
             { "version": 1, "domains": [
-              { "host": "www.ex.test", "pins": ["\(try site.root.key.pin)", "\(strangePin)"] },
-              { "host": "ex.test", "subdomains": true, "pins": ["\(strangePin)"] }] }
+              { "host": "www.ex.test", "pins": ["\(try site.root.key.pin)", "\(unknownPin)"] },
+              { "host": "ex.test", "subdomains": true, "pins": ["\(unknownPin)"] }] }
             """)
         let run = await plan("--new", try chain(["*.ex.test"]), "--against", release, "--json")
         let results = try run.decoded(as: PlanDocument.self).results
@@ -102,11 +102,11 @@ struct PassedOverTests {
 
     @Test("P5: plan checks a hostname at each port that has another rule")
     func otherPort() async throws {
-        let release = try site.folder.add(
+        let release = try site.directory.add(
             """
             { "version": 1, "domains": [
               { "host": "ex.test", "subdomains": true, "ports": [443], "pins": ["\(try site.root.key.pin)"] },
-              { "host": "ex.test", "subdomains": true, "ports": [8443, 9443], "pins": ["\(strangePin)"] }] }
+              { "host": "ex.test", "subdomains": true, "ports": [8443, 9443], "pins": ["\(unknownPin)"] }] }
             """)
         let run = await plan("--new", try chain(["api.ex.test"]), "--against", release, "--json")
         let results = try run.decoded(as: PlanDocument.self).results
@@ -119,10 +119,10 @@ struct PassedOverTests {
 
     @Test("CL5: The verdict in a plan's JSON is a failure whenever the exit code is one")
     func planVerdict() async throws {
-        let release = try site.folder.add(
+        let release = try site.directory.add(
             """
             { "version": 1, "domains": [{ "host": "api.test", "expires": "2026-12-01", "onExpiry": "fail",
-              "pins": ["\(try site.root.key.pin)", "\(strangePin)"] }] }
+              "pins": ["\(try site.root.key.pin)", "\(unknownPin)"] }] }
             """)
         let run = await plan("--new", site.chainFile, "--against", release, "--fail-within", "100d", "--json")
         #expect(try run.decoded(as: PlanDocument.self).results.map(\.verdict) == ["ends"])
@@ -131,18 +131,19 @@ struct PassedOverTests {
 
     @Test("CL4: Unreadable input is an error in every report", arguments: ["check", "check --files", "plan"])
     func reports(command: String) async throws {
-        let list = try site.folder.add("gopher://a.test\n", name: "list.txt")
-        let strange = try site.folder.add("nothing of ours", name: "strange.pem")
+        let list = try site.directory.add("gopher://a.test\n", name: "list.txt")
+        let unknown = try site.directory.add("nothing of ours", name: "unknown.pem")
         let words =
             switch command {
-            case "check": ["check", "--pin", strangePin, "--targets", list]
-            case "check --files": ["check", "--pin", strangePin, "--files", strange]
-            default: ["plan", "--new", site.chainFile, "--against", strange]
+            case "check": ["check", "--pin", unknownPin, "--targets", list]
+            case "check --files": ["check", "--pin", unknownPin, "--files", unknown]
+            default: ["plan", "--new", site.chainFile, "--against", unknown]
             }
-        let folder = site.folder.path
+        let directory = site.directory.path
         let run = await pinctl(
             words + [
-                "--ca-file", site.rootFile, "--report", "junit=\(folder)/r.xml", "--report", "json=\(folder)/r.json",
+                "--ca-file", site.rootFile, "--report", "junit=\(directory)/r.xml", "--report",
+                "json=\(directory)/r.json",
             ])
         #expect(run.status == 2)
         #expect(
@@ -156,8 +157,8 @@ struct PassedOverTests {
 
     @Test("CL3: A list without line endings is abandoned, and the other lists are still read", .timeLimit(.minutes(10)))
     func endlessLine() async throws {
-        let list = try site.folder.add("gopher://a.test\n", name: "list.txt")
-        let run = await check(["--pin", strangePin, "--targets", "/dev/zero", "--targets", list])
+        let list = try site.directory.add("gopher://a.test\n", name: "list.txt")
+        let run = await check(["--pin", unknownPin, "--targets", "/dev/zero", "--targets", list])
         #expect(
             run.errors.hasPrefix("pinctl: /dev/zero: a line has more than 1048576 bytes: write one target per line\n"))
         #expect(run.errors.contains("list.txt:1: "))
@@ -166,12 +167,12 @@ struct PassedOverTests {
 
     @Test("CL2: Text from a server never becomes a command for the CI runner")
     func runnerCommands() async throws {
-        let folder = try site.folder.add("::error::x\nx##[stop-commands]x\n", name: "list.txt")
+        let directory = try site.directory.add("::error::x\nx##[stop-commands]x\n", name: "list.txt")
         var settings = TestCertificate.Settings.server(["api.test"])
         settings.subject = TestName(.commonName("x##[error]y"))
         let leaf = try site.intermediate.issue(settings)
         try await site.serve([leaf, site.intermediate]) { server in
-            let words = ["--pin", strangePin, "--targets", folder, "--annotations", "none", server.target()]
+            let words = ["--pin", unknownPin, "--targets", directory, "--annotations", "none", server.target()]
             let run = await check(words, variables: ["GITHUB_ACTIONS": "true"])
             #expect(run.output.contains(#"CN=x#\u{23}[error]y"#))
             #expect(!(run.output + run.errors).contains("##["))

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import CertificatePinning
@@ -31,7 +31,7 @@ struct RemedyTests {
         let trust = ServerTrust(
             presented: try PresentedChain(derCertificates: site.chain.map(\.derBytes)),
             name: try ServerName("api.test"), store: TrustStore(certificates: [chain[2]]))
-        let old = Pin(.publicKey(try #require(SPKIFingerprint(strangePin))), role: .root, name: "old")
+        let old = Pin(.publicKey(try #require(SPKIFingerprint(unknownPin))), role: .root, name: "old")
         let expiry = PinningExpiry(at: testTime, then: .fail)
         let rule = PinningRule(host: try ServerName("api.test"), pins: [old], expiry: expiry)
         let path = try trust.evaluate(at: testTime)
@@ -204,7 +204,7 @@ struct RemedyTests {
     @Test("If clients bypass the pins because they trust the root, no advice is to trust it")
     func bypassed() async throws {
         let policy = try site.policy(
-            "\"\(strangePin)\", \"\(try TestKey().pin)\"", rule: "\"localAnchorsBypassPins\": true,")
+            "\"\(unknownPin)\", \"\(try TestKey().pin)\"", rule: "\"localAnchorsBypassPins\": true,")
         try await site.serve { server in
             let words = ["check", "--policy", policy, "--ca-file", site.rootFile, server.target()]
             let run = await pinctl(words)

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The causes that the results of a run show together.
@@ -19,7 +19,7 @@ struct RunPatternTests {
         defer { for server in servers { server.stop() } }
         let targets = servers.enumerated().map { $1.target(names($0)) }
         return await pinctl(
-            ["check", "--ca-file", site.rootFile, "--pin", strangePin] + flags + targets, now: now)
+            ["check", "--ca-file", site.rootFile, "--pin", unknownPin] + flags + targets, now: now)
     }
 
     private func leaves(_ count: Int, from start: Int64, to end: Int64) throws -> [[TestCertificate]] {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The program under tools that start many processes of it, and with lists that don't fit into memory.
@@ -9,7 +9,7 @@ struct ScaleOutTests {
 
     init() throws {
         site = try PinctlSite()
-        _ = try site.folder.add(
+        _ = try site.directory.add(
             """
             { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try site.root.key.pin)"] }] }
             """, name: "pins.jsonc")
@@ -17,7 +17,7 @@ struct ScaleOutTests {
 
     private func shell(_ script: String, patience: Int = 120) async throws -> Run {
         try await PinctlTests.shell(
-            "export PINCTL_POLICY=pins.jsonc SSL_CERT_FILE=root.pem; " + script, in: site.folder, patience: patience)
+            "export PINCTL_POLICY=pins.jsonc SSL_CERT_FILE=root.pem; " + script, in: site.directory, patience: patience)
     }
 
     @Test(

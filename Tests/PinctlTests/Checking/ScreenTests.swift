@@ -1,5 +1,5 @@
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The complete text that the on-call engineer reads: verdict, facts, cause and remedy, word for word.
@@ -11,7 +11,7 @@ struct ScreenTests {
 
     /// A policy whose pins have names, with the rule on line 4.
     private func policy(_ pins: String, _ names: String) throws -> String {
-        try site.folder.add(
+        try site.directory.add(
             """
             { "version": 1,
               "pins": { \(pins) },
@@ -94,11 +94,11 @@ struct ScreenTests {
 
     @Test("On a terminal where they fit, the keys are side by side", arguments: [160, 200])
     func wide(columns: Int) async throws {
-        let policy = try policy("\"a\": { \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }", "\"a\"")
+        let policy = try policy("\"a\": { \"pin\": \"\(unknownPin)\", \"role\": \"leaf\" }", "\"a\"")
         let (run, _) = try await screen(policy, columns: columns)
         #expect(run.lines.contains { $0.contains("verified path ") && $0.hasSuffix(" pinned") }, "\(run)")
         let leaf = try site.leaf.key.pin
-        #expect(run.lines.contains { $0.contains(leaf) && $0.contains(strangePin) }, "\(run)")
+        #expect(run.lines.contains { $0.contains(leaf) && $0.contains(unknownPin) }, "\(run)")
     }
 
     @Test("A leaf with another key is shown with its cause and remedy")
@@ -129,7 +129,7 @@ struct ScreenTests {
     func inspection() async throws {
         let proxy = try TestCertificate.root("Company Inspection")
         let forged = try proxy.leaf("api.test")
-        let company = try site.folder.add(proxy.pemText)
+        let company = try site.directory.add(proxy.pemText)
         let policy = try policy(
             "\"our-root\": { \"pin\": \"\(site.root.key.pin)\", \"role\": \"root\" }", "\"our-root\"")
         let (run, subject) = try await screen(
@@ -188,7 +188,7 @@ struct ScreenTests {
     func onePathOfTwo() async throws {
         let other = try TestCertificate.root("Other Root")
         let cross = try other.crossSign(site.intermediate)
-        let roots = try site.folder.add(site.root.pemText + other.pemText)
+        let roots = try site.directory.add(site.root.pemText + other.pemText)
         let policy = try policy(
             "\"our-root\": { \"pin\": \"\(site.root.key.pin)\", \"role\": \"root\" }", "\"our-root\"")
         let (run, subject) = try await screen(

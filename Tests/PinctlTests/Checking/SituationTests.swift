@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Situations in which `check` gets no chain, each with a real server. The text names the step that failed and what to
@@ -333,7 +333,7 @@ struct SituationTests {
         try await LoopbackServer(chain: site.chain, .closeAfterAccept).run { server in
             let place = "127.0.0.1:\(server.port)"
             let mail = ["a.test:25@\(place)", "b.test:25@\(place)"]
-            let words = ["check", "--ca-file", site.rootFile, "--pin", strangePin, "--in-order"]
+            let words = ["check", "--ca-file", site.rootFile, "--pin", unknownPin, "--in-order"]
             let run = await pinctl(words + mail + ["c.test:587@\(place)", "d.test:8443@\(place)"])
             let title = "unreachable: connected, but no TLS answer ("
             #expect(run.status == 3 && run.lines.last == "4 checked: 4 unreachable")
@@ -356,9 +356,9 @@ struct SituationTests {
             if isOld { $0.protocolVersions = .tls10 ... .tls10 } else { $0.script = .closeAfterAccept }
         }
         try await server.run { server in
-            let report = site.folder.path + "/report.md"
+            let report = site.directory.path + "/report.md"
             let run = await pinctl(
-                "check", "--ca-file", site.rootFile, "--pin", strangePin, "--report", "markdown=\(report)",
+                "check", "--ca-file", site.rootFile, "--pin", unknownPin, "--report", "markdown=\(report)",
                 server.target("a.test"), server.target("b.test"))
             let words = isOld ? "the server offers TLS 1.0 alone" : "connected, but no TLS answer"
             #expect(run.lines.count { $0.contains(words) } == 3, "\(run.output)")

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Stapled OCSP responses, printed by `show` and evaluated by `check --revocation`.

@@ -1,5 +1,5 @@
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -16,13 +16,13 @@ struct SummaryTests {
         let names = ["a.test", "b.test", "c.test"]
         let other = try TestCertificate.root("Other Root")
         let closed = try DeadPort(.refusing)
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
             { "version": 1, "domains": [
-              { "host": "a.test", "pins": [{ "pin": "\(strangePin)", "role": "leaf" }] },
+              { "host": "a.test", "pins": [{ "pin": "\(unknownPin)", "role": "leaf" }] },
               { "host": "b.test", "pins": [{ "pin": "\(try other.key.pin)", "role": "root" }] },
-              { "host": "c.test", "pins": ["\(strangePin)"] },
-              { "host": "d.test", "pins": ["\(strangePin)"] } ] }
+              { "host": "c.test", "pins": ["\(unknownPin)"] },
+              { "host": "d.test", "pins": ["\(unknownPin)"] } ] }
             """)
         let leaf = try site.intermediate.leaf(names[0]) { $0.alternativeNames = names.map { .dns($0) } }
         try await site.serve([leaf, site.intermediate]) { server in
@@ -52,14 +52,14 @@ struct SummaryTests {
         let closed = try DeadPort(.refusing)
         let targets = (0..<12).map { "h\($0).test:\(closed.port)@127.0.0.1" }
         let run = await pinctl(
-            ["check", "--ca-file", site.rootFile, "--pin", strangePin, "--retries", "0", "--in-order"] + targets)
+            ["check", "--ca-file", site.rootFile, "--pin", unknownPin, "--retries", "0", "--in-order"] + targets)
         #expect(run.lines.count == 15, "\(run.output)")
         #expect(run.lines[0].hasSuffix("Connection refused): check the port and that the server is running"))
         for line in run.lines[1..<12] { #expect(line.hasSuffix(" Connection refused)"), "\(line)") }
         #expect(run.lines[13] == "  do: check the port and that the server is running")
         // Everything is in the document.
         let json = await pinctl(
-            ["check", "--ca-file", site.rootFile, "--pin", strangePin, "--retries", "0", "--json"] + targets)
+            ["check", "--ca-file", site.rootFile, "--pin", unknownPin, "--retries", "0", "--json"] + targets)
         #expect(json.output.ranges(of: "check the port and that the server is running").count == 12)
         let names = (0..<3).map { "n\($0).test" }
         let policy = try site.policy("\"\(try site.leaf.key.pin)\"")
@@ -95,7 +95,7 @@ struct SummaryTests {
     func short() async throws {
         let closed = try DeadPort(.refusing)
         let run = await pinctl(
-            "check", "--ca-file", site.rootFile, "--pin", strangePin, "--retries", "0",
+            "check", "--ca-file", site.rootFile, "--pin", unknownPin, "--retries", "0",
             "d.test:\(closed.port)@127.0.0.1")
         #expect(run.lines.count == 2 && run.lines[1] == "1 checked: 1 unreachable")
     }

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Certificate Transparency in `show`, `check` and `verify`.
@@ -14,7 +14,7 @@ struct TransparencyCommandTests {
     init() throws {
         site = try PinctlSite()
         logs = [try TestLog("Alpha 2026", owner: "Alpha"), try TestLog("Beta 2026", owner: "Beta")]
-        list = try site.folder.add(try TestLog.listJSON(logs, published: "2026-11-01T00:00:00Z"), name: "logs.json")
+        list = try site.directory.add(try TestLog.listJSON(logs, published: "2026-11-01T00:00:00Z"), name: "logs.json")
         logged = try site.intermediate.leaf("api.test", loggedBy: logs, adjusting: Self.shorten)
     }
 
@@ -113,7 +113,7 @@ struct TransparencyCommandTests {
 
     @Test("show lists the timestamps of a file, and verifies them with a list of logs")
     func show() async throws {
-        let file = try site.folder.add(logged.pemText + site.intermediate.pemText, name: "logged.pem")
+        let file = try site.directory.add(logged.pemText + site.intermediate.pemText, name: "logged.pem")
         let bare = await pinctl("show", "--ca-file", site.rootFile, file)
         let rows = bare.lines.filter { $0.hasPrefix("  timestamp ") }
         #expect(rows.count == 2 && rows.allSatisfy { $0.contains("  not verified  log ") }, "\(bare)")
@@ -128,14 +128,14 @@ struct TransparencyCommandTests {
         #expect(result.timestamps[0].time == "2026-06-01T00:00:00Z")
         #expect(result.transparency?.compliant == true)
         // The chain needn't be trusted.
-        let other = try site.folder.add(TestCertificate.root("Other").pemText)
+        let other = try site.directory.add(TestCertificate.root("Other").pemText)
         let untrusted = await pinctl("show", "--ca-file", other, "--ct-logs", list, file)
         #expect(untrusted.lines.filter { $0.contains("  valid  Alpha 2026 (Alpha)") }.count == 1, "\(untrusted)")
     }
 
     @Test("verify checks timestamps too, and old or unusable lists are errors that say so")
     func verify() async throws {
-        let chain = try site.folder.add(logged.pemText + site.intermediate.pemText, name: "logged.pem")
+        let chain = try site.directory.add(logged.pemText + site.intermediate.pemText, name: "logged.pem")
         func verify(_ chain: String, _ flags: String...) async -> Run {
             await pinctl(["verify", chain, "--host", "api.test", "--ca-file", site.rootFile] + flags)
         }
@@ -145,7 +145,7 @@ struct TransparencyCommandTests {
         #expect(report.status == 0 && report.output.contains("not enough Certificate Transparency"), "\(report)")
         let old = await verify(chain, "--ct-logs", list, "--transparency", "require", "--at", "2026-12-20T00:00:00Z")
         #expect(old.status == 0)
-        let outdated = try site.folder.add(try TestLog.listJSON(logs, published: "2026-09-11T00:00:00Z"))
+        let outdated = try site.directory.add(try TestLog.listJSON(logs, published: "2026-09-11T00:00:00Z"))
         let late = await verify(chain, "--ct-logs", outdated, "--transparency", "require")
         #expect(late.status == 4 && late.output.contains("70 days old or more: get a new one"), "\(late)")
         let alone = await verify(chain, "--transparency", "require")
@@ -174,13 +174,13 @@ struct TransparencyCommandTests {
 
     @Test("plan doesn't report that a release survives if it requires timestamps that the new chain lacks")
     func plan() async throws {
-        let good = try site.folder.add(logged.pemText + site.intermediate.pemText, name: "logged.pem")
+        let good = try site.directory.add(logged.pemText + site.intermediate.pemText, name: "logged.pem")
         func plan(_ chain: String, _ release: String, _ flags: String...) async -> Run {
             await pinctl(["plan", "--ca-file", site.rootFile, "--new", chain, "--against", release] + flags)
         }
         let pin = "\"\(try site.root.key.pin)\""
-        let android = try site.folder.add(
-            androidText([site.root.key.pin, strangePin])
+        let android = try site.directory.add(
+            androidText([site.root.key.pin, unknownPin])
                 .replacing("<pin-set", with: #"<certificateTransparency enabled="true" /><pin-set"#), name: "nsc.xml")
         let setting = #" "certificateTransparency": "require","#
         for release in [
@@ -247,10 +247,10 @@ struct TransparencyCommandTests {
         for (name, log) in zip(["a", "b", "c"], logs + [rsa]) {
             configuration += "[\(name)]\ndescription = \(log.name)\nkey = \(try TestPEM.base64(log.key.publicKeyDER))\n"
         }
-        let file = try site.folder.add(configuration)
-        let rootFile = try site.folder.add(root.pemText)
+        let file = try site.directory.add(configuration)
+        let rootFile = try site.directory.add(root.pemText)
         let published = Date().ISO8601Format()
-        let ours = try site.folder.add(try TestLog.listJSON(logs + [rsa], published: published))
+        let ours = try site.directory.add(try TestLog.listJSON(logs + [rsa], published: published))
         try await LoopbackServer(chain: [leaf]) { $0.timestamps = TestLog.list([sent]) }.run { server in
             let run = try TestCommand.run(
                 [

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Situations in which a server presents a chain that `check` refuses. Each failure has at most one cause, whose remedy
@@ -161,11 +161,11 @@ struct TrustSituationTests {
             chain: { [$0.leaf] }),
         Row(
             testDescription: "a chain to an unknown root", status: 4, causes: ["inspected"],
-            words: ["the chain leads to CN=Stranger, which isn't an expected root"],
+            words: ["the chain leads to CN=Unrelated, which isn't an expected root"],
             never: ["incomplete", "send its intermediate"],
             chain: { _ in
-                let root = try TestCertificate.root("Stranger")
-                let intermediate = try root.intermediate("Stranger Intermediate")
+                let root = try TestCertificate.root("Unrelated")
+                let intermediate = try root.intermediate("Unrelated Intermediate")
                 return [try intermediate.leaf("api.test"), intermediate]
             }),
         Row(
@@ -216,7 +216,7 @@ struct TrustSituationTests {
                 "no certificate of the chain, which ends at CN=Test Root, has a pinned key",
                 "serve a chain with a pinned key again",
             ],
-            never: ["new key", "CA changed", "the leaf's"], chain: { $0.chain }, pins: { _ in ["\"\(strangePin)\""] }),
+            never: ["new key", "CA changed", "the leaf's"], chain: { $0.chain }, pins: { _ in ["\"\(unknownPin)\""] }),
         Row(
             testDescription: "the pin of a public root without a role", status: 1, causes: ["authority-changed"],
             words: ["the CA changed from isrg-root-x1 to CN=Test Root"], never: ["new key"], chain: { $0.chain },
@@ -287,7 +287,7 @@ struct TrustSituationTests {
             $0.clientAuthentication = .init(roots: [site.root], isRequired: true)
         }
         try await server.run { server in
-            for (pin, status) in [(try site.leaf.key.pin, Int32(0)), (strangePin, 1)] {
+            for (pin, status) in [(try site.leaf.key.pin, Int32(0)), (unknownPin, 1)] {
                 for flags in [[], ["--first"]] {
                     let words = ["check", "--ca-file", site.rootFile, "--pin", pin, server.target()] + flags
                     let run = await pinctl(words)
@@ -303,7 +303,7 @@ struct TrustSituationTests {
         let site = try PinctlSite()
         try await site.serve { server in
             let run = await pinctl(
-                "check", "--ca-file", site.rootFile, "--pin", strangePin, "--at", time, server.target())
+                "check", "--ca-file", site.rootFile, "--pin", unknownPin, "--at", time, server.target())
             #expect(run.status == 4)
             #expect(!run.output.contains("set the clock") && !run.output.contains("clock is probably"), "\(run.output)")
         }
@@ -331,7 +331,7 @@ struct TrustSituationTests {
         try await site.serve([leaf, site.intermediate]) { server in
             let target = kind == "gone" ? "api.test:1@127.0.0.1" : server.target()
             let roots = kind == "unknown" ? [] : ["--ca-file", site.rootFile]
-            let empty = try site.folder.add(try TestCertificate.root("Unrelated").pemText)
+            let empty = try site.directory.add(try TestCertificate.root("Unrelated").pemText)
             // The advice isn't given if --ca-file is used, so the root is in the system's store.
             let run = await pinctl(
                 ["init", target], variables: ["SSL_CERT_FILE": roots.isEmpty ? empty : site.rootFile])

@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -45,10 +45,10 @@ struct WarningPeriodTests {
     @Test("A certificate has a warning from the second on at which less than the period is left", arguments: rows)
     func boundary(_ row: Row) async throws {
         let (root, intermediate, leaf) = try Self.chain(leaf: row.leaf, intermediate: row.intermediate)
-        let folder = try TestFolder()
-        let file = try folder.add(leaf.pemText + intermediate.pemText, name: "chain.pem")
-        let rootFile = try folder.add(root.pemText, name: "root.pem")
-        let policy = try folder.add(
+        let directory = try TestDirectory()
+        let file = try directory.add(leaf.pemText + intermediate.pemText, name: "chain.pem")
+        let rootFile = try directory.add(root.pemText, name: "root.pem")
+        let policy = try directory.add(
             #"{ "version": 1, "domains": [ { "host": "api.test", "pins": ["\#(try root.key.pin)"] } ] }"#,
             name: "pins.jsonc")
         let end = Self.start + (row.role == "leaf" ? row.leaf : row.intermediate)
@@ -64,11 +64,11 @@ struct WarningPeriodTests {
     @Test("A period or share of 0 never warns, and a rule is measured by 14 days unless a period is given")
     func rules() async throws {
         let (root, intermediate, leaf) = try Self.chain(leaf: 6 * Self.day, intermediate: 1_000 * Self.day)
-        let folder = try TestFolder()
-        let file = try folder.add(leaf.pemText + intermediate.pemText, name: "chain.pem")
-        let rootFile = try folder.add(root.pemText, name: "root.pem")
+        let directory = try TestDirectory()
+        let file = try directory.add(leaf.pemText + intermediate.pemText, name: "chain.pem")
+        let rootFile = try directory.add(root.pemText, name: "root.pem")
         let start = Date(timeIntervalSince1970: Double(Self.start))
-        let policy = try folder.add(
+        let policy = try directory.add(
             """
             { "version": 1, "domains": [ { "host": "api.test", "pins": ["\(try root.key.pin)"],
             "expires": "\(start.addingTimeInterval(14 * 86_400).rfc3339)", "onExpiry": "fail" } ] }
@@ -92,9 +92,9 @@ struct WarningPeriodTests {
     @Test("JSON has each certificate's validity, key, issuer and the share of its lifetime that is left")
     func json() async throws {
         let (root, intermediate, leaf) = try Self.chain(leaf: 90 * Self.day, intermediate: 1_000 * Self.day)
-        let folder = try TestFolder()
-        let file = try folder.add(leaf.pemText + intermediate.pemText, name: "chain.pem")
-        let rootFile = try folder.add(root.pemText, name: "root.pem")
+        let directory = try TestDirectory()
+        let file = try directory.add(leaf.pemText + intermediate.pemText, name: "chain.pem")
+        let rootFile = try directory.add(root.pemText, name: "root.pem")
         func output(after seconds: Int64) async throws -> String {
             await pinctl(
                 ["check", "--json", "--files", file, "--ca-file", rootFile, "--pin", try root.key.pin],
@@ -117,7 +117,7 @@ struct WarningPeriodTests {
         "A share that isn't one is refused with the spellings that are possible",
         arguments: ["%", "101%", "-1%", "1e1%", "33 %", "1/3", "33%%", "33"])
     func refused(_ text: String) async {
-        let run = await pinctl(["check", "--pin", strangePin, "--warn-within", text, "a.test"])
+        let run = await pinctl(["check", "--pin", unknownPin, "--warn-within", text, "a.test"])
         #expect(run.status == 2)
         #expect(
             run.errors.contains("isn't a period or a share: write 14d for days, 36h for hours, 33% of the lifetime"))

@@ -1,5 +1,5 @@
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A command line whose last word is unfinished, and the completions that the shell offers for it.
@@ -42,15 +42,15 @@ struct CompletionRow: CustomTestStringConvertible {
 
 @Suite("Completion")
 struct CompletionTests {
-    let folder: TestFolder
+    let directory: TestDirectory
 
     init() async throws {
-        folder = try TestFolder()
-        _ = try folder.add("", name: "chain.pem")
+        directory = try TestDirectory()
+        _ = try directory.add("", name: "chain.pem")
         for shell in ["bash", "zsh", "fish"] {
             let script = await pinctl("help", "completion", shell)
             #expect(script.status == 0)
-            _ = try folder.add(script.output, name: "pinctl.\(shell)")
+            _ = try directory.add(script.output, name: "pinctl.\(shell)")
         }
     }
 
@@ -70,7 +70,7 @@ struct CompletionTests {
             COMP_WORDS=(\(quoted)) COMP_CWORD=\(words.count - 1)
             _pinctl
             printf '%s\\n' "${COMPREPLY[@]}"
-            """, in: folder)
+            """, in: directory)
         #expect(run.errors == "complete -F _pinctl pinctl\n")
         let offered = Set(run.lines)
         #expect(row.isWhole ? offered == row.offered : offered.isSuperset(of: row.offered), "\(offered)")
@@ -85,7 +85,7 @@ struct CompletionTests {
             COMP_WORDS=(pinctl hash --as hex -- --lon) COMP_CWORD=5
             _pinctl
             printf '%s\\n' "${COMPREPLY[@]}"
-            """, in: folder)
+            """, in: directory)
         #expect(run.lines == ["--longer"])
         #expect(run.errors.isEmpty)
     }
@@ -98,7 +98,7 @@ struct CompletionTests {
         let line = row.words.joined(separator: " ")
         let run = try await shell(
             "export HOME=$PWD XDG_CONFIG_HOME=$PWD; fish --no-config -c 'source pinctl.fish; complete -C \"\(line)\"'",
-            in: folder)
+            in: directory)
         #expect(run.errors == "")
         // Each line is the word, a tab and its description. A value after `=` comes with its flag.
         let offered = Set(
@@ -126,9 +126,9 @@ struct CompletionTests {
         .enabled(if: TestCommand.isPresent("zsh", "--version"), "zsh is not installed"),
         arguments: CompletionRow.all.filter { $0.offered.count == 1 })
     func zsh(row: CompletionRow) async throws {
-        _ = try folder.add(Self.typist, name: "typist")
+        _ = try directory.add(Self.typist, name: "typist")
         let run = try await shell(
-            "HOME=$PWD TERM=xterm zsh -f typist '\(row.words.joined(separator: " "))'", in: folder)
+            "HOME=$PWD TERM=xterm zsh -f typist '\(row.words.joined(separator: " "))'", in: directory)
         var words = row.words
         let word = try #require(row.offered.first)
         let last = words.removeLast()
@@ -141,7 +141,7 @@ struct CompletionTests {
         "zsh parses the completion script without errors",
         .enabled(if: TestCommand.isPresent("zsh", "--version"), "zsh is not installed"))
     func zshSyntax() async throws {
-        let run = try await shell("zsh -f -n pinctl.zsh", in: folder)
+        let run = try await shell("zsh -f -n pinctl.zsh", in: directory)
         #expect(run.status == 0)
         #expect(run.errors == "")
     }

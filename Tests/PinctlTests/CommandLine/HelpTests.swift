@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands

@@ -1,5 +1,5 @@
 import Glibc
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The environment of a program whose owner is another user than its caller.
@@ -14,9 +14,9 @@ struct SetUserIDTests {
         arguments: ["755", "4755"])
     func environment(mode: String) async throws {
         let site = try TestSite("api.test", isValidNow: true)
-        let folder = try TestFolder()
-        let root = try folder.add(Array(site.root.pemText.utf8), name: "root.pem", mode: 0o644)
-        let chain = try folder.add(Array(site.chain.map(\.pemText).joined().utf8), name: "chain.pem", mode: 0o644)
+        let directory = try TestDirectory()
+        let root = try directory.add(Array(site.root.pemText.utf8), name: "root.pem", mode: 0o644)
+        let chain = try directory.add(Array(site.chain.map(\.pemText).joined().utf8), name: "chain.pem", mode: 0o644)
         let run = try await shell(
             """
             cp "$(command -v pinctl)" copy
@@ -27,7 +27,7 @@ struct SetUserIDTests {
             first=$?
             setpriv --reuid=65534 --regid=65534 --clear-groups env PINCTL_POLICY=\(root) ./copy check >&2
             exit $first
-            """, in: folder)
+            """, in: directory)
         let isSetUserID = mode == "4755"
         #expect(run.status == (isSetUserID ? 4 : 0), "\(run)")
         #expect(run.errors.contains(isSetUserID ? "pins/pins.jsonc" : root), "\(run)")

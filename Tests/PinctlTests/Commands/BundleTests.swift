@@ -1,5 +1,5 @@
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Policies in bundles")
@@ -12,25 +12,25 @@ struct BundleTests {
     init() throws {
         site = try PinctlSite()
         let key = try TestKey(.ed25519)
-        let folder = site.folder
-        _ = try folder.add(key.privateKeyPEM, name: "signer.key")
-        keySet = try folder.add(
+        let directory = site.directory
+        _ = try directory.add(key.privateKeyPEM, name: "signer.key")
+        keySet = try directory.add(
             """
             { "version": 1, "audience": "a", "number": 1, "threshold": 1,
               "keys": ["\(Data(try key.publicKeyDER).base64EncodedString())"] }
             """, name: "keys.json")
-        _ = try folder.add(site.leaf.pemText, name: "leaf.pem")
-        bundle = folder.path + "/bundle.json"
+        _ = try directory.add(site.leaf.pemText, name: "leaf.pem")
+        bundle = directory.path + "/bundle.json"
     }
 
     /// Writes a policy whose rule has these members, and signs it.
     private func sign(_ members: String, top: String = "") async throws {
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
             { "version": 1, \(top) "domains": [{ "host": "api.test", "anchors": { "files": ["root.pem"] }, \(members) }] }
             """, name: "pins.jsonc")
         let run = await pinctl(
-            "sign", policy, "--keys", keySet, "--key", site.folder.path + "/signer.key", "-o", bundle)
+            "sign", policy, "--keys", keySet, "--key", site.directory.path + "/signer.key", "-o", bundle)
         try #require(run.status == 0, "\(run)")
         try FileManager.default.removeItem(atPath: policy)
     }
@@ -56,8 +56,8 @@ struct BundleTests {
 
     @Test("Each command that reads a bundle without its key set says that nothing was verified")
     func unverified() async throws {
-        try await sign("\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(strangePin)\", \"backup\": true }]")
-        let chain = site.folder.path + "/chain.pem"
+        try await sign("\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(unknownPin)\", \"backup\": true }]")
+        let chain = site.directory.path + "/chain.pem"
         let commands = [
             ["check", "--files", chain, "--policy", bundle, "--ca-file", site.rootFile],
             ["verify", chain, "--host", "api.test", "--policy", bundle, "--ca-file", site.rootFile],
@@ -91,7 +91,7 @@ struct BundleTests {
             ("\"sequence\": 1", "\"sequence\": 2"), ("2026-", "2027-"), ("\"audience\": \"a\"", "\"audience\":  \"a\""),
         ])
     func tampered(old: String, new: String) async throws {
-        try await sign("\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(strangePin)\", \"backup\": true }]")
+        try await sign("\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(unknownPin)\", \"backup\": true }]")
         #expect(await pinctl("verify", bundle, "--keys", keySet).status == 0)
         try tamper(old, new)
         let run = await pinctl("verify", bundle, "--keys", keySet)
@@ -102,9 +102,9 @@ struct BundleTests {
 
     @Test("verify with the key set of other keys doesn't say that the bundle was changed")
     func otherKeys() async throws {
-        try await sign("\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(strangePin)\", \"backup\": true }]")
+        try await sign("\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(unknownPin)\", \"backup\": true }]")
         let key = Data(try TestKey(.ed25519).publicKeyDER).base64EncodedString()
-        let keys = try site.folder.add(
+        let keys = try site.directory.add(
             "{ \"version\": 1, \"audience\": \"a\", \"number\": 1, \"threshold\": 1, \"keys\": [\"\(key)\"] }",
             name: "other.json")
         let run = await pinctl("verify", bundle, "--keys", keys)
@@ -115,15 +115,15 @@ struct BundleTests {
 
     @Test("A bundle that its signature makes larger than programs accept isn't written")
     func signedSize() async throws {
-        let pins = ["\"\(try site.leaf.key.pin)\"", "\"\(strangePin)\""]
+        let pins = ["\"\(try site.leaf.key.pin)\"", "\"\(unknownPin)\""]
         func sign(_ comment: Int) async throws -> (run: Run, size: Int?) {
-            let folder = try TestFolder()
-            let policy = try folder.add(
+            let directory = try TestDirectory()
+            let policy = try directory.add(
                 "//" + String(repeating: "x", count: comment) + "\n" + policyText([("api.test", pins)]),
                 name: "pins.jsonc")
-            let file = folder.path + "/bundle.json"
+            let file = directory.path + "/bundle.json"
             let run = await pinctl(
-                "sign", policy, "--keys", keySet, "--key", site.folder.path + "/signer.key", "-o", file)
+                "sign", policy, "--keys", keySet, "--key", site.directory.path + "/signer.key", "-o", file)
             return (run, try? Data(contentsOf: URL(filePath: file)).count)
         }
         // A byte of the policy is 16/9 bytes of the bundle, and the signature at least 150.
@@ -140,10 +140,10 @@ struct BundleTests {
 
     @Test("lint reads the files that pins name from the bundle, and says which the bundle doesn't contain")
     func lint() async throws {
-        let backup = "{ \"pin\": \"\(strangePin)\", \"backup\": true }"
+        let backup = "{ \"pin\": \"\(unknownPin)\", \"backup\": true }"
         try await sign("\"pins\": [{ \"file\": \"leaf.pem\" }, \(backup)]")
         // The bundle is all that there is: its files may be gone.
-        let elsewhere = try TestFolder()
+        let elsewhere = try TestDirectory()
         let alone = try elsewhere.add(try String(contentsOfFile: bundle, encoding: .utf8), name: "bundle.json")
         let run = await pinctl("lint", alone)
         #expect(run.output == "1 linted: errors 0, warnings 0\(unverified)\n", "\(run)")
@@ -171,11 +171,11 @@ struct BundleTests {
 
     @Test("The files that a bundled policy exports aren't looked for beside the bundle, and a note says so")
     func exports() async throws {
-        _ = try site.folder.add("<network-security-config/>", name: "nsc.xml")
+        _ = try site.directory.add("<network-security-config/>", name: "nsc.xml")
         try await sign(
-            "\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(strangePin)\", \"backup\": true }]",
+            "\"pins\": [\"\(try site.leaf.key.pin)\", { \"pin\": \"\(unknownPin)\", \"backup\": true }]",
             top: "\"exports\": [{ \"to\": \"android\", \"file\": \"nsc.xml\" }],")
-        let chain = site.folder.path + "/chain.pem"
+        let chain = site.directory.path + "/chain.pem"
         for command in [["check", "--files", chain, "--policy", bundle], ["lint", bundle]] {
             let run = await pinctl(command)
             #expect(run.status == 0, "\(run)")

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The script of the article on renewals, without a program that renews.
@@ -10,28 +10,28 @@ struct DeployScriptTests {
 
     init() async throws {
         site = try PinctlSite()
-        _ = try site.folder.add(RunbookWorld.deployment(), name: "deploy-certificate")
-        _ = try site.folder.add(site.leaf.key.privateKeyPEM, name: "key.pem")
+        _ = try site.directory.add(RunbookWorld.deployment(), name: "deploy-certificate")
+        _ = try site.directory.add(site.leaf.key.privateKeyPEM, name: "key.pem")
         start = """
             export TLS_SERVED=$PWD/served PIN_RELEASES=$PWD/releases SSL_CERT_FILE=$PWD/root.pem
             mkdir -p served releases
             export TLS_RELOAD="touch reloaded"
 
             """
-        _ = try await shell("mkdir -p \(site.folder.path)/releases")
-        _ = try site.folder.add(
+        _ = try await shell("mkdir -p \(site.directory.path)/releases")
+        _ = try site.directory.add(
             policyText([("api.test", ["\"\(try site.leaf.key.pin)\""])]), name: "releases/pins.jsonc")
     }
 
-    private func run(_ script: String) async throws -> Run { try await shell(start + script, in: site.folder) }
+    private func run(_ script: String) async throws -> Run { try await shell(start + script, in: site.directory) }
 
     private static let deploy = "sh ./deploy-certificate chain.pem key.pem"
 
     @Test("A misspelled --host, or a chain that breaks a release, stops the script before the server changes")
     func stops() async throws {
         let renewed = try site.intermediate.leaf("api.test")
-        _ = try site.folder.add(renewed.pemText + site.intermediate.pemText, name: "new.pem")
-        _ = try site.folder.add(renewed.key.privateKeyPEM, name: "new.key")
+        _ = try site.directory.add(renewed.pemText + site.intermediate.pemText, name: "new.pem")
+        _ = try site.directory.add(renewed.key.privateKeyPEM, name: "new.key")
         for (host, status) in [("apj.test", Int32(2)), ("api.test", 1)] {
             let run = try await run(
                 "sh ./deploy-certificate new.pem new.key --host \(host); status=$?; ls served reloaded; exit $status")

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import PinDialects
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 extension DialectTests {
     private func pins(_ more: String = "") throws -> String {
-        try site.folder.add(
+        try site.directory.add(
             """
-            { "version": 1, "pins": { "hsm": { "pin": "\(strangePin)", "backup": true } },
+            { "version": 1, "pins": { "hsm": { "pin": "\(unknownPin)", "backup": true } },
               "domains": [ { "host": "api.example.com",\(more) "pins": ["\(try site.leaf.key.pin)", "hsm"] } ] }
             """)
     }
@@ -20,16 +20,16 @@ extension DialectTests {
             #expect(run.status == 0 && !run.output.contains("FAIL"), "\(run)")
             #expect(run.errors.contains("note: \(alone) lists no exports, so there is nothing to compare: "), "\(run)")
         }
-        let empty = try site.folder.add(
+        let empty = try site.directory.add(
             try String(contentsOfFile: alone, encoding: .utf8).replacing(
                 "\"version\"", with: "\"exports\": [], \"version\""))
         #expect(await pinctl("export", "--check", empty).status == 0)
-        let config = try site.folder.add(androidText([strangePin]))
+        let config = try site.directory.add(androidText([unknownPin]))
         let other = await pinctl("export", "--check", config)
         #expect(other.status == 2 && other.errors.contains("isn't a policy, so it lists no exports"), "\(other)")
-        let broken = await pinctl("export", "--check", try site.folder.add("{ \"version\": 1, \"domains\": 7 }"))
+        let broken = await pinctl("export", "--check", try site.directory.add("{ \"version\": 1, \"domains\": 7 }"))
         #expect(broken.status == 2, "\(broken)")
-        #expect(await pinctl("export", "--check", site.folder.path + "/none.jsonc").status == 2)
+        #expect(await pinctl("export", "--check", site.directory.path + "/none.jsonc").status == 2)
     }
 
     @Test(
@@ -37,7 +37,7 @@ extension DialectTests {
         arguments: [(2, 0), (86_400, 0), (40 * 86_400, 0), (42 * 86_400, 1)])
     func expiringHeader(seconds: Int, status: Int32) async throws {
         let policy = try pins(#" "expires": "2026-12-31T00:00:00Z", "onExpiry": "stop-pinning","#)
-        let file = site.folder.path + "/header"
+        let file = site.directory.path + "/header"
         let words = ["export", "--to", "hpkp", "--lossy", policy]
         let written = await pinctl(words + ["--output", file])
         #expect(written.status == 0 && written.errors.contains("clients count the time"), "\(written)")
@@ -54,29 +54,29 @@ extension DialectTests {
         #expect(refused.status == 1 && refused.output == "", "\(refused)")
         #expect(
             refused.errors.contains("expiry-zone (weaker): the pins of api.example.com expire 60 days"), "\(refused)")
-        let file = site.folder.path + "/header"
+        let file = site.directory.path + "/header"
         let words = ["export", "--to", "hpkp", "--allow", "expiry-zone", policy]
         #expect(await pinctl(words + ["--output", file]).status == 0)
         #expect(await pinctl(words + ["--check", "--into", file], now: testTime + 100 * 86_400).status == 0)
         let longer = try String(contentsOfFile: file, encoding: .utf8).replacing(
             "max-age=5184000", with: "max-age=31536000")
-        let check = await pinctl(words + ["--check", "--into", try site.folder.add(longer)])
+        let check = await pinctl(words + ["--check", "--into", try site.directory.add(longer)])
         #expect(check.status == 1, "\(check)")
     }
 
     @Test("Notes of an export name a pin by its name")
     func namedPins() async throws {
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
             { "version": 1, "pins": {
-                "old-certificate": "cert-sha256/\(strangePin.dropFirst(7))",
+                "old-certificate": "cert-sha256/\(unknownPin.dropFirst(7))",
                 "our-ca": { "pin": "\(try site.root.key.pin)", "role": "ca" } },
               "domains": [ { "host": "api.example.com", "pins": ["\(try site.leaf.key.pin)", "old-certificate", "our-ca"] } ] }
             """)
         let okHTTP = await pinctl("export", "--to", "okhttp", policy)
         #expect(okHTTP.errors.contains("old-certificate pins a certificate and is left out"), "\(okHTTP)")
         #expect(okHTTP.errors.contains("role-lost (weaker): our-ca counted only as ca"), "\(okHTTP)")
-        let file = try site.folder.add(androidText([strangePin]).replacing("api.test", with: "api.example.com"))
+        let file = try site.directory.add(androidText([unknownPin]).replacing("api.test", with: "api.example.com"))
         let into = await pinctl("export", "--to", "android", "--lossy", "--into", file, policy)
         #expect(into.errors.contains("(our-ca)") && into.status == 0, "\(into)")
     }
@@ -103,17 +103,17 @@ extension DialectTests {
         func text(_ setting: String, _ own: String) -> String {
             dialect == .android
                 ? "<network-security-config>\(setting)<domain-config><domain>api.example.com</domain>\(own)"
-                    + "<pin-set><pin digest=\"SHA-256\">\(strangePin.dropFirst(7))</pin></pin-set></domain-config>"
+                    + "<pin-set><pin digest=\"SHA-256\">\(unknownPin.dropFirst(7))</pin></pin-set></domain-config>"
                     + "</network-security-config>"
                 : "sni: api.example.com\ncommon_tls_context:\n  validation_context:\n"
                     + "    trusted_ca: {filename: r}\n    \(setting.isEmpty ? "# none" : setting)\n"
-                    + "    verify_certificate_spki: [\"\(strangePin.dropFirst(7))\"]\n"
+                    + "    verify_certificate_spki: [\"\(unknownPin.dropFirst(7))\"]\n"
         }
         let policy = try pins()
         for (setting, own) in [(setting, own), ("", "")] {
             let isGood = setting.isEmpty && own.isEmpty
             let before = text(setting, own)
-            let file = try site.folder.add(before)
+            let file = try site.directory.add(before)
             let run = await pinctl("export", "--to", dialect.rawValue, "--allow", "role-lost", "--into", file, policy)
             #expect(run.status == (isGood ? 0 : 2), "\(run)")
             #expect(isGood || run.errors.contains("wouldn't count"), "\(run)")
@@ -132,8 +132,8 @@ extension DialectTests {
             ("api.example.com", true), ("shop.co.uk", true), ("team.github.io", true), ("xn--bcher-kva.de", true),
         ])
     func unlistedSuffix(host: String, isGood: Bool) async throws {
-        let file = site.folder.path + "/Info.plist"
-        let policy = try site.folder.add(
+        let file = site.directory.path + "/Info.plist"
+        let policy = try site.directory.add(
             try String(contentsOfFile: try pins(), encoding: .utf8).replacing("api.example.com", with: host))
         let written = await pinctl("export", "--to", "trustkit", "--lossy", "--output", file, policy)
         #expect(written.status == (isGood ? 0 : 1), "\(written)")
@@ -144,7 +144,7 @@ extension DialectTests {
             try text.write(toFile: file, atomically: true, encoding: .utf8)
         }
         let certificate = try site.root.leaf(host, key: site.leaf.key)
-        let chain = try site.folder.add(certificate.pemText)
+        let chain = try site.directory.add(certificate.pemText)
         let runs = [
             await pinctl("lint", file),
             await pinctl("plan", "--ca-file", site.rootFile, "--new", chain, "--against", file),

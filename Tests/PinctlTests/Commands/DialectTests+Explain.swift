@@ -1,13 +1,13 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 extension DialectTests {
     @Test("explain lists a host's rules for several ports separately, and mentions keys that are denied everywhere")
     func ports() async throws {
-        let file = try site.folder.add(
+        let file = try site.directory.add(
             """
-            { "version": 1, "deny": ["\(strangePin)"], "domains": [
+            { "version": 1, "deny": ["\(unknownPin)"], "domains": [
               { "host": "api.test", "ports": [443], "pins": ["\(try site.leaf.key.pin)"] },
               { "host": "api.test", "ports": [8443], "pins": ["\(try site.intermediate.key.pin)"] },
             ] }
@@ -20,13 +20,13 @@ extension DialectTests {
 
     @Test("explain matches hosts as the file's own system does")
     func host() async throws {
-        let file = try site.folder.add(
-            "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\").build()", name: "Deep.kt")
+        let file = try site.directory.add(
+            "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(unknownPin)\").build()", name: "Deep.kt")
         let apex = await pinctl("explain", "api.test", "--policy", file)
         #expect(apex.lines == ["api.test: no rule covers it: OkHttp only verifies the chain"])
         let below = await pinctl("explain", "www.api.test", "--policy", file)
         #expect(below.lines[0] == "www.api.test: one rule applies, as OkHttp matches hosts")
-        #expect(below.lines[2].contains(strangePin))
+        #expect(below.lines[2].contains(unknownPin))
         #expect(apex.status == 1)
         let target = await pinctl("explain", "https://www.api.test:8443/path", "--policy", file)
         #expect(target.lines[0] == "www.api.test: one rule applies, as OkHttp matches hosts")
@@ -46,7 +46,7 @@ extension DialectTests {
         #expect(good.lines == ["\(pin):", "  the pin of \(site.chainFile)[0]  CN=api.test"])
         #expect(good.status == 0)
 
-        let file = site.folder.path + "/chain.pem"
+        let file = site.directory.path + "/chain.pem"
         let command = "openssl x509 -in \(file) -outform der | openssl dgst -sha256 -binary | openssl base64"
         let certificate = try await shell(command).output.filter { !$0.isWhitespace }
         let mistaken = await pinctl("explain", certificate, "--in", site.chainFile)
@@ -57,17 +57,17 @@ extension DialectTests {
         let empty = await pinctl("explain", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
         #expect(empty.lines[1].hasPrefix("  not a pin: "))
         #expect(empty.status == 1)
-        let named = await pinctl("explain", strangePin, "--policy", policy)
+        let named = await pinctl("explain", unknownPin, "--policy", policy)
         #expect(named.lines[1].hasPrefix("  pinned: a pin of the rule for api.test"))
-        let folder = try TestFolder()
-        _ = try folder.add(site.leaf.key.encryptedPrivateKeyPEM(passphrase: "open sesame"), name: "leaf.p8")
-        _ = try folder.add("no key\n", name: "README")
-        let password = try site.folder.add("open sesame\n")
-        let opened = await pinctl("explain", pin, "--in", folder.path, "--password-file", password)
-        #expect(opened.lines.contains("  the pin of \(folder.path)/leaf.p8[0]") && opened.status == 0, "\(opened)")
-        let closed = await pinctl("explain", pin, "--in", folder.path)
+        let directory = try TestDirectory()
+        _ = try directory.add(site.leaf.key.encryptedPrivateKeyPEM(passphrase: "open sesame"), name: "leaf.p8")
+        _ = try directory.add("no key\n", name: "README")
+        let password = try site.directory.add("open sesame\n")
+        let opened = await pinctl("explain", pin, "--in", directory.path, "--password-file", password)
+        #expect(opened.lines.contains("  the pin of \(directory.path)/leaf.p8[0]") && opened.status == 0, "\(opened)")
+        let closed = await pinctl("explain", pin, "--in", directory.path)
         #expect(closed.errors.contains("leaf.p8[0]: is an encrypted private key") && closed.status == 2)
-        let unknown = await pinctl("explain", strangePin, "--in", site.chainFile)
+        let unknown = await pinctl("explain", unknownPin, "--in", site.chainFile)
         #expect(unknown.lines[1].contains("not a digest of the 2 keys and certificates"))
         #expect(unknown.status == 1)
     }
@@ -90,10 +90,10 @@ extension DialectTests {
               Peer certificate chain:
                 \(try site.leaf.key.pin): CN=api.test
               Pinned certificates for api.test:
-                \(strangePin)
+                \(unknownPin)
             """
         let run = try await shell(
-            "pinctl explain - --in chain.pem < \(try site.folder.add(text))", in: site.folder)
+            "pinctl explain - --in chain.pem < \(try site.directory.add(text))", in: site.directory)
         #expect(run.lines.first == "OkHttp rejected api.test")
         #expect(run.output.contains("none of the pinned keys was served"))
         #expect(run.status == 1)
@@ -105,17 +105,17 @@ extension DialectTests {
     @Test("explain reports a denied pin as denied, and lint reads exported Swift")
     func denied() async throws {
         let pin = try site.leaf.key.pin
-        let file = try site.folder.add(
-            #"{ "version": 1, "deny": ["\#(pin)"], "domains": [{ "host": "api.test", "pins": ["\#(strangePin)"] }] }"#)
+        let file = try site.directory.add(
+            #"{ "version": 1, "deny": ["\#(pin)"], "domains": [{ "host": "api.test", "pins": ["\#(unknownPin)"] }] }"#)
         let run = await pinctl("explain", pin, "--policy", file)
         #expect(run.lines[1] == "  denied by the policy, at any position")
         #expect(run.status == 1)
         let swift = await pinctl("export", "--to", "swift", file)
         #expect(swift.status == 0)
-        let lint = await pinctl("lint", try site.folder.add(swift.output))
+        let lint = await pinctl("lint", try site.directory.add(swift.output))
         #expect(lint.status == 0 && lint.errors == "", "\(lint)")
         let other = await pinctl(
-            "lint", try site.folder.add(swift.output.replacing("try PinningPolicy", with: "more()")))
+            "lint", try site.directory.add(swift.output.replacing("try PinningPolicy", with: "more()")))
         #expect(other.output.contains("this isn't Swift as pinctl export writes it"), "\(other)")
         #expect(other.status == 2)
     }
@@ -130,8 +130,8 @@ extension DialectTests {
                 let run = await pinctl("explain", pin, "--in", server.target(), "--ca-file", site.rootFile)
                 #expect(run.status == 0 && run.output.contains(place), "\(run.output)\(run.errors)")
             }
-            let strange = await pinctl("explain", strangePin, "--in", server.target(), "--ca-file", site.rootFile)
-            #expect(strange.status == 1 && strange.output.contains("not a digest of the 3 keys"), "\(strange.output)")
+            let unknown = await pinctl("explain", unknownPin, "--in", server.target(), "--ca-file", site.rootFile)
+            #expect(unknown.status == 1 && unknown.output.contains("not a digest of the 3 keys"), "\(unknown.output)")
         }
     }
 
@@ -144,7 +144,7 @@ extension DialectTests {
             ("2026-11-20T13:00:00Z", ", expired 2026-11-20 (stop-pinning)"),
         ])
     func expiredConfig(time: String, expected: String) async throws {
-        let file = try site.folder.add(androidText([strangePin, try site.leaf.key.pin], expiration: "2026-11-20"))
+        let file = try site.directory.add(androidText([unknownPin, try site.leaf.key.pin], expiration: "2026-11-20"))
         let run = await pinctl("explain", "api.test", "--policy", file, "--at", time)
         #expect(run.lines[1].hasSuffix(expected), "\(run.lines)")
     }

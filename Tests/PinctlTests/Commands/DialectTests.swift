@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl import, export and explain")
@@ -10,32 +10,32 @@ struct DialectTests {
 
     init() throws {
         site = try PinctlSite()
-        policy = try site.folder.add(
+        policy = try site.directory.add(
             """
             { "version": 1, "exports": [{ "to": "okhttp", "file": "Pins.kt" }, { "to": "apple", "file": "Info.plist" }],
               "domains": [
               { "host": "api.test", "pins": [
-                { "pin": "\(try site.leaf.key.pin)", "role": "leaf" }, { "pin": "\(strangePin)", "role": "leaf", "backup": true }] },
+                { "pin": "\(try site.leaf.key.pin)", "role": "leaf" }, { "pin": "\(unknownPin)", "role": "leaf", "backup": true }] },
             ] }
             """, name: "pins.jsonc")
     }
 
     @Test("An export to apple without losses imports as the same policy")
     func roundTrip() async throws {
-        let plist = site.folder.path + "/Info.plist"
+        let plist = site.directory.path + "/Info.plist"
         let run = await pinctl("export", "--to", "apple", "--output", plist, policy)
         #expect(run.lines == ["wrote \(plist)"])
         #expect(run.errors == "")
         let read = await pinctl("import", plist)
         #expect(read.errors == "")
-        #expect(read.output.contains("{ \"pin\": \"\(strangePin)\", \"role\": \"leaf\" }"))
-        let again = await pinctl("export", "--to", "apple", try site.folder.add(read.output))
+        #expect(read.output.contains("{ \"pin\": \"\(unknownPin)\", \"role\": \"leaf\" }"))
+        let again = await pinctl("export", "--to", "apple", try site.directory.add(read.output))
         #expect(again.output == (try String(contentsOfFile: plist, encoding: .utf8)))
     }
 
     @Test("lint and explain report trust anchors that bypass pins")
     func bypass() async throws {
-        let file = try site.folder.add(
+        let file = try site.directory.add(
             """
             <network-security-config>
               <base-config><trust-anchors><certificates src="system" overridePins="true"/></trust-anchors></base-config>
@@ -54,34 +54,36 @@ struct DialectTests {
 
     @Test("import reports a host that a policy can't express")
     func badHost() async throws {
-        let code = "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(strangePin)\")"
+        let code = "val p = CertificatePinner.Builder().add(\"*.api.test\", \"\(unknownPin)\")"
         let nsc = """
             <network-security-config><domain-config><domain>api.test:443</domain><pin-set>
-            <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
+            <pin digest="SHA-256">\(unknownPin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
             """
-        let run = await pinctl("import", try site.folder.add(nsc))
+        let run = await pinctl("import", try site.directory.add(nsc))
         #expect(run.errors.contains("is not a hostname"))
         #expect(run.output == "")
         #expect(run.status == 1)
-        #expect(await pinctl("import", "--lossy", try site.folder.add(code)).status == 0)
+        #expect(await pinctl("import", "--lossy", try site.directory.add(code)).status == 0)
     }
 
     @Test("Paths of anchor files are rewritten relative to the imported policy's new directory")
     func importedRoots() async throws {
-        _ = try site.folder.add(site.root.pemText, name: "own.pem")
-        for folder in ["pins", "other"] { _ = try TestCommand.run(["mkdir", "\(site.folder.path)/\(folder)"]) }
-        _ = try site.folder.add(
+        _ = try site.directory.add(site.root.pemText, name: "own.pem")
+        for directory in ["pins", "other"] {
+            _ = try TestCommand.run(["mkdir", "\(site.directory.path)/\(directory)"])
+        }
+        _ = try site.directory.add(
             """
-            { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(strangePin)"],
+            { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(unknownPin)"],
               "anchors": { "files": ["../own.pem"] } }] }
             """, name: "pins/p.jsonc")
         for (output, file) in [("new.jsonc", "pins/../own.pem"), ("other/new.jsonc", "../pins/../own.pem")] {
-            let run = try await shell("pinctl import pins/p.jsonc -o \(output)", in: site.folder)
+            let run = try await shell("pinctl import pins/p.jsonc -o \(output)", in: site.directory)
             #expect(run.status == 0, "\(run.errors)")
-            let text = try String(contentsOfFile: "\(site.folder.path)/\(output)", encoding: .utf8)
+            let text = try String(contentsOfFile: "\(site.directory.path)/\(output)", encoding: .utf8)
             #expect(text.contains("\"\(file)\""), "\(text)")
         }
-        let printed = try await shell("pinctl import pins/p.jsonc", in: site.folder)
+        let printed = try await shell("pinctl import pins/p.jsonc", in: site.directory)
         #expect(printed.status == 0 && printed.output.contains("\"pins/../own.pem\""), "\(printed.errors)")
     }
 
@@ -89,8 +91,8 @@ struct DialectTests {
     func header() async throws {
         let header =
             "Public-Key-Pins: max-age=5; includeSubDomains; "
-            + "pin-sha256=\"\(strangePin.dropFirst(7))\"; pin-sha256=\"\(try site.leaf.key.pin.dropFirst(7))\""
-        let run = await pinctl("import", "--lossy", "--host", "api.test", try site.folder.add(header))
+            + "pin-sha256=\"\(unknownPin.dropFirst(7))\"; pin-sha256=\"\(try site.leaf.key.pin.dropFirst(7))\""
+        let run = await pinctl("import", "--lossy", "--host", "api.test", try site.directory.add(header))
         #expect(run.output.contains("\"subdomains\": true"))
         #expect(run.output.contains("\"host\": \"api.test\""))
         #expect(run.status == 0)
@@ -100,18 +102,18 @@ struct DialectTests {
         "A file that isn't a pin file is rejected with what to do",
         arguments: [["import"], ["export", "--to", "okhttp"]])
     func unreadable(words: [String]) async throws {
-        let text = await pinctl(words + [try site.folder.add("hello")])
+        let text = await pinctl(words + [try site.directory.add("hello")])
         #expect(text.errors.contains("no dialect is recognized: name it with --from"))
         #expect(text.status == 2)
         #expect(await pinctl(words + ["/no/such/file"]).status == 2)
-        #expect(await pinctl(words + [site.folder.path]).status == 2)
+        #expect(await pinctl(words + [site.directory.path]).status == 2)
         let unknown = await pinctl(words + ["--from", "andriod", policy])
         #expect(unknown.errors.contains("did you mean android?"))
     }
 
     @Test("An error in a file whose dialect was guessed names that dialect")
     func assumed() async throws {
-        let file = try site.folder.add("sha256//AAAA", name: "pins.txt")
+        let file = try site.directory.add("sha256//AAAA", name: "pins.txt")
         for words in [["import"], ["export", "--to", "okhttp"], ["explain", "api.test", "--policy"], ["lint"]] {
             let run = await pinctl(words + [file])
             #expect(
@@ -122,8 +124,8 @@ struct DialectTests {
         let named = await pinctl("import", "--from", "curl", file)
         #expect(!named.errors.contains("was read as") && named.status == 2)
         // Source code is recognized as source code, whatever its comments contain.
-        let source = try site.folder.add(
-            "// curl: sha256//\(strangePin.dropFirst(7))\nval p = CertificatePinner.Builder().add(\"api.test\", \"\(strangePin)\")",
+        let source = try site.directory.add(
+            "// curl: sha256//\(unknownPin.dropFirst(7))\nval p = CertificatePinner.Builder().add(\"api.test\", \"\(unknownPin)\")",
             name: "Pins.kt")
         #expect(await pinctl("import", source).status == 0)
     }
@@ -131,10 +133,10 @@ struct DialectTests {
     @Test("Two builders are alternatives, and are read as one rule only with --allow")
     func builders() async throws {
         let text = """
-            val a = CertificatePinner.Builder().add("api.test", "\(strangePin)").build()
+            val a = CertificatePinner.Builder().add("api.test", "\(unknownPin)").build()
             val b = CertificatePinner.Builder().add("api.test", "\(try site.leaf.key.pin)").build()
             """
-        let file = try site.folder.add(text, name: "Two.kt")
+        let file = try site.directory.add(text, name: "Two.kt")
         for words in [["import"], ["export", "--to", "android"]] {
             let run = await pinctl(words + [file])
             #expect(
@@ -142,7 +144,7 @@ struct DialectTests {
                     "Two.kt:2:9: combine-changed (weaker): the builders on lines 1 and 2 are alternatives"))
             #expect(run.output == "" && run.status == 1)
             let allowed = await pinctl(words + ["--allow", "combine-changed", file])
-            #expect(allowed.output.contains(strangePin.dropFirst(7)) && allowed.status == 0)
+            #expect(allowed.output.contains(unknownPin.dropFirst(7)) && allowed.status == 0)
         }
         let plan = await pinctl("plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--against", file)
         #expect(plan.errors.contains("are alternatives") && plan.status == 2, "\(plan.errors)")
@@ -150,12 +152,12 @@ struct DialectTests {
 
     @Test("A configuration without pins exits with 1, and nothing is written")
     func noPins() async throws {
-        let file = try site.folder.add(
+        let file = try site.directory.add(
             """
             <network-security-config><domain-config cleartextTrafficPermitted="true"><domain>localhost</domain></domain-config>
             </network-security-config>
             """, name: "plain.xml")
-        let output = site.folder.path + "/none.jsonc"
+        let output = site.directory.path + "/none.jsonc"
         let run = await pinctl("import", "-o", output, file)
         #expect(run.errors.contains("no pins: \(file) pins no host, and nothing is written"), "\(run.errors)")
         #expect(run.output == "" && run.status == 1)
@@ -164,8 +166,8 @@ struct DialectTests {
 
     @Test("import omits what a policy can't express with a note, and the policy that it writes loads")
     func importLoads() async throws {
-        let pins = "<pin-set><pin digest=\"SHA-256\">\(strangePin.dropFirst(7))</pin></pin-set>"
-        let file = try site.folder.add(
+        let pins = "<pin-set><pin digest=\"SHA-256\">\(unknownPin.dropFirst(7))</pin></pin-set>"
+        let file = try site.directory.add(
             """
             <network-security-config>
               <domain-config><domain>api.test.</domain>\(pins)
@@ -185,9 +187,9 @@ struct DialectTests {
             "anchors-lost (weaker): b.test trusts no root",
         ] { #expect(run.errors.contains(note), "\(note) \(run.errors)") }
         #expect(!run.output.contains("http://") && run.output.contains("https://reports.test/"))
-        let written = try site.folder.add(run.output)
+        let written = try site.directory.add(run.output)
         #expect(await pinctl("export", "--to", "policy", written).status == 0)
-        let suffix = try site.folder.add(
+        let suffix = try site.directory.add(
             "<network-security-config><domain-config><domain includeSubdomains=\"true\">com</domain>\(pins)</domain-config>"
                 + "</network-security-config>", name: "suffix.xml")
         let unloadable = await pinctl("import", "--lossy", suffix)
@@ -200,11 +202,11 @@ struct DialectTests {
         func findings(_ line: String, above: String = "") async throws -> Run {
             await pinctl(
                 "lint",
-                try site.folder.add(
+                try site.directory.add(
                     """
                     <network-security-config><domain-config><domain>api.test</domain>
                     <pin-set>
-                    <pin digest="SHA-256">\(strangePin.dropFirst(7))</pin>
+                    <pin digest="SHA-256">\(unknownPin.dropFirst(7))</pin>
                     \(above)
                     <pin digest="SHA-256">AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=</pin> \(line)
                     </pin-set></domain-config></network-security-config>

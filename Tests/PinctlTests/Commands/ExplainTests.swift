@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl explain")
@@ -23,10 +23,10 @@ struct ExplainTests {
                 #expect(run.status == 0 && run.output.contains("the pin of api.test:"), "\(run.output)\(run.errors)")
                 #expect(run.lines.count == 2)
             }
-            let strange = await explain(strangePin)
-            #expect(strange.status == 1)
-            #expect(strange.output.contains("not a digest of the 4 keys"))
-            #expect(strange.lines.last?.hasSuffix(" for its ECDSA key and its RSA key") == true, "\(strange.output)")
+            let unknown = await explain(unknownPin)
+            #expect(unknown.status == 1)
+            #expect(unknown.output.contains("not a digest of the 4 keys"))
+            #expect(unknown.lines.last?.hasSuffix(" for its ECDSA key and its RSA key") == true, "\(unknown.output)")
             let one = await explain(try rsa.key.pin, "--keys", "ecdsa")
             #expect(one.status == 1 && one.lines.last?.hasSuffix(" for its ECDSA key") == true, "\(one.output)")
         }
@@ -42,7 +42,7 @@ struct ExplainTests {
             ("unrelated.example", nil, nil),
         ])
     func missed(host: String, miss: String?, remedy: String?) async throws {
-        let policy = try site.policy("\"\(strangePin)\"", rule: #""ports": [8443],"#)
+        let policy = try site.policy("\"\(unknownPin)\"", rule: #""ports": [8443],"#)
         let run = await pinctl("explain", host, "--policy", policy)
         #expect(run.status == 1)
         #expect(run.lines.count == (miss == nil ? 1 : 3), "\(run.output)")
@@ -60,7 +60,7 @@ struct ExplainTests {
 
     /// An exception for `api.test`, which was served the site's chain.
     private func exception() throws -> String {
-        try site.folder.add(
+        try site.directory.add(
             """
             javax.net.ssl.SSLPeerUnverifiedException: Certificate pinning failure!
               Peer certificate chain:
@@ -68,7 +68,7 @@ struct ExplainTests {
                 \(try site.intermediate.key.pin): CN=Test Intermediate
                 \(try site.root.key.pin): CN=Test Root
               Pinned certificates for api.test:
-                \(strangePin)
+                \(unknownPin)
             """, name: "logcat.txt")
     }
 
@@ -82,13 +82,13 @@ struct ExplainTests {
         ])
     func policy(host: String, role: String, answer: String, remark: String) async throws {
         let other = host == "api.test" ? "pay.test" : "api.test"
-        _ = try site.folder.add(
+        _ = try site.directory.add(
             """
             { "version": 1, "pins": { "ours": { "pin": "\(try site.intermediate.key.pin)", "role": "\(role)" } },
-              "domains": [{ "host": "\(host)", "pins": ["ours"] }, { "host": "\(other)", "pins": ["\(strangePin)"] }] }
+              "domains": [{ "host": "\(host)", "pins": ["ours"] }, { "host": "\(other)", "pins": ["\(unknownPin)"] }] }
             """, name: "p.jsonc")
         let command = "pinctl explain - --policy p.jsonc < \(try exception())"
-        let run = try await shell(command, in: site.folder)
+        let run = try await shell(command, in: site.directory)
         #expect(run.status == 1)
         #expect(run.output.contains(remark), "\(run.output)")
         let takes = "accepts this chain, but the app has other pins: release the app with the pins of p.jsonc"
@@ -96,18 +96,18 @@ struct ExplainTests {
             run.output.contains("the rule of p.jsonc for api.test " + (answer == "takes" ? takes : "also refuses this"))
         )
         #expect(run.output.contains("serve a pinned key again") == (answer == "refuses"))
-        #expect(try await shell(command + " --json", in: site.folder).output.contains("\"policy\":\"\(answer)\""))
+        #expect(try await shell(command + " --json", in: site.directory).output.contains("\"policy\":\"\(answer)\""))
     }
 
     @Test("A policy without a rule for the exception's host gives no verdict, and one that denies the key rejects")
     func otherPolicies() async throws {
         let file = try exception()
-        _ = try site.folder.add(policyText([("pay.test", ["\"\(strangePin)\""])]), name: "p.jsonc")
-        let none = try await shell("pinctl explain - --policy p.jsonc < \(file)", in: site.folder)
+        _ = try site.directory.add(policyText([("pay.test", ["\"\(unknownPin)\""])]), name: "p.jsonc")
+        let none = try await shell("pinctl explain - --policy p.jsonc < \(file)", in: site.directory)
         #expect(none.output.contains("p.jsonc has no rule for api.test, so "), "\(none.output)")
         let deny = "\"deny\": [\"\(try site.leaf.key.pin)\"],"
-        _ = try site.folder.add(policyText([("api.test", ["\"\(try site.root.key.pin)\""])], deny), name: "d.jsonc")
-        let denied = try await shell("pinctl explain - --policy d.jsonc < \(file)", in: site.folder)
+        _ = try site.directory.add(policyText([("api.test", ["\"\(try site.root.key.pin)\""])], deny), name: "d.jsonc")
+        let denied = try await shell("pinctl explain - --policy d.jsonc < \(file)", in: site.directory)
         #expect(denied.output.contains("for api.test also refuses this chain"), "\(denied.output)")
     }
 

@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Remedies for untrusted chains")
@@ -16,7 +16,7 @@ struct FileRemedyTests {
         var chains: [(name: String, file: String, certificates: [TestCertificate])] = []
         for (name, certificates) in all {
             let text = certificates.map(\.pemText).joined()
-            chains.append((name, try site.folder.add(text, name: "remedy-\(name).pem"), certificates))
+            chains.append((name, try site.directory.add(text, name: "remedy-\(name).pem"), certificates))
         }
         self.chains = chains
     }
@@ -51,9 +51,9 @@ struct FileRemedyTests {
         for depth in 0..<11 { chain.insert(try chain[0].intermediate("Intermediate \(depth)"), at: 0) }
         chain.insert(try chain[0].leaf("api.test"), at: 0)
         let crowd = [site.leaf] + Array(repeating: site.intermediate, count: 100)
-        let policy = try site.policy("\"\(strangePin)\"")
+        let policy = try site.policy("\"\(unknownPin)\"")
         for (rule, certificates) in [("budget", crowd), ("path-length", Array(chain.dropLast()))] {
-            let file = try site.folder.add(certificates.map(\.pemText).joined())
+            let file = try site.directory.add(certificates.map(\.pemText).joined())
             for command in [
                 ["verify", file, "--host", "api.test"], ["verify", "--json", file, "--host", "api.test"],
                 ["check", "--files", file, "--policy", policy],
@@ -70,7 +70,7 @@ struct FileRemedyTests {
     @Test("plan names --store for a store of that flag, and no flag for a release with its own roots")
     func stores() async throws {
         let file = chains[1].file
-        let other = try site.folder.add(try TestCertificate.root("Other").pemText, name: "other.pem")
+        let other = try site.directory.add(try TestCertificate.root("Other").pemText, name: "other.pem")
         let policy = try site.policy("\"\(try site.leaf.key.pin)\"")
         let store = await pinctl("plan", "--new", file, "--against", policy, "--store", "old=\(other)")
         #expect(store.output.contains("give it with --store") && !store.output.contains("--ca-file"), "\(store)")

@@ -1,17 +1,17 @@
 import CertificatePinning
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl hash")
 struct HashTests {
-    let folder: TestFolder
+    let directory: TestDirectory
     let root: TestCertificate
     let leaf: TestCertificate
 
     init() throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         root = try TestCertificate.root("Test Root")
         leaf = try root.leaf("api.test")
     }
@@ -30,13 +30,13 @@ struct HashTests {
                 + (try key.traditionalPrivateKeyPEM),
         ]
         for input in inputs {
-            let run = await pinctl("hash", try folder.add(input))
+            let run = await pinctl("hash", try directory.add(input))
             #expect(run.output == pin + "\n")
             #expect(run.errors == "")
             #expect(run.status == 0)
         }
         for input in [leaf.derBytes, request.derBytes, try key.publicKeyDER, try key.privateKeyDER] {
-            let run = await pinctl("hash", try folder.add(input))
+            let run = await pinctl("hash", try directory.add(input))
             #expect(run.output == pin + "\n")
             #expect(run.status == 0)
         }
@@ -46,14 +46,14 @@ struct HashTests {
     func rsa() async throws {
         let key = try TestKey.shared(.rsa2048)
         for input in [try key.traditionalPrivateKeyPEM, try key.privateKeyPEM, try key.publicKeyPEM] {
-            #expect(await pinctl("hash", try folder.add(input)).output == (try key.pin) + "\n")
+            #expect(await pinctl("hash", try directory.add(input)).output == (try key.pin) + "\n")
         }
     }
 
     @Test("For several keys, each line shows the source and the kind of key")
     func list() async throws {
-        let chain = try folder.add(leaf.pemText + root.pemText, name: "chain.pem")
-        let request = try folder.add(TestSigningRequest("csr.test", key: leaf.key).pemText, name: "a.csr")
+        let chain = try directory.add(leaf.pemText + root.pemText, name: "chain.pem")
+        let request = try directory.add(TestSigningRequest("csr.test", key: leaf.key).pemText, name: "a.csr")
         let run = await pinctl("hash", chain, request)
         #expect(
             run.lines == [
@@ -86,7 +86,7 @@ struct HashTests {
         }
         let broken = leaf.pemText.replacing("-----BEGIN CERTIFICATE-----\n", with: "-----BEGIN CERTIFICATE-----\n!")
         let request = try TestSigningRequest("csr.test", key: leaf.key)
-        let bundle = try folder.add(
+        let bundle = try directory.add(
             leaf.pemText + broken + foreign.pemText + request.pemText + root.pemText, name: "bundle.pem")
         let text = await pinctl("hash", bundle)
         let json = await pinctl("hash", "--json", bundle)
@@ -106,14 +106,14 @@ struct HashTests {
 
     @Test("Standard input appears as - in lists")
     func standardInput() async throws {
-        _ = try folder.add(leaf.pemText, name: "a.pem")
-        let run = try await shell("cat a.pem | pinctl hash - a.pem", in: folder)
+        _ = try directory.add(leaf.pemText, name: "a.pem")
+        let run = try await shell("cat a.pem | pinctl hash - a.pem", in: directory)
         #expect(run.lines.map { $0.split(separator: " ")[1] } == ["-", "a.pem"])
     }
 
     @Test("--as prints pins in the notation of other systems")
     func spellings() async throws {
-        let file = try folder.add(root.pemText)
+        let file = try directory.add(root.pemText)
         let pin = try root.key.pin
         let base64 = pin.dropFirst("sha256/".count)
         #expect(await pinctl("hash", "--as", "okhttp", file).output == "\(pin)\n")
@@ -123,14 +123,14 @@ struct HashTests {
         let hex = await pinctl("hash", "--as", "hex", file).output.dropLast()
         #expect(hex.count == 64)
         #expect(await pinctl("hash", "--as", "tlsa", file).output == "2 1 1 \(hex)\n")
-        #expect(await pinctl("hash", "--as", "tlsa", try folder.add(leaf.pemText)).output.hasPrefix("3 1 1 "))
+        #expect(await pinctl("hash", "--as", "tlsa", try directory.add(leaf.pemText)).output.hasPrefix("3 1 1 "))
         let colon = await pinctl("hash", "--as", "colon", file).output.dropLast()
         #expect(colon.replacing(":", with: "").lowercased() == hex)
     }
 
     @Test("An unreadable file is named, the other pins are printed, and the exit code is 2")
     func partial() async throws {
-        let good = try folder.add(leaf.pemText, name: "good.pem")
+        let good = try directory.add(leaf.pemText, name: "good.pem")
         let run = await pinctl("hash", "/no/such.pem", good)
         #expect(run.status == 2)
         #expect(run.lines.count == 1)
@@ -142,7 +142,7 @@ struct HashTests {
     func brokenBlock() async throws {
         let broken = leaf.pemText.replacing("\nMII", with: "\n!II")
         let blocks = (0..<150).map { $0 == 97 ? broken : leaf.pemText }
-        let file = try folder.add(blocks.joined())
+        let file = try directory.add(blocks.joined())
         let run = await pinctl("hash", file)
         #expect(run.status == 2)
         #expect(run.lines.count == 149)
@@ -169,7 +169,7 @@ struct HashTests {
         ]
         for input in inputs {
             for words in [["hash", "-l"], ["hash", "--json"]] {
-                let run = await pinctl(words + [try folder.add(input)])
+                let run = await pinctl(words + [try directory.add(input)])
                 #expect(run.status == 2)
                 #expect(!run.output.contains("sha256/"))
                 // Even eight characters of the key's text are too many. A label is printed, but a key doesn't belong
@@ -181,14 +181,14 @@ struct HashTests {
                 }
             }
         }
-        let run = await pinctl("hash", try folder.add(encrypted, name: "key.p8"))
+        let run = await pinctl("hash", try directory.add(encrypted, name: "key.p8"))
         #expect(
             run.errors.contains("key.p8: is an encrypted private key: give --password-file FILE, or its public key"))
     }
 
     @Test("A key written on one line isn't mistaken for a PEM label")
     func keyOnOneLine() async throws {
-        let file = try folder.add(TestKey(.ed25519).privateKeyPEM.replacing("\n", with: ""))
+        let file = try directory.add(TestKey(.ed25519).privateKeyPEM.replacing("\n", with: ""))
         for words in [["hash"], ["hash", "--json"], ["verify", "--host", "api.test"]] {
             let run = await pinctl(words + [file])
             #expect(run.status == 2)
@@ -199,11 +199,11 @@ struct HashTests {
 
     @Test("Unsupported PEM labels and files with only parameters are named")
     func labels() async throws {
-        let crl = await pinctl("hash", try folder.add(TestPEM.block("X509 CRL", [0x30, 0]), name: "crl.pem"))
+        let crl = await pinctl("hash", try directory.add(TestPEM.block("X509 CRL", [0x30, 0]), name: "crl.pem"))
         #expect(crl.errors.contains("crl.pem: is a certificate revocation list (CRL), which has no key to pin"))
         #expect(crl.status == 2)
         let parameters = await pinctl(
-            "hash", try folder.add(TestPEM.block("DH PARAMETERS", [0x30, 0]), name: "dh.pem"))
+            "hash", try directory.add(TestPEM.block("DH PARAMETERS", [0x30, 0]), name: "dh.pem"))
         #expect(parameters.errors.contains("dh.pem: contains parameters but no key"))
         #expect(parameters.status == 2)
     }
@@ -212,7 +212,7 @@ struct HashTests {
     func hostileSubject() async throws {
         let name = "\u{1B}[2J\u{1B}]52;c;x\u{7}\r\u{9B}\u{202E}moc\u{200B}\nok    bank.test"
         let hostile = try TestCertificate.root(name)
-        let file = try folder.add(hostile.pemText)
+        let file = try directory.add(hostile.pemText)
         let run = await pinctl("hash", "-l", file)
         #expect(run.lines.count == 1)
         #expect(run.output.dropLast().unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) })
@@ -221,7 +221,7 @@ struct HashTests {
         #expect(document.results.count == 1)
         #expect(json.output.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) || $0 == "\n" })
 
-        let path = try folder.add(leaf.pemText, name: "\u{1B}[31m\u{202E}.pem")
+        let path = try directory.add(leaf.pemText, name: "\u{1B}[31m\u{202E}.pem")
         let named = await pinctl("hash", "-l", path)
         #expect(named.output.contains("\\u{1B}[31m\\u{202E}.pem"))
         let missing = await pinctl("hash", "/\u{1B}[31m")
@@ -252,7 +252,7 @@ struct HashTests {
 
     @Test("CL5: The output is one JSON document that agrees with the exit code, even when inputs fail")
     func json() async throws {
-        let file = try folder.add(leaf.pemText + TestPEM.block("X509 CRL", [0x30, 0]) + (try root.key.publicKeyPEM))
+        let file = try directory.add(leaf.pemText + TestPEM.block("X509 CRL", [0x30, 0]) + (try root.key.publicKeyPEM))
         let run = await pinctl("hash", file, "/no/such", "--json", "--as", "hex")
         let document = try run.decoded(as: Document.self)
         #expect(document.schema == "pinctl.hash/1")
@@ -280,7 +280,7 @@ struct HashTests {
 
     @Test("--quiet prints nothing but errors")
     func quiet() async throws {
-        let file = try folder.add(leaf.pemText)
+        let file = try directory.add(leaf.pemText)
         #expect(await pinctl("hash", "-q", file).output == "")
         let run = await pinctl("hash", "-q", file, "/no/such")
         #expect(run.output == "")

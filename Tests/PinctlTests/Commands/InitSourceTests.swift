@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl init --from and --into")
@@ -14,7 +14,7 @@ struct InitSourceTests {
 
     @Test("init --from makes a policy from certificates offline, for the leaf's hostnames or for --host")
     func certificates() async throws {
-        let chain = try site.folder.add(site.intermediate.pemText + site.leaf.pemText)
+        let chain = try site.directory.add(site.intermediate.pemText + site.leaf.pemText)
         let run = await initialize("--from", chain)
         #expect(run.status == 0)
         #expect(run.output.contains("\"host\": \"api.test\""))
@@ -22,7 +22,7 @@ struct InitSourceTests {
             #expect(run.output.contains(try certificate.key.pin))
         }
         let wild = try site.intermediate.leaf("*.shop.test")
-        let file = try site.folder.add(wild.pemText + site.intermediate.pemText)
+        let file = try site.directory.add(wild.pemText + site.intermediate.pemText)
         #expect(
             await initialize("--from", file).errors.contains("its leaf certificate names no host: give one with --host")
         )
@@ -35,31 +35,31 @@ struct InitSourceTests {
         #expect(other.status == 4)
         #expect(await initialize("--from", chain, "api.test").status == 2)
         #expect(await initialize("--host", "api.test", "api.test").status == 2)
-        #expect(await initialize("--from", try site.folder.add(site.leaf.key.publicKeyPEM)).status == 2)
+        #expect(await initialize("--from", try site.directory.add(site.leaf.key.publicKeyPEM)).status == 2)
     }
 
     @Test("init --from reads targets from a file, one per line, and names an invalid line")
     func list() async throws {
         try await site.serve { server in
-            let list = try site.folder.add("# ours\n\n  \(server.target())   # the one\n")
+            let list = try site.directory.add("# ours\n\n  \(server.target())   # the one\n")
             let run = await initialize("--from", list)
             #expect(run.status == 0)
             #expect(run.output.contains("\"host\": \"api.test\""))
         }
-        let wrong = try site.folder.add("api.test\ngopher://x\n", name: "list.hosts")
+        let wrong = try site.directory.add("api.test\ngopher://x\n", name: "list.hosts")
         #expect(await initialize("--from", wrong).errors.contains("list.hosts:2: unsupported scheme \"gopher\""))
-        #expect(await initialize("--from", try site.folder.add("# none\n")).status == 2)
+        #expect(await initialize("--from", try site.directory.add("# none\n")).status == 2)
     }
 
     @Test("--ca-file is written as anchors, relative to the policy, so that check needs no flag")
     func anchors() async throws {
-        _ = try await shell("mkdir pins", in: site.folder)
+        _ = try await shell("mkdir pins", in: site.directory)
         let run = try await shell(
             "pinctl init --at 2026-11-20 --ca-file root.pem --from chain.pem -o pins/p.jsonc && cat pins/p.jsonc",
-            in: site.folder)
+            in: site.directory)
         #expect(run.output.contains("\"anchors\": { \"files\": [\"../root.pem\"] },"))
         try await site.serve { server in
-            let policy = site.folder.path + "/pins/p.jsonc"
+            let policy = site.directory.path + "/pins/p.jsonc"
             #expect(await pinctl("check", "--policy", policy, server.target()).status == 0)
         }
     }
@@ -67,17 +67,17 @@ struct InitSourceTests {
     static let policies = [
         // The policies that rules are added to, which must stay byte for byte.
         "{ \"version\": 1, // one\n  \"pins\": { /* none yet */ },\n  \"domains\": [ // all\n"
-            + "    { \"host\": \"www.test\", \"pins\": [\"\(strangePin)\"] }, // w\u{E4}re sch\u{F6}n\n  ]\n}\n",
-        "{\r\n\"version\": 1,\r\n\"domains\": [{ \"host\": \"www.test\", \"pins\": [\"\(strangePin)\"] }]}",
+            + "    { \"host\": \"www.test\", \"pins\": [\"\(unknownPin)\"] }, // w\u{E4}re sch\u{F6}n\n  ]\n}\n",
+        "{\r\n\"version\": 1,\r\n\"domains\": [{ \"host\": \"www.test\", \"pins\": [\"\(unknownPin)\"] }]}",
         "{ \"domains\": [ { \"host\": \"api.test\", \"ports\": [8443], \"pins\": [\"test-root\"] } ],"
-            + " \"pins\": { \"test-root\": \"\(strangePin)\" }, \"version\": 1 }\n",
+            + " \"pins\": { \"test-root\": \"\(unknownPin)\" }, \"version\": 1 }\n",
     ]
 
     @Test("--into adds rules and pins, and keeps every other byte", arguments: policies, ["p.jsonc", "p.json"])
     func insertion(text: String, name: String) async throws {
         let isStrict = name.hasSuffix(".json")
         if isStrict, text.contains("/*") { return }
-        let file = try site.folder.add(text, name: name)
+        let file = try site.directory.add(text, name: name)
         let run = await pinctl("init", "--ca-file", site.rootFile, "--from", site.chainFile, "--into", file)
         #expect(run.errors == "")
         #expect(run.lines == ["added 1 rule to \(file)"])
@@ -107,13 +107,13 @@ struct InitSourceTests {
 
     @Test("--into leaves the file unchanged if anything fails")
     func untouched() async throws {
-        let text = "{ \"version\": 1, \"domains\": [{ \"host\": \"www.test\", \"pins\": [\"\(strangePin)\"] }] }"
-        let file = try site.folder.add(text, name: "p.jsonc")
+        let text = "{ \"version\": 1, \"domains\": [{ \"host\": \"www.test\", \"pins\": [\"\(unknownPin)\"] }] }"
+        let file = try site.directory.add(text, name: "p.jsonc")
         #expect(await pinctl("init", "--from", site.chainFile, "--into", file).status == 4)
         #expect(await initialize("--from", site.chainFile, "--into", file, "-o", "x").status == 2)
         #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
         #expect(await initialize("--from", site.chainFile, "--into", "/no/such").status == 2)
-        let broken = try site.folder.add("{ \"version\": 1 ", name: "broken.jsonc")
+        let broken = try site.directory.add("{ \"version\": 1 ", name: "broken.jsonc")
         #expect(await initialize("--from", site.chainFile, "--into", broken).status == 2)
     }
 }

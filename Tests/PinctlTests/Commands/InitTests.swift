@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl init and lint")
@@ -15,7 +15,7 @@ struct InitTests {
     @Test("init writes a policy that check passes, and that lint rejects until the backup slot is filled")
     func roundTrip() async throws {
         try await site.serve { server in
-            let file = site.folder.path + "/pins.jsonc"
+            let file = site.directory.path + "/pins.jsonc"
             let run = await initialize(server.target(), "--output", file)
             #expect(run.lines == ["wrote \(file)"])
             #expect(
@@ -47,8 +47,8 @@ struct InitTests {
             #expect(lint.status == 1)
 
             let filled = printed.lines.filter { !$0.contains("x-backup-slot") }.joined(separator: "\n")
-                .replacing("\"pins\": [", with: "\"pins\": [{ \"pin\": \"\(strangePin)\", \"backup\": true }, ")
-            let clean = await pinctl("lint", try site.folder.add(filled))
+                .replacing("\"pins\": [", with: "\"pins\": [{ \"pin\": \"\(unknownPin)\", \"backup\": true }, ")
+            let clean = await pinctl("lint", try site.directory.add(filled))
             #expect(clean.lines == ["1 linted: errors 0, warnings 0"])
             #expect(clean.status == 0)
         }
@@ -64,7 +64,7 @@ struct InitTests {
         let closed = try LoopbackServer(chain: [site.leaf])
         closed.stop()
         try await site.serve { server in
-            let file = site.folder.path + "/pins.jsonc"
+            let file = site.directory.path + "/pins.jsonc"
             let run = await initialize(server.target(), server.target("www.test"), closed.target(), "-o", file)
             #expect(run.output == "")
             #expect(run.errors.contains("pinctl: www.test:\(server.port) via 127.0.0.1:\(server.port): not trusted ["))
@@ -79,13 +79,13 @@ struct InitTests {
     @Test("CL3: --output never overwrites a file, never follows a symbolic link and leaves no other file behind")
     func overwriting() async throws {
         try await site.serve { server in
-            let old = try site.folder.add("old", name: "old.jsonc")
-            let link = site.folder.path + "/link.jsonc"
+            let old = try site.directory.add("old", name: "old.jsonc")
+            let link = site.directory.path + "/link.jsonc"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target.jsonc")
-            let before = try FileManager.default.contentsOfDirectory(atPath: site.folder.path).sorted()
+            let before = try FileManager.default.contentsOfDirectory(atPath: site.directory.path).sorted()
             for (file, message) in [
-                (old, "already exists"), (link, "already exists"), (site.folder.path, "already exists"),
-                (site.folder.path + "/none/pins.jsonc", "its directory does not exist"), ("/proc/pins.jsonc", ""),
+                (old, "already exists"), (link, "already exists"), (site.directory.path, "already exists"),
+                (site.directory.path + "/none/pins.jsonc", "its directory does not exist"), ("/proc/pins.jsonc", ""),
             ] {
                 let run = await initialize(server.target(), "-o", file)
                 #expect(run.output == "")
@@ -93,7 +93,7 @@ struct InitTests {
                 #expect(run.status == 2)
             }
             #expect(try String(contentsOfFile: old, encoding: .utf8) == "old")
-            #expect(try FileManager.default.contentsOfDirectory(atPath: site.folder.path).sorted() == before)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: site.directory.path).sorted() == before)
         }
     }
 
@@ -106,7 +106,7 @@ struct InitTests {
 
     @Test("lint reports every problem of a file with its position")
     func lint() async throws {
-        let file = try site.folder.add(
+        let file = try site.directory.add(
             """
             { "version": 1,
               "unlistd": "trust",
@@ -120,7 +120,7 @@ struct InitTests {
         #expect(run.status == 2)
         #expect(await pinctl("lint", file).status == 2)
 
-        let warned = await pinctl("lint", try site.policy("\"\(strangePin)\""))
+        let warned = await pinctl("lint", try site.policy("\"\(unknownPin)\""))
         #expect(warned.lines[0].contains(" warning[P003] api.test has only one pin"))
         #expect(warned.status == 0)
     }

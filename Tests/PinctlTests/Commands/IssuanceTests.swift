@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("lint --issuance")
@@ -15,15 +15,15 @@ struct IssuanceTests {
             $0.notBefore = Int64(testTime.timeIntervalSince1970) - 86_400
             $0.notAfter = $0.notBefore + 90 * 86_400 - 1
         }
-        _ = try site.folder.add(leaf.pemText, name: "leaf.pem")
+        _ = try site.directory.add(leaf.pemText, name: "leaf.pem")
     }
 
     /// A policy whose rule, on line 4, has some of the pins `leaf`, `root`, `backup` and `any`.
     private func policy(_ pins: String, rule: String = "", host: String = "api.test") throws -> String {
-        try site.folder.add(
+        try site.directory.add(
             """
             { "version": 1, "pins": { "leaf": { "pin": "\(try site.leaf.key.pin)", "role": "leaf", "from": "leaf.pem" },
-            "root": { "pin": "\(try site.root.key.pin)", "role": "root" }, "any": { "pin": "\(strangePin)" },
+            "root": { "pin": "\(try site.root.key.pin)", "role": "root" }, "any": { "pin": "\(unknownPin)" },
             "backup": { "pin": "\(try TestKey().pin)", "role": "leaf", "backup": true } }, "domains": [
             { "host": "\(host)", \(rule) "pins": [\(pins)] } ] }
             """)
@@ -80,7 +80,7 @@ struct IssuanceTests {
     func judges(index: Int) async throws {
         let row = Self.rows[index]
         let files = try row.files.map { file in
-            try site.folder.add("Le_Domain='\(file.names)'\nLe_ForceNewDomainKey='\(file.changes ? 1 : 0)'\n")
+            try site.directory.add("Le_Domain='\(file.names)'\nLe_ForceNewDomainKey='\(file.changes ? 1 : 0)'\n")
         }
         let policy = try policy(row.pins, rule: row.rule, host: row.host)
         let found = await findings(policy, files.flatMap { ["--issuance", $0] })
@@ -91,7 +91,7 @@ struct IssuanceTests {
 
     @Test("The finding names the program, the file, the line, the setting and the remedy, and can be allowed")
     func message() async throws {
-        let file = try site.folder.add("Le_Domain='api.test'\n\nLe_ForceNewDomainKey='1'\n")
+        let file = try site.directory.add("Le_Domain='api.test'\n\nLe_ForceNewDomainKey='1'\n")
         let path = try policy(#""leaf", "backup""#)
         let run = await pinctl("lint", "--issuance", file, path, now: now)
         #expect(
@@ -101,47 +101,47 @@ struct IssuanceTests {
         #expect(run.status == 1)
         #expect(await pinctl("lint", "--issuance", file, "--rule", "P035=off", path, now: now).status == 0)
         let text = try String(contentsOfFile: path, encoding: .utf8)
-        let allowed = try site.folder.add(
+        let allowed = try site.directory.add(
             text.replacing("{ \"host\"", with: "// pinctl-allow P035: a test\n{ \"host\""))
         #expect(await pinctl("lint", "--issuance", file, allowed, now: now).status == 0)
     }
 
     @Test("A directory means its issuance files, and certbot's certificates give the hosts")
     func directory() async throws {
-        let chain = try site.folder.add(
+        let chain = try site.directory.add(
             try site.intermediate.leaf("api.test", "www.test").pemText, name: "cert.pem")
         let made = try await shell(
-            "mkdir renewal renewal/inner empty text; cp leaf.pem renewal; echo text >text/README", in: site.folder)
+            "mkdir renewal renewal/inner empty text; cp leaf.pem renewal; echo text >text/README", in: site.directory)
         #expect(made.status == 0)
         for (name, text) in [
             ("renewal/web.conf", "cert = \(chain)\n[renewalparams]\n"),
             ("renewal/inner/api.test.conf", "[renewalparams]\n"),
         ] {
-            _ = try site.folder.add(text, name: name)
+            _ = try site.directory.add(text, name: name)
         }
         let policy = try policy(#""leaf", "backup""#)
-        let found = await findings(policy, ["--issuance", site.folder.path + "/renewal"])
+        let found = await findings(policy, ["--issuance", site.directory.path + "/renewal"])
         #expect(found.count == 1 && found[0].contains("error[P035]"), "\(found)")
         #expect(found.first?.contains("renewal/web.conf:2:1: [renewalparams] has no reuse_key") == true)
         for name in ["empty", "text", "leaf.pem", "nothing"] {
-            let run = await pinctl("lint", "--issuance", site.folder.path + "/" + name, policy, now: now)
+            let run = await pinctl("lint", "--issuance", site.directory.path + "/" + name, policy, now: now)
             #expect(run.status == 2, "\(name)")
         }
     }
 
     @Test("certbot's options that ask for another key than the reused one are an error, whatever is pinned")
     func stopped() async throws {
-        let chain = try site.folder.add(try site.intermediate.leaf("api.test").pemText, name: "cert.pem")
-        #expect(try await shell("mkdir etc etc/renewal", in: site.folder).status == 0)
-        _ = try site.folder.add("key-type = rsa\n", name: "etc/cli.ini")
-        let renewal = try site.folder.add(
+        let chain = try site.directory.add(try site.intermediate.leaf("api.test").pemText, name: "cert.pem")
+        #expect(try await shell("mkdir etc etc/renewal", in: site.directory).status == 0)
+        _ = try site.directory.add("key-type = rsa\n", name: "etc/cli.ini")
+        let renewal = try site.directory.add(
             "cert = \(chain)\n[renewalparams]\nkey_type = ecdsa\nreuse_key = True\n", name: "etc/renewal/api.test.conf")
         for pins in [#""leaf", "backup""#, #""root", "backup""#] {
             let run = await pinctl("lint", "--issuance", renewal, try policy(pins), now: now)
             #expect(
                 run.output.contains(
                     "error[P037] api.test has a certificate that certbot refuses to renew, so it will expire "
-                        + "(\(site.folder.path)/etc/cli.ini:1:1: key-type = rsa, but the certificate has ecdsa, and its "
+                        + "(\(site.directory.path)/etc/cli.ini:1:1: key-type = rsa, but the certificate has ecdsa, and its "
                         + "key is reused): delete key-type, or write key-type = ecdsa"), "\(run.output)\(run.errors)")
             #expect(run.status == 1)
         }
@@ -150,16 +150,16 @@ struct IssuanceTests {
     @Test("A certbot file whose certificate can't be read is an error that names both, unless it lists its hosts")
     func unreadableCertificate() async throws {
         let policy = try policy(#""leaf", "backup""#)
-        let missing = site.folder.path + "/live/api.test/cert.pem"
-        let broken = try site.folder.add("none\n", name: "none.pem")
+        let missing = site.directory.path + "/live/api.test/cert.pem"
+        let broken = try site.directory.add("none\n", name: "none.pem")
         for certificate in [missing, broken] {
-            let file = try site.folder.add("cert = \(certificate)\n[renewalparams]\nreuse_key = False\n")
+            let file = try site.directory.add("cert = \(certificate)\n[renewalparams]\nreuse_key = False\n")
             let run = await pinctl("lint", "--issuance", file, policy, now: now)
             #expect(run.status == 2 && run.output == "", "\(run)")
             #expect(run.errors.contains("\(file):1:1: error: the hosts of this certificate aren't known, because "))
             #expect(run.errors.contains(certificate) && run.errors.contains("run pinctl as a user who can read it"))
         }
-        let listed = try site.folder.add(
+        let listed = try site.directory.add(
             "cert = \(missing)\n[renewalparams]\n[[webroot_map]]\napi.test = /srv\n", name: "listed.conf")
         let run = await pinctl("lint", "--issuance", listed, policy, now: now)
         #expect(run.status == 1 && run.output.contains("error[P035] api.test pins leaf"), "\(run)")
@@ -168,7 +168,7 @@ struct IssuanceTests {
     /// Writes a file below the site's directory, and returns its path.
     @discardableResult
     private func put(_ text: String, _ name: String) throws -> String {
-        let path = "\(site.folder.path)/\(name)"
+        let path = "\(site.directory.path)/\(name)"
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try text.write(toFile: path, atomically: true, encoding: .utf8)
@@ -190,7 +190,7 @@ struct IssuanceTests {
             try put(leaf.pemText + site.intermediate.pemText, "\(path)/\(keys.count - index)/fullchain.pem")
             try put(try key.privateKeyPEM, "\(path)/\(keys.count - index)/privkey.pem")
         }
-        return "\(site.folder.path)/\(path)"
+        return "\(site.directory.path)/\(path)"
     }
 
     static let histories: [(keys: [Int], summary: String)] = [
@@ -241,12 +241,12 @@ struct IssuanceTests {
         }
         let kept = try archive([0, 0], for: ["api.test", "www.test"])
         let others = try archive([1, 2, 3], for: ["www.test"])
-        #expect(try await shell("cp -r \(others) \(kept)/others", in: site.folder).status == 0)
+        #expect(try await shell("cp -r \(others) \(kept)/others", in: site.directory).status == 0)
         #expect(await lint(kept) == [])
         // One of two servers is enough to break clients.
         #expect(try await lint(kept, archive([1, 2])).first?.contains("error[P035]") == true)
         let single = try archive([0])
-        let copied = try await shell("cp -r \(single)/1 \(single)/copy; ln -s 1 \(single)/current", in: site.folder)
+        let copied = try await shell("cp -r \(single)/1 \(single)/copy; ln -s 1 \(single)/current", in: site.directory)
         #expect(copied.status == 0)
         #expect(await lint(single).first?.contains("one certificate") == true)
         let other = try await lint(archive([1, 2], for: ["www.test"]))
@@ -272,7 +272,7 @@ struct IssuanceTests {
         ]
         for row in rows {
             let archive = try archive([0, 0])
-            try put(row.text, "\(archive.dropFirst(site.folder.path.count + 1))/\(row.name)")
+            try put(row.text, "\(archive.dropFirst(site.directory.path.count + 1))/\(row.name)")
             let run = await pinctl("lint", "--issuance", archive, policy, now: now)
             #expect(run.status == 2 && run.output == "" && run.errors.contains(row.message), "\(row.name): \(run)")
         }
@@ -292,9 +292,9 @@ struct IssuanceTests {
             mkdir -p etc/archive/api.test etc/live/api.test etc/renewal
             for n in 1 2 3; do cp \(archive)/$((4 - n))/fullchain.pem etc/archive/api.test/cert$n.pem; done
             ln -s ../../archive/api.test/cert3.pem etc/live/api.test/cert.pem
-            """, in: site.folder)
+            """, in: site.directory)
         #expect(made.status == 0, "\(made)")
-        let etc = site.folder.path + "/etc"
+        let etc = site.directory.path + "/etc"
         func settings(_ reuse: String) throws -> String {
             try put(
                 """
@@ -317,7 +317,7 @@ struct IssuanceTests {
             #expect(run.status == 2 && run.errors.contains("\(etc)/renewal"), "\(path): \(run)")
         }
         // The key is kept again. Without the setting, that doesn't count.
-        let again = try await shell("cd etc/archive/api.test; cp cert3.pem cert2.pem", in: site.folder)
+        let again = try await shell("cd etc/archive/api.test; cp cert3.pem cert2.pem", in: site.directory)
         #expect(again.status == 0)
         #expect(await findings(policy, ["--issuance", file]) == [])
         let forbidden = try await findings(policy, ["--issuance", settings("False")])
@@ -328,13 +328,13 @@ struct IssuanceTests {
         #expect(broken.status == 2 && broken.errors.contains("the earlier certificates aren't known"), "\(broken)")
         // Only the last three certificates count.
         let more = try await shell(
-            "cd etc/archive/api.test; for n in 4 5; do cp cert3.pem cert$n.pem; done", in: site.folder)
+            "cd etc/archive/api.test; for n in 4 5; do cp cert3.pem cert$n.pem; done", in: site.directory)
         #expect(more.status == 0)
         #expect(try await findings(policy, ["--issuance", settings("True")]) == [])
         // Without an archive there is nothing to contradict the settings, but what is there has to be listed.
-        #expect(try await shell("mv etc/archive/api.test etc/archive/gone", in: site.folder).status == 0)
-        #expect(try await shell("cp etc/archive/gone/cert3.pem etc/cert.pem", in: site.folder).status == 0)
-        #expect(try await shell("ln -sf ../../cert.pem etc/live/api.test/cert.pem", in: site.folder).status == 0)
+        #expect(try await shell("mv etc/archive/api.test etc/archive/gone", in: site.directory).status == 0)
+        #expect(try await shell("cp etc/archive/gone/cert3.pem etc/cert.pem", in: site.directory).status == 0)
+        #expect(try await shell("ln -sf ../../cert.pem etc/live/api.test/cert.pem", in: site.directory).status == 0)
         #expect(try await findings(policy, ["--issuance", settings("True")]) == [])
         try put("", "etc/archive/api.test")
         let unlisted = try await pinctl("lint", "--issuance", settings("True"), policy, now: now)
@@ -347,12 +347,12 @@ struct IssuanceTests {
 
     @Test("Files in other dialects are judged too")
     func dialects() async throws {
-        let file = try site.folder.add("Le_Domain='api.test'\nLe_ForceNewDomainKey='1'\n")
-        let plist = try site.folder.add(
+        let file = try site.directory.add("Le_Domain='api.test'\nLe_ForceNewDomainKey='1'\n")
+        let plist = try site.directory.add(
             """
             <plist version="1.0"><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict>
             <key>api.test</key><dict><key>NSPinnedLeafIdentities</key><array>
-            <dict><key>SPKI-SHA256-BASE64</key><string>\(strangePin.dropFirst("sha256/".count))</string></dict>
+            <dict><key>SPKI-SHA256-BASE64</key><string>\(unknownPin.dropFirst("sha256/".count))</string></dict>
             </array></dict></dict></dict></dict></plist>
             """)
         let run = await pinctl("lint", "--issuance", file, plist, now: now)

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Files of other systems that don't pin, or reject every server, for a reason that is easy to miss (GA2, XI3).
@@ -45,13 +45,13 @@ struct LintQuirkTests {
         "A quirk of a dialect is reported under a rule, and the corrected file has no finding of that rule",
         arguments: rows)
     func quirk(row: Row) async throws {
-        let file = try site.folder.add(row.text)
+        let file = try site.directory.add(row.text)
         let run = await pinctl("lint", "--json", file)
         let found = try run.decoded(as: Document.self).results.filter { $0.rule == row.rule }.map(\.severity)
         #expect(Set(found) == [row.severity], "\(run.output)\(run.errors)")
         #expect(run.errors == "")
         if row.severity == "error" { #expect(run.status == 1) }
-        let corrected = await pinctl("lint", "--json", try site.folder.add(row.corrected))
+        let corrected = await pinctl("lint", "--json", try site.directory.add(row.corrected))
         let left = try corrected.decoded(as: Document.self).results.filter { $0.rule == row.rule }
         #expect(left.isEmpty, "\(corrected.output)")
         #expect(corrected.status == 0, "\(corrected.output)")
@@ -61,7 +61,7 @@ struct LintQuirkTests {
 
     @Test("A host's dictionary in that of another host is one finding, which names the host")
     func hostInHost() async throws {
-        let file = try site.folder.add(Self.apple(Self.host("api.test", Self.leaves + Self.host("b.test"))))
+        let file = try site.directory.add(Self.apple(Self.host("api.test", Self.leaves + Self.host("b.test"))))
         let found = await pinctl("lint", file).lines.filter { $0.contains("[P036]") }
         let place = "NSAppTransportSecurity/NSPinnedDomains/api.test"
         let message = "error[P036] \"b.test\" in \(place) is ignored: move it to NSPinnedDomains"
@@ -71,9 +71,9 @@ struct LintQuirkTests {
     @Test("A dialect file that pins nothing, or rejects every server, is an error in every report format")
     func reports() async throws {
         for row in Self.rows where ["P024", "P025"].contains(row.rule) {
-            let file = try site.folder.add(row.text)
+            let file = try site.directory.add(row.text)
             for format in ["junit", "sarif", "markdown", "html", "prometheus", "json"] {
-                let report = site.folder.path + "/report"
+                let report = site.directory.path + "/report"
                 _ = try? FileManager.default.removeItem(atPath: report)
                 let run = await pinctl("lint", file, "--report", "\(format)=\(report)")
                 #expect(run.status == 1)
@@ -87,7 +87,7 @@ struct LintQuirkTests {
 
     @Test("PE12: A configuration without pins is reported as no pins, with exit code 1", arguments: emptyRows)
     func noPins(text: String, line: String) async throws {
-        let file = try site.folder.add(text)
+        let file = try site.directory.add(text)
         let run = await pinctl("lint", file)
         #expect(run.lines.first == "\(file)\(line): error[P024] no pins: \(Self.reason(text))")
         #expect(run.errors == "" && run.status == 1)
@@ -117,7 +117,7 @@ struct LintQuirkTests {
     @Test("Hashes under the name of TrustKit's constant are an error in addition to TrustKit's own")
     func constant() async throws {
         let text = Self.trustKit("").replacing("<key>TSKPublicKeyHashes", with: "<key>kTSKPublicKeyHashes")
-        let run = await pinctl("lint", try site.folder.add(text))
+        let run = await pinctl("lint", try site.directory.add(text))
         try #require(run.lines.count == 3 && run.status == 2, "\(run.output)")
         #expect(run.lines[0].hasSuffix(": error: \"api.example.com\" has no TSKPublicKeyHashes: add at least 2"))
         #expect(
@@ -128,7 +128,7 @@ struct LintQuirkTests {
 
     @Test("A binary property list without pins is reported as no pins too")
     func binary() async throws {
-        let file = site.folder.path + "/Info.plist"
+        let file = site.directory.path + "/Info.plist"
         let bytes: [UInt8] =
             Array("bplist00".utf8) + [0xD0, 8] + [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 1]
             + [0, 0, 0, 0, 0, 0, 0, 0] + [0, 0, 0, 0, 0, 0, 0, 9]
@@ -142,7 +142,7 @@ struct LintQuirkTests {
 // MARK: - Files
 
 extension LintQuirkTests {
-    private static let pin = strangePin.dropFirst("sha256/".count)
+    private static let pin = unknownPin.dropFirst("sha256/".count)
     private static let other = "zCTnfLwLKbS9S2sbp+uFz4KZOocFvXxkV06Ce9O5M2w="
     private static let third = "i9HalScvf6T/skE3/A7QOq5n5cTYs8UHNOEFCnkguSI="
 
@@ -299,13 +299,13 @@ extension LintQuirkTests {
             "<string>Release</string>", "<true/>", "<array/>", "<dict><key>Name</key><string>a</string></dict>",
         ] {
             let text = good.replacing("<dict><key>NSApp", with: "<dict><key>\(key)</key>\(value)<key>NSApp")
-            let run = await pinctl("lint", try site.folder.add(text))
+            let run = await pinctl("lint", try site.directory.add(text))
             #expect(run.lines == ["1 linted: errors 0, warnings 0"] && run.status == 0, "\(run.output)\(run.errors)")
-            #expect(await pinctl("import", try site.folder.add(text)).status == 0)
+            #expect(await pinctl("import", try site.directory.add(text)).status == 0)
         }
         let pins = Self.host(key, Self.host("b.test"))
         let text = good.replacing("<dict><key>NSApp", with: "<dict>\(pins)<key>NSApp")
-        let run = await pinctl("lint", try site.folder.add(text))
+        let run = await pinctl("lint", try site.directory.add(text))
         #expect(
             run.status == 1 && run.lines.contains { $0.contains("[P026]") || $0.contains("[P036]") }, "\(run.output)")
     }
@@ -467,7 +467,7 @@ extension LintQuirkTests {
             record + spare + "_443._tcp.b.test. IN TLSA PrivCert 1 1 ab\n", record + spare),
         Row(
             "a call without pins", "P024",
-            "CertificatePinner.Builder().add(\"b.test\").add(\"api.test\", \"\(strangePin)\", \"sha256/\(other)\")",
-            "CertificatePinner.Builder().add(\"api.test\", \"\(strangePin)\", \"sha256/\(other)\")"),
+            "CertificatePinner.Builder().add(\"b.test\").add(\"api.test\", \"\(unknownPin)\", \"sha256/\(other)\")",
+            "CertificatePinner.Builder().add(\"api.test\", \"\(unknownPin)\", \"sha256/\(other)\")"),
     ]
 }

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl lint")
@@ -20,11 +20,11 @@ struct LintTests {
 
     /// A policy without a backup, whose certificate pin is on line 3.
     private func policy(comment: String = "") throws -> String {
-        try site.folder.add(
+        try site.directory.add(
             """
             { "version": 1, "domains": [ { "host": "api.test", "pins": [
             \(comment)
-            "cert-sha256/lrzsBiZJdvN0YHeazyjFp8/o/Cq4RqP/O4FwL3fCMXY=", "\(strangePin)" ] } ] }
+            "cert-sha256/lrzsBiZJdvN0YHeazyjFp8/o/Cq4RqP/O4FwL3fCMXY=", "\(unknownPin)" ] } ] }
             """)
     }
 
@@ -56,10 +56,10 @@ struct LintTests {
 
     @Test("--at sets the time at which lint checks the files that pins come from")
     func time() async throws {
-        let file = try site.folder.add(
+        let file = try site.directory.add(
             """
             { "version": 1, "domains": [ { "host": "api.test", "pins": [
-              { "pin": "\(try site.root.key.pin)", "from": "root.pem" }, { "pin": "\(strangePin)", "backup": true } ] } ] }
+              { "pin": "\(try site.root.key.pin)", "from": "root.pem" }, { "pin": "\(unknownPin)", "backup": true } ] } ] }
             """)
         #expect(await pinctl("lint", file, "--rule=P021=off").status == 0)
         let later = await pinctl("lint", file, "--rule=P021=off", "--at", "2035-12-01")
@@ -69,13 +69,13 @@ struct LintTests {
 
     @Test("lint recognizes other dialects by their contents")
     func dialects() async throws {
-        let android = try site.folder.add(
+        let android = try site.directory.add(
             """
             <network-security-config>
               <domain-config>
                 <domain>api.test</domain>
                 <pin-set expiration="2026-12-01">
-                  <pin digest="SHA-256">\(strangePin.dropFirst("sha256/".count))</pin>
+                  <pin digest="SHA-256">\(unknownPin.dropFirst("sha256/".count))</pin>
                 </pin-set>
               </domain-config>
             </network-security-config>
@@ -90,15 +90,15 @@ struct LintTests {
     @Test("P018: lint reports an exported file that differs from the policy")
     func drift() async throws {
         func policy(_ pin: String, _ name: String) throws -> String {
-            try site.folder.add(
+            try site.directory.add(
                 """
                 { "version": 1, "domains": [ { "host": "api.test", "pins": ["\(pin)"] } ],
                   "exports": [ { "to": "okhttp", "file": "Pins.kt" } ] }
                 """, name: name)
         }
-        let first = try policy(strangePin, "a.jsonc")
+        let first = try policy(unknownPin, "a.jsonc")
         let export = await pinctl(
-            "export", first, "--to", "okhttp", "--lossy", "--output", site.folder.path + "/Pins.kt")
+            "export", first, "--to", "okhttp", "--lossy", "--output", site.directory.path + "/Pins.kt")
         #expect(export.status == 0)
         #expect(!(await pinctl("lint", first)).output.contains("P018"))
         let second = await pinctl("lint", try policy(try site.leaf.key.pin, "b.jsonc"))
@@ -115,19 +115,19 @@ struct LintTests {
             article.components(separatedBy: "### A policy that pins public roots\n").dropFirst().first)
         let text = try #require(
             section.components(separatedBy: "```jsonc\n").dropFirst().first?.components(separatedBy: "```").first)
-        let file = try site.folder.add(text, name: "pins.jsonc")
+        let file = try site.directory.add(text, name: "pins.jsonc")
         for path in [file, "pins/pins.jsonc", "pins/public-roots.jsonc"] {
             let run = await pinctl("lint", path)
             #expect(run.lines == ["1 linted: errors 0, warnings 0"], "\(run.output)\(run.errors)")
             #expect(run.status == 0)
         }
-        let changed = try site.folder.add(text.replacing("pinctl-allow", with: "allow"))
+        let changed = try site.directory.add(text.replacing("pinctl-allow", with: "allow"))
         #expect(await pinctl("lint", changed).output.contains("warning[P021]"))
     }
 
     @Test("A file is recognized by its contents, whatever its name")
     func recognized() async throws {
-        let (leaf, other) = (try site.leaf.key.pin.dropFirst("sha256/".count), strangePin.dropFirst("sha256/".count))
+        let (leaf, other) = (try site.leaf.key.pin.dropFirst("sha256/".count), unknownPin.dropFirst("sha256/".count))
         let envoy = """
             { "static_resources": { "clusters": [ { "name": "a", "transport_socket": { "typed_config": {
               "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
@@ -135,11 +135,11 @@ struct LintTests {
                 "match_typed_subject_alt_names": [ { "san_type": "DNS", "matcher": { "exact": "api.test" } } ],
                 "verify_certificate_spki": [ "\(leaf)", "\(other)" ] } } } } } ] } }
             """
-        let android = androidText([try site.leaf.key.pin, strangePin])
+        let android = androidText([try site.leaf.key.pin, unknownPin])
         let curl = "sha256//\(leaf);sha256//\(other)"
         for (number, text) in [envoy, android, curl].enumerated() {
             for name in ["a.json", "a.jsonc", "a.txt", "a"] {
-                let file = try site.folder.add(text, name: "\(number)\(name)")
+                let file = try site.directory.add(text, name: "\(number)\(name)")
                 let run = await pinctl("lint", file)
                 // A text that isn't JSON is a broken policy if its name says so.
                 let isPolicy = text != envoy && name.hasPrefix("a.json")
@@ -149,14 +149,14 @@ struct LintTests {
         // A policy that quotes another format is a policy.
         let policy = #"{ "version": 1, "x-note": "verify_certificate_spki", "domains": [ { "hst": "a.test" } ] }"#
         for name in ["a.json", "a.txt"] {
-            let run = await pinctl("lint", try site.folder.add(policy, name: name))
+            let run = await pinctl("lint", try site.directory.add(policy, name: name))
             #expect(run.status == 2 && run.output.contains("unknown key \"hst\""), "\(run.output)")
         }
     }
 
     @Test("Pins, keys and hosts that are wrong in the same way have the same identifier in every format")
     func identifiers() async throws {
-        let pin = strangePin.dropFirst("sha256/".count)
+        let pin = unknownPin.dropFirst("sha256/".count)
         func android(_ domains: String, _ pins: String) -> String {
             """
             <network-security-config><domain-config>\(domains)
@@ -180,7 +180,7 @@ struct LintTests {
         func okHttp(_ host: String, _ pin: String) -> String {
             "val a = CertificatePinner.Builder().add(\"\(host)\", \"\(pin)\").build()"
         }
-        let (below, pinned) = ("<key>NSIncludesSubdomains</key><true/>", "\"\(strangePin)\"")
+        let (below, pinned) = ("<key>NSIncludesSubdomains</key><true/>", "\"\(unknownPin)\"")
         let (host, other) = ("<domain>a.test</domain>", xmlPin(try site.leaf.key.pin.dropFirst("sha256/".count)))
         let rows: [(String, rules: [String], status: Int32)] = [
             (android(host, xmlPin("no base64!") + other), ["P001"], 2),
@@ -192,12 +192,12 @@ struct LintTests {
             (apple(appleHost("com", pin, below)), ["P010"], 1),
             (apple(appleHost("a.test", pin) + appleHost("a.test", pin)), ["P005"], 2),
             (apple(appleHost("a.test", pin) + appleHost("A.test", pin)), ["P005", "P008"], 0),
-            (okHttp("*.com", strangePin), ["P010"], 1), (okHttp("**.com", strangePin), ["P010"], 1),
+            (okHttp("*.com", unknownPin), ["P010"], 1), (okHttp("**.com", unknownPin), ["P010"], 1),
             (okHttp("a.test", "sha256/no"), ["P001"], 1), (policyText([("a.test", ["\"sha256/no\""])]), ["P001"], 2),
             (policyText([("a.test", [pinned]), ("a.test", [pinned])]), ["P005"], 2),
         ]
         for (text, rules, status) in rows {
-            let run = await pinctl("lint", "--json", "--rule", "P003=off", try site.folder.add(text))
+            let run = await pinctl("lint", "--json", "--rule", "P003=off", try site.directory.add(text))
             let found = try run.decoded(as: Document.self).results.compactMap(\.rule)
             #expect(found == rules && run.status == status, "\(rules): \(text)\n\(run.output)\(run.errors)")
         }
@@ -205,7 +205,7 @@ struct LintTests {
 
     @Test("The API level of an Android app is that of --target-sdk, or of the files around its config")
     func target() async throws {
-        let text = androidText([try site.leaf.key.pin, strangePin])
+        let text = androidText([try site.leaf.key.pin, unknownPin])
         for (level, file, contents, isWarned) in [
             ("27", nil, "", true), ("28", nil, "", false), ("37", nil, "", false), (nil, nil, "", false),
             (nil, "app/build.gradle", "android { defaultConfig { targetSdkVersion 26 } }", true),
@@ -217,15 +217,15 @@ struct LintTests {
             ),
             ("37", "app/build.gradle", "android { defaultConfig { targetSdkVersion 26 } }", false),
         ] as [(String?, String?, String, Bool)] {
-            let folder = try TestFolder()
-            #expect(try await shell("mkdir -p app/src/main/res/xml", in: folder).status == 0)
-            if let file { _ = try folder.add(contents, name: file) }
-            let config = try folder.add(text, name: "app/src/main/res/xml/n.xml")
+            let directory = try TestDirectory()
+            #expect(try await shell("mkdir -p app/src/main/res/xml", in: directory).status == 0)
+            if let file { _ = try directory.add(contents, name: file) }
+            let config = try directory.add(text, name: "app/src/main/res/xml/n.xml")
             let run = await pinctl(["lint", config] + (level.map { ["--target-sdk", $0] } ?? []))
             #expect(run.status == 0 && run.errors == "", "\(run.output)\(run.errors)")
             #expect(run.output.contains("warning[P027] apps that target API level") == isWarned, "\(run.output)")
         }
-        #expect(await pinctl("lint", "--target-sdk", "17.0", try site.folder.add(text)).status == 2)
+        #expect(await pinctl("lint", "--target-sdk", "17.0", try site.directory.add(text)).status == 2)
     }
 
     @Test(
@@ -235,14 +235,14 @@ struct LintTests {
             ("app/src/main/res/raw", "../xml/n.xml"), ("app", "src/main/res/xml/n.xml"),
             ("app/src/main/res/xml/deeper", "../n.xml"),
         ])
-    func targetAbove(folder: String, path: String) async throws {
-        let place = try TestFolder()
+    func targetAbove(directory: String, path: String) async throws {
+        let place = try TestDirectory()
         let made = try await shell("mkdir -p app/src/main/res/xml/deeper app/src/main/res/raw", in: place)
         #expect(made.status == 0)
         _ = try place.add("android { defaultConfig { targetSdkVersion 26 } }", name: "app/build.gradle")
-        let text = androidText([try site.leaf.key.pin, strangePin])
+        let text = androidText([try site.leaf.key.pin, unknownPin])
         _ = try place.add(text, name: "app/src/main/res/xml/n.xml")
-        let run = try await shell("cd \(folder) && pinctl lint \(path)", in: place)
+        let run = try await shell("cd \(directory) && pinctl lint \(path)", in: place)
         #expect(run.output.contains("warning[P027] apps that target API level 26"), "\(run)")
         // Standard input has no place above the working directory.
         let input = try await shell("cd app/src && pinctl lint - < main/res/xml/n.xml", in: place)

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// An Info.plist with TrustKit's configuration and NSPinnedDomains has two policies, and the app enforces both.
@@ -11,8 +11,8 @@ struct TwoPoliciesTests {
 
     init() throws {
         site = try PinctlSite(host: "api.example.com")
-        file = try site.folder.add(
-            Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [site.leaf.key.pin]), name: "Info.plist")
+        file = try site.directory.add(
+            Self.infoPlist(trustKit: [unknownPin, site.root.key.pin], apple: [site.leaf.key.pin]), name: "Info.plist")
     }
 
     /// Pins for `api.example.com`: TrustKit's for any certificate, those of NSPinnedDomains for the leaf.
@@ -36,8 +36,8 @@ struct TwoPoliciesTests {
         let run = await pinctl("lint", file)
         try #require(run.lines.count == 2, "\(run.output)")
         #expect(run.lines[0].hasPrefix("\(file):5:1: warning[P003] NSPinnedDomains: api.example.com has only one pin"))
-        let trustKit = try site.folder.add(
-            Self.infoPlist(trustKit: [strangePin, site.root.key.pin], apple: [strangePin, site.leaf.key.pin])
+        let trustKit = try site.directory.add(
+            Self.infoPlist(trustKit: [unknownPin, site.root.key.pin], apple: [unknownPin, site.leaf.key.pin])
                 .replacing(
                     "TSKPublicKeyHashes</key>", with: "TSKEnforcePinning</key><false/><key>TSKPublicKeyHashes</key>"),
             name: "Other.plist")
@@ -53,12 +53,12 @@ struct TwoPoliciesTests {
 
     @Test("A TrustKit dictionary without NSPinnedDomains, inside TSKConfiguration or not, is one policy")
     func trustKitAlone() async throws {
-        let hashes = [strangePin, try site.root.key.pin].map { "<string>\($0.dropFirst(7))</string>" }.joined()
+        let hashes = [unknownPin, try site.root.key.pin].map { "<string>\($0.dropFirst(7))</string>" }.joined()
         let domains =
             "<dict><key>TSKPinnedDomains</key><dict><key>api.example.com</key><dict><key>TSKPublicKeyHashes</key>"
             + "<array>\(hashes)</array></dict></dict></dict>"
         for content in [domains, "<dict><key>TSKConfiguration</key>\(domains)</dict>"] {
-            let file = try site.folder.add(
+            let file = try site.directory.add(
                 "<plist version=\"1.0\">\(content)</plist>", name: content == domains ? "Bare.plist" : "TrustKit.plist")
             #expect(await pinctl("lint", file).lines == ["1 linted: errors 0, warnings 0"])
             let rules = await pinctl("explain", "api.example.com", "--policy", file)
@@ -76,11 +76,11 @@ struct TwoPoliciesTests {
             run.lines.contains { $0.hasPrefix("\(file) (NSPinnedDomains): api.example.com: one rule applies, as ") })
         #expect(run.status == 0)
         let one = await pinctl("explain", "api.example.com", "--policy", file, "--from", "apple")
-        #expect(one.lines[0].hasPrefix("api.example.com: one rule applies") && !one.output.contains(strangePin))
-        for pin in [strangePin, try site.leaf.key.pin] {
+        #expect(one.lines[0].hasPrefix("api.example.com: one rule applies") && !one.output.contains(unknownPin))
+        for pin in [unknownPin, try site.leaf.key.pin] {
             #expect(await pinctl("explain", pin, "--policy", file).lines[1].hasPrefix("  pinned: "))
         }
-        let other = await pinctl("explain", strangePin, "--policy", file, "--from", "apple")
+        let other = await pinctl("explain", unknownPin, "--policy", file, "--from", "apple")
         #expect(!other.output.contains("pinned: ") && other.status == 1)
         let none = await pinctl("explain", "b.test", "--policy", file)
         #expect(none.lines.count { $0.contains("b.test: no rule covers it") } == 2 && none.status == 1)
@@ -97,9 +97,9 @@ struct TwoPoliciesTests {
             #expect(run.output == "" && run.status == 2)
         }
         let trustKit = await pinctl("import", file, "--from", "trustkit")
-        #expect(trustKit.output.contains(strangePin) && trustKit.status == 0)
+        #expect(trustKit.output.contains(unknownPin) && trustKit.status == 0)
         let apple = await pinctl("import", file, "--from", "apple", "--lossy")
-        #expect(!apple.output.contains(strangePin))
+        #expect(!apple.output.contains(unknownPin))
         #expect(apple.output.contains(try site.leaf.key.pin) && apple.status == 0)
         let checked = await pinctl("check", "--policy", file, "api.example.com")
         #expect(checked.errors.contains("TrustKit and ") && checked.errors.contains("NSPinnedDomains"))
@@ -117,16 +117,16 @@ struct TwoPoliciesTests {
             try await verdicts() == ["\(file) (TrustKit) survives_only", "\(file) (NSPinnedDomains) survives_only"])
         #expect(try await verdicts("--from", "trustkit") == ["\(file) survives_only"])
         let renewed = try site.intermediate.leaf("api.example.com")
-        let chain = try site.folder.add(renewed.pemText + site.intermediate.pemText)
+        let chain = try site.directory.add(renewed.pemText + site.intermediate.pemText)
         let run = await pinctl(
             "plan", "--ca-file", site.rootFile, "--new", chain, "--against", file, "--share", "\(file)=40%")
         #expect(run.lines.contains { $0.hasPrefix("BREAKS  ") && $0.contains("\(file) (NSPinnedDomains)") })
         #expect(run.lines.contains { $0.contains("40 % of users have a release that breaks") }, "\(run.output)")
         #expect(run.status == 1)
         // The users of a file with two policies are counted once.
-        let stranger = try TestCertificate.root("Strange").leaf("api.example.com")
+        let unrelated = try TestCertificate.root("Unknown").leaf("api.example.com")
         let both = await pinctl(
-            "plan", "--ca-file", site.rootFile, "--new", try site.folder.add(stranger.pemText), "--against", file,
+            "plan", "--ca-file", site.rootFile, "--new", try site.directory.add(unrelated.pemText), "--against", file,
             "--share", "\(file)=60%")
         #expect(!both.output.contains("120 %"))
     }
@@ -135,7 +135,7 @@ struct TwoPoliciesTests {
     func misspelled() async throws {
         let text = try String(contentsOfFile: file, encoding: .utf8).replacing(
             "NSPinnedDomains", with: "NSPinnedDomain")
-        let run = await pinctl("lint", try site.folder.add(text))
+        let run = await pinctl("lint", try site.directory.add(text))
         #expect(run.lines.contains { $0.contains("error[P024] NSPinnedDomains: no pins: ") }, "\(run.output)")
         #expect(run.lines.contains { $0.contains("error[P026] NSPinnedDomains: \"NSPinnedDomain\" is ignored") })
         #expect(run.status == 1)
@@ -146,9 +146,9 @@ struct TwoPoliciesTests {
         let apple =
             "<plist version=\"1.0\"><!-- no TSKConfiguration --><dict><key>NSAppTransportSecurity</key><dict>"
             + "<key>NSPinnedDomains</key><dict><key>api.example.com</key><dict><key>NSPinnedLeafIdentities</key><array><dict>"
-            + "<key>SPKI-SHA256-BASE64</key><string>\(strangePin.dropFirst(7))</string></dict></array></dict></dict>"
+            + "<key>SPKI-SHA256-BASE64</key><string>\(unknownPin.dropFirst(7))</string></dict></array></dict></dict>"
             + "</dict></dict></plist>"
-        let run = await pinctl("import", "--lossy", try site.folder.add(apple))
-        #expect(run.output.contains(strangePin) && run.status == 0, "\(run.errors)")
+        let run = await pinctl("import", "--lossy", try site.directory.add(apple))
+        #expect(run.output.contains(unknownPin) && run.status == 0, "\(run.errors)")
     }
 }

@@ -1,6 +1,6 @@
 import CertificatePinning
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl verify")
@@ -43,7 +43,7 @@ struct VerifyTests {
 
     @Test("verify names the pins that match")
     func matched() async throws {
-        let run = await verify("--host", "api.test", "--pin", try site.intermediate.key.pin, "--pin", strangePin)
+        let run = await verify("--host", "api.test", "--pin", try site.intermediate.key.pin, "--pin", unknownPin)
         #expect(run.lines[0] == "ok    api.test  matched \(try site.intermediate.key.pin) (intermediate)")
         #expect(run.lines.count == 4)
         #expect(run.status == 0)
@@ -51,12 +51,12 @@ struct VerifyTests {
 
     @Test("verify prints served and pinned keys side by side if no pin matches")
     func mismatch() async throws {
-        let run = await verify("--host", "api.test", "--pin", strangePin)
+        let run = await verify("--host", "api.test", "--pin", unknownPin)
         #expect(
             run.lines == [
                 "FAIL  api.test  pin mismatch: 0 of 1 pins match (--pin)",
                 "  verified path                                                      pinned",
-                "  leaf          \(try site.leaf.key.pin)  \(strangePin)  any           not served",
+                "  leaf          \(try site.leaf.key.pin)  \(unknownPin)  any           not served",
                 "  intermediate  \(try site.intermediate.key.pin)",
                 "  root          \(try site.root.key.pin)",
                 "  leaf          CN=api.test, valid from 2026-01-01 until 2036-01-01 (3329 d), file",
@@ -106,7 +106,7 @@ struct VerifyTests {
         #expect(await verify("--host", "api.test:8443", "--policy", ports).status == 0)
         let role = await verify(
             "--host", "api.test", "--policy",
-            try site.policy("{ \"pin\": \(leafPin), \"role\": \"ca\" }, \"\(strangePin)\""))
+            try site.policy("{ \"pin\": \(leafPin), \"role\": \"ca\" }, \"\(unknownPin)\""))
         #expect(role.lines[0].contains("pin mismatch: 0 of 2 pins match (policy "))
         #expect(role.lines[0].contains(":3:1)"))
         #expect(role.lines[2].hasSuffix("ca            served as leaf"))
@@ -117,7 +117,7 @@ struct VerifyTests {
     @Test("--profile strict applies the strict profile, and the message cites the standard")
     func strict() async throws {
         let leaf = try site.intermediate.leaf("api.test") { $0.serial = [0] }
-        let file = try site.folder.add(leaf.pemText + site.intermediate.pemText, name: "zero.pem")
+        let file = try site.directory.add(leaf.pemText + site.intermediate.pemText, name: "zero.pem")
         let words = ["verify", file, "--host", "api.test", "--ca-file", site.rootFile]
         #expect(await pinctl(words).status == 0)
         #expect(await pinctl(words + ["--profile", "default"]).status == 0)
@@ -134,9 +134,9 @@ struct VerifyTests {
 
     @Test("verify uses every named store, and fails if one of them doesn't trust the chain")
     func stores() async throws {
-        let stranger = try site.folder.add(try TestCertificate.root("Stranger").pemText, name: "stranger.pem")
+        let unrelated = try site.directory.add(try TestCertificate.root("Unrelated").pemText, name: "unrelated.pem")
         let words = ["verify", site.chainFile, "--host", "api.test", "--store", "old=\(site.rootFile)"]
-        let both = await pinctl(words + ["--store", "new=\(stranger)", "--json"])
+        let both = await pinctl(words + ["--store", "new=\(unrelated)", "--json"])
         #expect(both.output.contains(#""store":"old","verdict":"ok""#))
         #expect(
             both.output.contains(
@@ -144,11 +144,11 @@ struct VerifyTests {
             ))
         #expect(both.status == 4)
         // The files with the same store name form one store.
-        let together = await pinctl(words + ["--store", "old=\(stranger)"])
+        let together = await pinctl(words + ["--store", "old=\(unrelated)"])
         #expect(together.lines[0] == "ok    api.test (old)  trusted")
         #expect(together.status == 0)
-        #expect(await pinctl(words + ["--store", stranger]).errors.contains("write NAME=FILE"))
-        #expect(await pinctl(words + ["--ca-file", stranger]).errors.contains("cannot be used together"))
+        #expect(await pinctl(words + ["--store", unrelated]).errors.contains("write NAME=FILE"))
+        #expect(await pinctl(words + ["--ca-file", unrelated]).errors.contains("cannot be used together"))
     }
 
     @Test("CB24: verify checks the chain against CRLs and OCSP responses, and requires them on request")
@@ -158,9 +158,9 @@ struct VerifyTests {
         func run(_ words: String...) async -> Run {
             await pinctl(["verify", site.chainFile, "--ca-file", site.rootFile] + time + words)
         }
-        let rootList = try site.folder.add(try site.root.revocationList(), name: "root.crl")
-        let good = try site.folder.add(try site.intermediate.revocationList(), name: "good.crl")
-        let revoking = try site.folder.add(
+        let rootList = try site.directory.add(try site.root.revocationList(), name: "root.crl")
+        let good = try site.directory.add(try site.intermediate.revocationList(), name: "good.crl")
+        let revoking = try site.directory.add(
             try site.intermediate.revocationList(.init(site.leaf, reason: 1)), name: "revoking.crl")
         #expect(await run("--crl", good).status == 0)
         #expect(await run("--crl", good, "--crl", rootList, "--revocation", "require").status == 0)
@@ -172,23 +172,23 @@ struct VerifyTests {
         #expect(await run("--revocation", "maybe").errors.contains("--revocation does not support \"maybe\""))
 
         let response = TestOCSPResponse(site.leaf, issuedBy: site.intermediate)
-        let staple = try site.folder.add(try response.signed(by: site.intermediate), name: "good.ocsp")
+        let staple = try site.directory.add(try response.signed(by: site.intermediate), name: "good.ocsp")
         #expect(await run("--ocsp", staple).status == 0)
-        let strange = try site.folder.add(try response.signed(by: site.root), name: "strange.ocsp")
-        #expect(await run("--ocsp", strange).status == 4)
+        let unknown = try site.directory.add(try response.signed(by: site.root), name: "unknown.ocsp")
+        #expect(await run("--ocsp", unknown).status == 4)
         var endless = response
         endless.nextUpdate = nil
-        let replayed = try site.folder.add(try endless.signed(by: site.intermediate), name: "endless.ocsp")
+        let replayed = try site.directory.add(try endless.signed(by: site.intermediate), name: "endless.ocsp")
         #expect(
             await run("--ocsp", replayed).lines[0].hasSuffix(
                 "the stapled OCSP response has no expiry date: have its issuer set nextUpdate"))
         #expect(await run("--crl", site.chainFile).status == 2)
-        let broken = try site.folder.add(
+        let broken = try site.directory.add(
             "-----BEGIN X509 CRL-----\nMAMCAQU=\n-----END X509 CRL-----\n", name: "broken.crl")
         #expect(
             await run("--crl", broken).errors.contains(
                 "broken.crl:1: CRL or certificate is malformed: "))
-        #expect(await run("--ocsp", site.folder.path + "/none").errors.contains("--ocsp: "))
+        #expect(await run("--ocsp", site.directory.path + "/none").errors.contains("--ocsp: "))
     }
 
     @Test("--verbose prints every path that was tried and why it was rejected")
@@ -196,7 +196,7 @@ struct VerifyTests {
         let late = try site.root.crossSign(site.intermediate) {
             ($0.notBefore, $0.notAfter) = (1_600_000_000, 1_700_000_000)
         }
-        let file = try site.folder.add(
+        let file = try site.directory.add(
             site.leaf.pemText + late.pemText + site.intermediate.pemText, name: "crossed.pem")
         let run = await pinctl("verify", file, "--host", "api.test", "--ca-file", site.rootFile, "-v")
         #expect(run.status == 0)
@@ -216,23 +216,23 @@ struct VerifyTests {
     @Test("verify reads the chain from standard input, in any order after the leaf and with other PEM blocks in it")
     func inputs() async throws {
         let noise = TestPEM.block("DH PARAMETERS", [0x30, 0]) + (try site.leaf.key.privateKeyPEM)
-        let shuffled = try site.folder.add(
+        let shuffled = try site.directory.add(
             site.leaf.pemText + noise + site.root.pemText + site.intermediate.pemText, name: "shuffled.pem")
         let run = try await shell(
-            "pinctl verify - --host api.test --ca-file root.pem --at 2026-11-20 < \(shuffled)", in: site.folder)
+            "pinctl verify - --host api.test --ca-file root.pem --at 2026-11-20 < \(shuffled)", in: site.directory)
         #expect(run.status == 0)
         #expect(run.lines.count == 4)
     }
 
     @Test("A chain file with a broken block is rejected")
     func broken() async throws {
-        let broken = try site.folder.add(
+        let broken = try site.directory.add(
             site.leaf.pemText + site.intermediate.pemText.replacing("\nMII", with: "\n!II"), name: "broken.pem")
         let run = await pinctl("verify", broken, "--host", "api.test", "--ca-file", site.rootFile)
         #expect(run.output == "")
         #expect(run.errors.contains("broken.pem:"))
         #expect(run.status == 2)
-        let key = try site.folder.add(try site.leaf.key.publicKeyPEM)
+        let key = try site.directory.add(try site.leaf.key.publicKeyPEM)
         #expect(await pinctl("verify", key, "--host", "api.test").errors.contains("contains no certificate"))
     }
 
@@ -264,7 +264,7 @@ struct VerifyTests {
     @Test("CL5: The verdict in the JSON and the exit code agree")
     func json() async throws {
         for (words, verdict, status) in [
-            (["--host", "api.test"], "ok", Int32(0)), (["--host", "api.test", "--pin", strangePin], "pin_mismatch", 1),
+            (["--host", "api.test"], "ok", Int32(0)), (["--host", "api.test", "--pin", unknownPin], "pin_mismatch", 1),
             (["--host", "www.test"], "name_mismatch", 4),
         ] {
             let run = await pinctl(["verify", site.chainFile, "--json", "--ca-file", site.rootFile] + words)

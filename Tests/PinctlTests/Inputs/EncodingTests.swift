@@ -1,16 +1,16 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Certificates in the encodings that Windows programs and configuration files use, in every command that reads them.
 @Suite("Encodings of certificates and keys")
 struct EncodingTests {
     let site: PinctlSite
-    let folder: TestFolder
+    let directory: TestDirectory
 
     init() throws {
         site = try PinctlSite()
-        folder = try TestFolder()
+        directory = try TestDirectory()
     }
 
     /// A text in UTF-16.
@@ -52,7 +52,7 @@ struct EncodingTests {
         case "bare Base64 in UTF-16":
             return Self.utf16(site.chain.map { TestPEM.base64($0.derBytes) + "\r\n" }.joined())
         case "PKCS #7 under CERTIFICATE":
-            let file = try site.folder.add(site.chainFileText)
+            let file = try site.directory.add(site.chainFileText)
             let made = try TestCommand.run(["openssl", "crl2pkcs7", "-nocrl", "-certfile", file, "-outform", "DER"])
             return text(TestPEM.block("CERTIFICATE", made.output))
         case "stringData":
@@ -89,16 +89,16 @@ struct EncodingTests {
 
     @Test("Every command reads a chain in any form, in a file, a directory and standard input", arguments: forms)
     func chains(form: String) async throws {
-        let path = try folder.add(try await chain(form), name: "chain.x")
+        let path = try directory.add(try await chain(form), name: "chain.x")
         let (pin, roots) = (try site.leaf.key.pin, ["--ca-file", site.rootFile])
-        let policy = try site.policy("{ \"pin\": \"\(pin)\", \"role\": \"leaf\" }, \"\(strangePin)\"")
-        let strange = try site.policy("\"\(strangePin)\"")
+        let policy = try site.policy("{ \"pin\": \"\(pin)\", \"role\": \"leaf\" }, \"\(unknownPin)\"")
+        let unknown = try site.policy("\"\(unknownPin)\"")
         let hash = await pinctl("hash", path)
         #expect(hash.lines.prefix(2).map { String($0.prefix(51)) } == [pin, try site.intermediate.key.pin], "\(hash)")
         #expect(hash.status == 0 && hash.errors == "")
         let show = await pinctl(["show", path, "--host", "api.test"] + roots)
         #expect(show.status == 0 && show.output.contains("  trusted  "), "\(show)")
-        for (policy, status) in [(policy, Int32(0)), (strange, 1)] {
+        for (policy, status) in [(policy, Int32(0)), (unknown, 1)] {
             for words in [
                 ["verify", path, "--host", "api.test", "--policy", policy],
                 ["check", "--policy", policy, "--files", path],
@@ -108,10 +108,10 @@ struct EncodingTests {
                 #expect(run.status == status, "\(words[0]): \(run)")
             }
         }
-        let whole = try TestFolder()
+        let whole = try TestDirectory()
         _ = try whole.add(try await chain(form).map(\.self), name: "new.x")
         _ = try whole.add(site.chainFileText, name: "old.pem")
-        let directory = await pinctl(["check", "--policy", strange, "--files", whole.path] + roots)
+        let directory = await pinctl(["check", "--policy", unknown, "--files", whole.path] + roots)
         #expect(directory.status == 1 && directory.lines.last == "1 checked: 1 failed", "\(directory)")
         try await StandardInput.reading(path) {
             #expect(await pinctl("hash", "-").lines.first?.hasPrefix(pin) == true)
@@ -122,10 +122,10 @@ struct EncodingTests {
     func newBesideOld(form: String) async throws {
         // The old one is pinned, the new one isn't.
         let old = try site.intermediate.leaf("api.test")
-        _ = try folder.add(old.pemText + site.intermediate.pemText, name: "old.pem")
-        _ = try folder.add(try await chain(form), name: "new.x")
-        let policy = try site.policy("\"\(try old.key.pin)\", \"\(strangePin)\"")
-        let run = await pinctl("check", "--policy", policy, "--ca-file", site.rootFile, "--files", folder.path)
+        _ = try directory.add(old.pemText + site.intermediate.pemText, name: "old.pem")
+        _ = try directory.add(try await chain(form), name: "new.x")
+        let policy = try site.policy("\"\(try old.key.pin)\", \"\(unknownPin)\"")
+        let run = await pinctl("check", "--policy", policy, "--ca-file", site.rootFile, "--files", directory.path)
         #expect(run.lines.last?.hasPrefix("2 checked: 1 ok, 1 failed") == true && run.status == 1, "\(run)")
     }
 
@@ -144,7 +144,7 @@ struct EncodingTests {
               tls.key: \(Self.base64(try site.leaf.key.privateKeyPEM))
 
             """
-        let path = try folder.add(secret, name: "secret.yaml")
+        let path = try directory.add(secret, name: "secret.yaml")
         let run = await pinctl("check", "--policy", policy, "--ca-file", site.rootFile, "--files", path)
         #expect(run.lines.last == "1 checked: 1 ok" && run.status == 0, "\(run)")
         let client = try site.intermediate.issue(.client("admin"))
@@ -161,8 +161,8 @@ struct EncodingTests {
                 client-key-data: \(Self.base64(try client.key.privateKeyPEM))
 
             """
-        let config = try folder.add(configuration, name: "config")
-        let both = await pinctl("check", "--policy", policy, "--ca-file", site.rootFile, "--files", folder.path)
+        let config = try directory.add(configuration, name: "config")
+        let both = await pinctl("check", "--policy", policy, "--ca-file", site.rootFile, "--files", directory.path)
         #expect(both.lines.last == "1 checked: 1 ok" && both.status == 0, "\(both)")
         let listed = await pinctl("hash", config)
         #expect(listed.lines.count == 3 && listed.output.contains("CN=admin") && listed.status == 0, "\(listed)")
@@ -185,10 +185,10 @@ struct EncodingTests {
             case "in a text": "note: \"see \(TestPEM.base64(site.leaf.derBytes)), please\"\n"
             default: "cert: \(TestPEM.base64(site.leaf.derBytes).dropLast(9))!\n"
             }
-        let path = try folder.add(text)
+        let path = try directory.add(text)
         for words in [
             ["hash", path], ["check", "--pin", try site.leaf.key.pin, "--files", path],
-            ["check", "--pin", strangePin, "--files", folder.path],
+            ["check", "--pin", unknownPin, "--files", directory.path],
             ["verify", path, "--host", "api.test"],
         ] {
             let run = await pinctl(words + (words[0] == "hash" ? [] : ["--ca-file", site.rootFile]))
@@ -206,7 +206,7 @@ struct EncodingTests {
             return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<plist version=\"1.0\"><dict><key>PayloadContent</key>"
                 + "<array>\(all.joined())</array><key>PayloadType</key><string>Configuration</string></dict></plist>\n"
         }
-        let two = try folder.add(
+        let two = try directory.add(
             profile([
                 ("com.apple.security.root", site.root.derBytes),
                 ("com.apple.security.pem", Array(site.intermediate.pemText.utf8)), ("com.apple.wifi.managed", [1, 2]),
@@ -215,18 +215,18 @@ struct EncodingTests {
         #expect(
             run.lines.map { String($0.prefix(51)) } == [try site.root.key.pin, try site.intermediate.key.pin], "\(run)")
         #expect(run.status == 0)
-        let none = await pinctl("hash", try folder.add(profile([("com.apple.wifi.managed", [1])])))
+        let none = await pinctl("hash", try directory.add(profile([("com.apple.wifi.managed", [1])])))
         #expect(none.status == 2 && none.errors.contains("is a configuration profile without certificates"), "\(none)")
-        let broken = await pinctl("hash", try folder.add(profile([("com.apple.security.root", [1, 2, 3])])))
+        let broken = await pinctl("hash", try directory.add(profile([("com.apple.security.root", [1, 2, 3])])))
         #expect(broken.status == 2 && broken.errors.contains("the payload PayloadContent[0] "), "\(broken)")
         // The outer certificates of a signed profile are those of its signer, which it isn't about.
         let signer = try TestCertificate.root("Signer")
-        let (certificate, key) = (try folder.add(signer.pemText), try folder.add(signer.key.privateKeyPEM))
+        let (certificate, key) = (try directory.add(signer.pemText), try directory.add(signer.key.privateKeyPEM))
         let signed = try TestCommand.run([
             "openssl", "smime", "-sign", "-in", two, "-signer", certificate, "-inkey", key, "-outform", "DER",
             "-nodetach",
         ])
-        let outer = await pinctl("hash", try folder.add(signed.output))
+        let outer = await pinctl("hash", try directory.add(signed.output))
         #expect(outer.output == "" && outer.status == 2, "\(outer)")
         #expect(outer.errors.contains("is a signed configuration profile (.mobileconfig), "), "\(outer)")
     }
@@ -252,7 +252,7 @@ struct EncodingTests {
             let der = TestDER.sequence(
                 TestDER.integer(1), algorithm, TestDER.octetString(TestDER.octetString(seed)), attributes,
                 TestDER.primitive(1, [0] + publicKey))
-            return form == "in DER" ? try folder.add(der) : try folder.add(TestPEM.block("PRIVATE KEY", der))
+            return form == "in DER" ? try directory.add(der) : try directory.add(TestPEM.block("PRIVATE KEY", der))
         }
         let run = await pinctl("hash", try file(try Array(key.publicKeyDER.suffix(32))))
         #expect(run.lines == [try key.pin] && run.status == 0, "\(run)")
@@ -275,36 +275,36 @@ struct EncodingTests {
             ("-nokeys -certpbe NONE", nil, "is PKCS #12 that is not encrypted, but protected by a MAC"),
         ] as [(String, String?, String)])
     func containers(options: String, password: String?, reason: String) async throws {
-        _ = try folder.add(site.leaf.pemText + (try site.leaf.key.privateKeyPEM), name: "both.pem")
+        _ = try directory.add(site.leaf.pemText + (try site.leaf.key.privateKeyPEM), name: "both.pem")
         let made = try await shell(
-            "openssl pkcs12 -export -in both.pem -passout pass:secret -out x.p12 \(options)", in: folder)
+            "openssl pkcs12 -export -in both.pem -passout pass:secret -out x.p12 \(options)", in: directory)
         try #require(made.status == 0, "\(made.errors)")
-        let path = folder.path + "/x.p12"
-        let more = try password.map { ["--password-file", try folder.add($0)] } ?? []
+        let path = directory.path + "/x.p12"
+        let more = try password.map { ["--password-file", try directory.add($0)] } ?? []
         let run = await pinctl(["hash", path] + more)
         #expect(run.output == "" && run.status == 2 && run.errors.contains(reason), "\(run)")
         #expect(!run.errors.contains("cannot read"), "\(run)")
         // In a directory it fails the run too.
-        _ = try TestCommand.run(["rm", folder.path + "/both.pem"])
+        _ = try TestCommand.run(["rm", directory.path + "/both.pem"])
         let check = await pinctl(
-            ["check", "--pin", strangePin, "--files", folder.path, "--ca-file", site.rootFile] + more)
+            ["check", "--pin", unknownPin, "--files", directory.path, "--ca-file", site.rootFile] + more)
         #expect(check.status == 2 && check.errors.contains(reason), "\(check)")
     }
 
     @Test("A PKCS #12 file with a MAC only is read with its password")
     func onlyMAC() async throws {
-        _ = try folder.add(site.leaf.pemText, name: "leaf.pem")
+        _ = try directory.add(site.leaf.pemText, name: "leaf.pem")
         let made = try await shell(
-            "openssl pkcs12 -export -in leaf.pem -nokeys -certpbe NONE -passout pass:secret -out x.p12", in: folder)
+            "openssl pkcs12 -export -in leaf.pem -nokeys -certpbe NONE -passout pass:secret -out x.p12", in: directory)
         #expect(made.status == 0, "\(made.errors)")
-        let run = await pinctl("hash", folder.path + "/x.p12", "--password-file", try folder.add("secret"))
+        let run = await pinctl("hash", directory.path + "/x.p12", "--password-file", try directory.add("secret"))
         #expect(run.lines == [try site.leaf.key.pin] && run.status == 0, "\(run)")
     }
 
     @Test("An encrypted key in DES is named with what to do")
     func legacyKey() async throws {
-        let path = try folder.add(TestPKCS12.encryptedKeyOfDES(iterations: 1))
-        let run = await pinctl("hash", path, "--password-file", try folder.add("secret"))
+        let path = try directory.add(TestPKCS12.encryptedKeyOfDES(iterations: 1))
+        let run = await pinctl("hash", path, "--password-file", try directory.add("secret"))
         #expect(run.status == 2, "\(run)")
         #expect(
             run.errors.contains("openssl pkey -provider legacy") || run.errors.contains("another password"), "\(run)")
@@ -317,7 +317,7 @@ struct EncodingTests {
             leaf.dropLast() + issuer, leaf.dropLast() + " " + issuer,
             leaf.replacing("\n", with: "\r\n").dropLast() + issuer.replacing("\n", with: "\r\n"),
         ] {
-            let run = await pinctl("hash", try folder.add(String(text)))
+            let run = await pinctl("hash", try directory.add(String(text)))
             let pin = try site.leaf.key.pin
             #expect(run.lines.count == 1 && run.lines[0].hasPrefix(pin), "\(run)")
             #expect(run.errors.contains("is not on a line of its own, in line "), "\(run)")
@@ -327,7 +327,7 @@ struct EncodingTests {
             leaf.replacing("\n", with: ""), leaf.replacing("\n", with: " "),
             leaf.replacing("\n-----END", with: "-----END"),
         ] {
-            let run = await pinctl("hash", try folder.add(text))
+            let run = await pinctl("hash", try directory.add(text))
             #expect(run.output == "" && run.status == 2, "\(run)")
             #expect(run.errors.contains("is not on a line of its own, in line "), "\(run)")
         }
@@ -343,11 +343,11 @@ struct EncodingTests {
             var der = site.leaf.derBytes
             let start = try #require(der.firstRange(of: TestDER.element(0x17, Array("260101000000Z".utf8))))
             der.replaceSubrange(start, with: TestDER.element(0x18, Array(time.utf8)))
-            let path = try folder.add(TestPEM.block("CERTIFICATE", der))
+            let path = try directory.add(TestPEM.block("CERTIFICATE", der))
             #expect(await pinctl("hash", path).lines == [try site.leaf.key.pin])
             let run = await pinctl("hash", "--leaf", path)
             #expect(run.output == "" && run.status == 2 && run.errors.contains(reason), "\(run)")
-            let check = await pinctl("check", "--pin", strangePin, "--ca-file", site.rootFile, "--files", path)
+            let check = await pinctl("check", "--pin", unknownPin, "--ca-file", site.rootFile, "--files", path)
             #expect(check.status == 2 && check.errors.contains(reason), "\(check)")
         }
     }

@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Files that name other files", .enabled(if: TestCommand.isPresent("strace", "-V"), "strace is not installed"))
@@ -16,10 +16,10 @@ struct ForeignEntityTests {
                 + "\"http://www.apple.com/DTDs/PropertyList-1.0.dtd\"><plist><dict/></plist>",
         ])
     func otherFiles(document: String) async throws {
-        let folder = try TestFolder()
-        _ = try folder.add(document, name: "given.xml")
+        let directory = try TestDirectory()
+        _ = try directory.add(document, name: "given.xml")
         let run = try await shell(
-            "strace -f -e trace=%file,%network -o trace pinctl import given.xml; cat trace", in: folder)
+            "strace -f -e trace=%file,%network -o trace pinctl import given.xml; cat trace", in: directory)
         #expect(run.output.contains("\"given.xml\""))
         for word in ["passwd", "socket(", "connect(", "PropertyList-1.0"] {
             #expect(!run.output.contains(word), "\(word)")

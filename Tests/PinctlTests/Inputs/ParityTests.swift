@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// `pinctl hash` compared with `openssl … | openssl dgst`: both print the same pin, or both reject the input.
@@ -6,9 +6,9 @@ import Testing
     "CL7: pinctl hash equals the openssl pipeline", .serialized,
     .enabled(if: TestCommand.isPresent("openssl", "version")))
 struct ParityTests {
-    let folder: TestFolder
+    let directory: TestDirectory
 
-    init() throws { folder = try TestFolder() }
+    init() throws { directory = try TestDirectory() }
 
     /// The commonly copied pipeline, which reads a DER SubjectPublicKeyInfo from standard input.
     private static let digest = "openssl dgst -sha256 -binary | openssl enc -base64"
@@ -29,7 +29,7 @@ struct ParityTests {
             pinctl hash \(store) | cut -d ' ' -f 1 > found
             wc -l < found
             diff expected found
-            """, in: folder, patience: 300)
+            """, in: directory, patience: 300)
         #expect(run.status == 0)
         #expect((Int(run.lines.first ?? "") ?? 0) > 100)
     }
@@ -66,7 +66,7 @@ struct ParityTests {
         var settings = TestCertificate.Settings.server(["api.test"])
         settings.subjectPublicKeyInfo = TestKey.unknownPublicKeyDER()
         let certificate = try TestCertificate.root("Test Root").issue(settings)
-        _ = try folder.add(certificate.derBytes, name: "cert.der")
+        _ = try directory.add(certificate.derBytes, name: "cert.der")
         let run = try await shell(
             """
             openssl x509 -inform DER -in cert.der -noout -pubkey && exit 3
@@ -75,7 +75,7 @@ struct ParityTests {
             [[ $line =~ ^\\ *([0-9]+):d=2\\ +hl=([0-9]+)\\ +l=\\ *([0-9]+) ]] || exit 4
             tail -c +$((BASH_REMATCH[1] + 1)) cert.der | head -c $((BASH_REMATCH[2] + BASH_REMATCH[3])) | \(Self.digest)
             pinctl hash cert.der
-            """, in: folder)
+            """, in: directory)
         #expect(run.status == 0)
         #expect(run.lines.count == 2)
         #expect(run.lines.last == "sha256/\(run.lines[0])")
@@ -98,7 +98,7 @@ struct ParityTests {
             \(traditional ? "openssl pkey -in key.pem -traditional -out old.pem" : "")
             openssl x509 -in cert.pem -noout -pubkey | openssl pkey -pubin -outform DER | \(Self.digest)
             for form in \(forms); do pinctl hash $form; done
-            """, in: folder, patience: 300)
+            """, in: directory, patience: 300)
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.lines.count == 1 + forms.split(separator: " ").count)
         #expect(run.lines.dropFirst().allSatisfy { $0 == "sha256/\(run.lines[0])" }, "\(run.output)")

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Keys that OpenSSL 3.0 can't read: a pin is a digest of bytes and doesn't need OpenSSL.
@@ -8,28 +8,28 @@ import Testing
 struct PostQuantumKeyTests {
     private static let isSupported = (try? TestKey(.postQuantum("ML-DSA-65"))) != nil
 
-    let folder: TestFolder
+    let directory: TestDirectory
     let root: TestCertificate
     let leaf: TestCertificate
     let publicKey: [UInt8]
     let pin: String
 
     init() throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         let algorithm = TestDER.sequence(TestDER.objectIdentifier("2.16.840.1.101.3.4.3.18"))
         let publicKey = TestDER.sequence(algorithm, TestDER.bitString([UInt8](repeating: 0x5A, count: 1_952)))
         root = try TestCertificate.root("Test Root")
         leaf = try root.leaf("api.test") { $0.subjectPublicKeyInfo = publicKey }
         self.publicKey = publicKey
-        let digest = try TestCommand.run(["openssl", "dgst", "-sha256", "-binary", folder.add(publicKey)]).output
+        let digest = try TestCommand.run(["openssl", "dgst", "-sha256", "-binary", directory.add(publicKey)]).output
         pin = "sha256/" + Data(digest).base64EncodedString()
     }
 
     @Test("hash prints the pin and names the algorithm, in every format that contains the key as it is")
     func hash() async throws {
         let inputs = [
-            try folder.add(leaf.pemText), try folder.add(leaf.derBytes), try folder.add(publicKey),
-            try folder.add(TestPEM.block("PUBLIC KEY", publicKey)),
+            try directory.add(leaf.pemText), try directory.add(leaf.derBytes), try directory.add(publicKey),
+            try directory.add(TestPEM.block("PUBLIC KEY", publicKey)),
         ]
         for input in inputs {
             let run = await pinctl("hash", input)
@@ -42,7 +42,7 @@ struct PostQuantumKeyTests {
 
     @Test("show names the algorithm")
     func show() async throws {
-        let run = await pinctl("show", try folder.add(leaf.pemText))
+        let run = await pinctl("show", try directory.add(leaf.pemText))
         #expect(run.output.contains(pin))
         #expect(run.output.contains("ML-DSA-65"))
         #expect(run.status == 0)
@@ -50,12 +50,12 @@ struct PostQuantumKeyTests {
 
     @Test("lint doesn't report a post-quantum key as weak")
     func lint() async throws {
-        _ = try folder.add(leaf.pemText, name: "next.pem")
-        let policy = try folder.add(
+        _ = try directory.add(leaf.pemText, name: "next.pem")
+        let policy = try directory.add(
             """
             { "version": 1, "domains": [ { "host": "api.test", "pins": [
             { "pin": "\(pin)", "from": "next.pem" },
-            { "pin": "\(strangePin)", "backup": true } ] } ] }
+            { "pin": "\(unknownPin)", "backup": true } ] } ] }
             """, name: "pins.jsonc")
         let run = await pinctl("lint", policy)
         #expect(run.status == 0)
@@ -66,7 +66,8 @@ struct PostQuantumKeyTests {
         "verify names the OpenSSL version that is required", .enabled(if: !isSupported, "this OpenSSL verifies ML-DSA"))
     func verify() async throws {
         let run = await pinctl(
-            "verify", try folder.add(leaf.pemText), "--host", "api.test", "--ca-file", try folder.add(root.pemText))
+            "verify", try directory.add(leaf.pemText), "--host", "api.test", "--ca-file",
+            try directory.add(root.pemText))
         #expect(run.output.contains("[weak-cryptography]"))
         #expect(run.output.contains("its key is ML-DSA-65, which OpenSSL "))
         #expect(run.output.contains("use OpenSSL 3.5 or later"))
@@ -81,7 +82,7 @@ struct PostQuantumKeyTests {
         let algorithm = TestDER.sequence(TestDER.objectIdentifier("2.16.840.1.101.3.4.3.18"))
         let seed = TestDER.octetString(TestDER.primitive(0, [UInt8](repeating: 1, count: 32)))
         let key = TestPEM.block("PRIVATE KEY", TestDER.sequence(TestDER.integer(0), algorithm, seed))
-        let run = await pinctl("hash", try folder.add(key))
+        let run = await pinctl("hash", try directory.add(key))
         #expect(run.output == "")
         #expect(
             run.errors.contains(
@@ -99,19 +100,19 @@ struct PostQuantumKeyTests {
 )
 struct PostQuantumServerTests {
     private struct Site {
-        let folder: TestFolder
+        let directory: TestDirectory
         let root: TestCertificate
         let leaf: TestCertificate
         let chain: [TestCertificate]
         let rootFile: String
 
         init(_ name: String) throws {
-            folder = try TestFolder()
+            directory = try TestDirectory()
             root = try TestCertificate.root("Test Root", key: TestKey(.postQuantum(name)))
             let issuer = try root.intermediate("Test Intermediate", key: TestKey(.postQuantum(name)))
             leaf = try issuer.leaf("api.test", key: TestKey(.postQuantum(name)))
             chain = [leaf, issuer]
-            rootFile = try folder.add(root.pemText, name: "root.pem")
+            rootFile = try directory.add(root.pemText, name: "root.pem")
         }
     }
 
@@ -129,9 +130,9 @@ struct PostQuantumServerTests {
             let other = await pinctl(
                 "check", "--ca-file", site.rootFile, "--pin", try TestKey(.postQuantum(name)).pin, server.target())
             #expect(other.status == 1 && other.output.contains("pin"), "\(other)")
-            let strange = try site.folder.add(try TestCertificate.root("Test Root").pemText)
+            let unknown = try site.directory.add(try TestCertificate.root("Test Root").pemText)
             let untrusted = await pinctl(
-                "check", "--ca-file", strange, "--pin", try site.leaf.key.pin, server.target())
+                "check", "--ca-file", unknown, "--pin", try site.leaf.key.pin, server.target())
             #expect(untrusted.status == 4, "\(untrusted)")
             let group = await pinctl(
                 "check", "--ca-file", site.rootFile, "--require-group", "X25519MLKEM768", "--pin",
@@ -149,7 +150,7 @@ struct PostQuantumServerTests {
         func verify(_ leaf: [UInt8]) async throws -> Run {
             let chain = TestPEM.block("CERTIFICATE", leaf) + site.chain[1].pemText
             return await pinctl(
-                "verify", try site.folder.add(chain), "--host", "api.test", "--ca-file", site.rootFile)
+                "verify", try site.directory.add(chain), "--host", "api.test", "--ca-file", site.rootFile)
         }
         #expect(try await verify(site.leaf.derBytes).status == 0)
         var changed = site.leaf.derBytes
@@ -162,14 +163,14 @@ struct PostQuantumServerTests {
     func hash(name: String) async throws {
         let site = try Site(name)
         let pin = try site.leaf.key.pin
-        let key = try site.folder.add(site.leaf.key.privateKeyPEM, name: "key.pem")
+        let key = try site.directory.add(site.leaf.key.privateKeyPEM, name: "key.pem")
         let made = try await shell(
             "openssl req -new -key key.pem -subj /CN=api.test -out request.pem && openssl pkey -in key.pem -pubout -out "
-                + "public.pem", in: site.folder)
+                + "public.pem", in: site.directory)
         #expect(made.status == 0, "\(made.errors)")
         for file in [
-            key, site.folder.path + "/request.pem", site.folder.path + "/public.pem",
-            try site.folder.add(site.leaf.pemText),
+            key, site.directory.path + "/request.pem", site.directory.path + "/public.pem",
+            try site.directory.add(site.leaf.pemText),
         ] {
             let run = await pinctl("hash", "--long", file)
             #expect(run.output.contains(pin) && run.output.contains(name), "\(run)")
@@ -179,8 +180,8 @@ struct PostQuantumServerTests {
     @Test("plan and lint use the keys like any others", arguments: names)
     func plan(name: String) async throws {
         let site = try Site(name)
-        let chain = try site.folder.add(site.chain.map(\.pemText).joined(), name: "chain.pem")
-        let policy = try site.folder.add(
+        let chain = try site.directory.add(site.chain.map(\.pemText).joined(), name: "chain.pem")
+        let policy = try site.directory.add(
             """
             { "version": 1, "domains": [ { "host": "api.test", "pins": [
             { "pin": "\(try site.leaf.key.pin)", "role": "leaf", "from": "chain.pem" },
@@ -191,7 +192,7 @@ struct PostQuantumServerTests {
         let kept = await pinctl("plan", "--ca-file", site.rootFile, "--new", chain, "--against", policy)
         #expect(kept.status == 0 && kept.output.contains("survives"), "\(kept)")
         let other = try Site(name)
-        let new = try site.folder.add(other.chain.map(\.pemText).joined())
+        let new = try site.directory.add(other.chain.map(\.pemText).joined())
         let broken = await pinctl("plan", "--ca-file", other.rootFile, "--new", new, "--against", policy)
         #expect(broken.status == 1 && broken.output.contains("BREAKS"), "\(broken)")
     }

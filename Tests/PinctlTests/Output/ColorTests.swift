@@ -1,5 +1,5 @@
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("Color")
@@ -45,8 +45,8 @@ struct ColorTests {
     @Test("CL1: Escape sequences in certificate names stay escaped with --color=always")
     func hostile() async throws {
         let root = try TestCertificate.root("\u{1B}[31mFAIL\u{1B}[0m")
-        let folder = try TestFolder()
-        let file = try folder.add(root.pemText)
+        let directory = try TestDirectory()
+        let file = try directory.add(root.pemText)
         let run = await pinctl("hash", "-l", "--color=always", file)
         #expect(!run.output.contains("\u{1B}"))
         #expect(run.output.contains("\\u{1B}[31mFAIL"))
@@ -55,7 +55,7 @@ struct ColorTests {
     @Test("lint colors the severity of a finding")
     func lint() async throws {
         let site = try PinctlSite()
-        let file = try site.policy("\"\(strangePin)\"", rule: "\"x-backup-slot\": \"none\",")
+        let file = try site.policy("\"\(unknownPin)\"", rule: "\"x-backup-slot\": \"none\",")
         let run = await pinctl("lint", "--color=always", file)
         #expect(run.output.contains(": \u{1B}[1;31merror\u{1B}[0m[P020] "))
     }

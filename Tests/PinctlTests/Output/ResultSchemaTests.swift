@@ -1,6 +1,6 @@
 import Foundation
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The JSON of every command against `pins/results.schema.json`, judged by another program.
@@ -45,20 +45,20 @@ struct ResultSchemaTests {
     func valid() async throws {
         let site = try PinctlSite()
         let log = try TestLog("A")
-        let logs = try site.folder.add(try TestLog.listJSON([log], published: "2026-11-01T00:00:00Z"))
+        let logs = try site.directory.add(try TestLog.listJSON([log], published: "2026-11-01T00:00:00Z"))
         let logged = try site.intermediate.leaf("api.test", loggedBy: [log])
-        let loggedFile = try site.folder.add(logged.pemText + site.intermediate.pemText)
+        let loggedFile = try site.directory.add(logged.pemText + site.intermediate.pemText)
         let good = try site.policy("\"\(try site.leaf.key.pin)\"")
-        let named = try site.folder.add(
+        let named = try site.directory.add(
             """
-            { "version": 1, "deny": ["\(try TestKey().pin)"], "pins": { "old": { "pin": "\(strangePin)", "role": "leaf" } },
+            { "version": 1, "deny": ["\(try TestKey().pin)"], "pins": { "old": { "pin": "\(unknownPin)", "role": "leaf" } },
               "domains": [ { "host": "api.test", "pins": ["old", { "pin": "\(try TestKey().pin)", "backup": true }] } ] }
             """)
-        let denied = try site.folder.add(
+        let denied = try site.directory.add(
             #"{ "version": 1, "deny": ["\#(try site.leaf.key.pin)"], "domains": [] }"#)
-        let other = try site.folder.add(try TestCertificate.root("Other").pemText)
-        let android = try site.folder.add(androidText([try site.leaf.key.pin]))
-        let broken = try site.folder.add("{ \"version\": 1,\n  \"domain\": [] }")
+        let other = try site.directory.add(try TestCertificate.root("Other").pemText)
+        let android = try site.directory.add(androidText([try site.leaf.key.pin]))
+        let broken = try site.directory.add("{ \"version\": 1,\n  \"domain\": [] }")
         let roots = ["--ca-file", site.rootFile]
         let dead = try DeadPort(.refusing)
         let unreachable = "api.test:\(dead.port)@127.0.0.1"
@@ -80,7 +80,7 @@ struct ResultSchemaTests {
                 ["check", "--policy", named, "--exit-zero", target] + roots,
                 ["show", target] + roots, ["show", "--ca-file", other, target],
                 ["show", unreachable],
-                ["explain", "--in", target, strangePin] + roots,
+                ["explain", "--in", target, unknownPin] + roots,
             ]
             for words in commands { await add(words) }
             let lines = await pinctl(["check", "--policy", named, "--ndjson", target, target, "b ad"] + roots)
@@ -94,9 +94,9 @@ struct ResultSchemaTests {
             ["verify", site.chainFile, "--host", "api.test", "--store", "a=\(other)", "--store", "b=\(site.rootFile)"],
             ["verify", loggedFile, "--host", "api.test", "--ct-logs", logs, "--transparency", "require"] + roots,
             ["show", site.chainFile] + roots, ["show", loggedFile, "--ct-logs", logs] + roots, ["show", broken],
-            ["show", try site.folder.add(site.leaf.key.privateKeyPEM)],
+            ["show", try site.directory.add(site.leaf.key.privateKeyPEM)],
             ["hash", site.chainFile, "nothing"], ["hash", "--as", "hex", site.chainFile],
-            ["hash", "--as", "tlsa", "--expect", strangePin, site.chainFile],
+            ["hash", "--as", "tlsa", "--expect", unknownPin, site.chainFile],
             ["lint", good, named, broken, "nothing"],
             ["plan", "--new", site.chainFile, "--against", good, "--against", named, "--against", android] + roots,
             ["plan", "--new", site.chainFile, "--against", good, "--against", broken, "--fail-within", "9999d"] + roots,
@@ -106,13 +106,13 @@ struct ResultSchemaTests {
         ]
         for words in commands { await add(words) }
         let key = try TestKey(.ed25519)
-        let keyFile = try site.folder.add(key.privateKeyPEM)
+        let keyFile = try site.directory.add(key.privateKeyPEM)
         let spki = Data(try key.publicKeyDER).base64EncodedString()
-        let keys = try site.folder.add(
+        let keys = try site.directory.add(
             """
             {"version": 1, "audience": "com.example.app", "number": 1, "threshold": 1, "keys": ["\(spki)"]}
             """)
-        let bundle = site.folder.path + "/bundle.json"
+        let bundle = site.directory.path + "/bundle.json"
         for words in [
             ["sign", good, "--keys", keys, "--key", keyFile, "-o", bundle], ["sign", good, "--keys", keys],
             ["sign", broken, "--keys", keys], ["verify", bundle, "--keys", keys],

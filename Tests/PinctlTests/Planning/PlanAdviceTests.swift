@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @Suite("pinctl plan, advice on removing keys")
@@ -7,21 +7,21 @@ struct PlanAdviceTests {
     let spare: TestKey
     /// A chain with another key under another root, and a file with both roots.
     let moved: String
-    let stranger: TestCertificate
+    let unrelated: TestCertificate
     let roots: String
 
     init() throws {
         site = try PinctlSite()
         spare = try TestKey()
         let other = try TestCertificate.root("Other Root")
-        stranger = try other.leaf("api.test")
-        moved = try site.folder.add(stranger.pemText + other.pemText)
-        roots = try site.folder.add(site.root.pemText + other.pemText)
+        unrelated = try other.leaf("api.test")
+        moved = try site.directory.add(unrelated.pemText + other.pemText)
+        roots = try site.directory.add(site.root.pemText + other.pemText)
     }
 
     /// The leaf's key, and a backup key.
     private func policy(_ more: String = "", besides pins: String...) throws -> String {
-        try site.folder.add(
+        try site.directory.add(
             """
             { "version": 1, \(more) "pins": {
                 "mine": { "pin": "\(try site.leaf.key.pin)", "role": "leaf" },
@@ -39,12 +39,12 @@ struct PlanAdviceTests {
 
     @Test("A backup, and any other unused pin, is kept until the releases that pin it are retired")
     func spares() async throws {
-        let (one, two) = (try policy(), try policy(besides: "\"\(strangePin)\""))
+        let (one, two) = (try policy(), try policy(besides: "\"\(unknownPin)\""))
         let run = await plan("--new", site.chainFile, "--current", site.chainFile, "--against", one, "--against", two)
         #expect(run.status == 0)
         #expect(moment("spare", run) == "when \(one), \(two) are retired (a backup for api.test)")
         #expect(moment("mine", run) == "when \(one), \(two) are retired (api.test)")
-        #expect(moment(strangePin, run) == "when \(two) is retired (a spare for api.test)")
+        #expect(moment(unknownPin, run) == "when \(two) is retired (a spare for api.test)")
         #expect(!run.output.contains("now"))
     }
 
@@ -100,7 +100,7 @@ struct PlanAdviceTests {
 
     @Test("If the new chain isn't trusted, plan doesn't advise removing any key")
     func untrusted() async throws {
-        let alone = try site.folder.add(TestCertificate.root("X").leaf("api.test").pemText)
+        let alone = try site.directory.add(TestCertificate.root("X").leaf("api.test").pemText)
         let run = await plan("--new", alone, "--current", site.chainFile, "--against", try policy())
         #expect(run.status == 4)
         #expect(run.lines.last?.hasPrefix("keep every key: a chain isn't trusted (api.test)") == true)
@@ -111,13 +111,13 @@ struct PlanAdviceTests {
 
     @Test("A pin is removed from the next file to ship before its key is removed")
     func file() async throws {
-        let pins = ["\"\(strangePin)\"", "\"\(try site.root.key.pin)\""]
-        _ = try site.folder.add(policyText([("api.test", pins)]), name: "old")
+        let pins = ["\"\(unknownPin)\"", "\"\(try site.root.key.pin)\""]
+        _ = try site.directory.add(policyText([("api.test", pins)]), name: "old")
         let next = try policy(#""releases": ["old"],"#, besides: pins[0], pins[1])
         let run = await plan("--new", site.chainFile, "--current", site.chainFile, "--policy", next)
-        let old = "\(site.folder.path)/old"
+        let old = "\(site.directory.path)/old"
         #expect(
-            moment(strangePin, run)
+            moment(unknownPin, run)
                 == "when \(old) is retired (a spare for api.test); remove it from the next file to ship now",
             "\(run.output)")
         #expect(moment("spare", run) == "not yet: it is a backup in the next file to ship")
@@ -125,22 +125,22 @@ struct PlanAdviceTests {
 
     @Test("A file that hasn't shipped is changed, and how depends on why it breaks")
     func unshipped() async throws {
-        _ = try site.folder.add(policyText([("api.test", ["\"\(strangePin)\""])]), name: "old")
-        _ = try site.folder.add(site.root.pemText, name: "own.pem")
-        let leaf = "pin \(try stranger.key.pin) in it, or the root above, before it does"
+        _ = try site.directory.add(policyText([("api.test", ["\"\(unknownPin)\""])]), name: "old")
+        _ = try site.directory.add(site.root.pemText, name: "own.pem")
+        let leaf = "pin \(try unrelated.key.pin) in it, or the root above, before it does"
         let rows = [
             ("", leaf, true), (#""expires": "2026-06-01", "onExpiry": "fail","#, "change its rule for api.test", true),
             (#""anchors": { "files": ["own.pem"] },"#, "change its rule for api.test", false),
         ]
         for (rule, advice, breaks) in rows {
-            let next = try site.folder.add(
+            let next = try site.directory.add(
                 """
                 { "version": 1, "releases": ["old"], "domains": [{ "host": "api.test", \(rule)
                   "pins": ["\(try site.leaf.key.pin)"] }] }
                 """)
             let run = await plan("--new", moved, "--policy", next)
             #expect(run.status != 0 && run.output.contains("\(next) hasn't shipped: \(advice)"), "\(run)")
-            let old = "\(site.folder.path)/old"
+            let old = "\(site.directory.path)/old"
             #expect(run.output.contains("the change is safe when \(old) is retired and \(next) is changed"), "\(run)")
             #expect(run.output.contains("BREAKS       \(next)") == breaks, "\(run)")
         }

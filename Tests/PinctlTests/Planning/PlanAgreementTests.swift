@@ -4,7 +4,7 @@ import FoundationEssentials
 import PinDialects
 import PinctlBasics
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// plan and the apps (GA1): for every file and every new chain, the verdict of `plan` on a release is compared with the
@@ -48,7 +48,7 @@ struct PlanAgreementTests {
         ]
         let anchors = [site.root, other]
         store = TrustStore(certificates: try anchors.map { try X509Certificate(derBytes: $0.derBytes) })
-        roots = try site.folder.add(anchors.map(\.pemText).joined())
+        roots = try site.directory.add(anchors.map(\.pemText).joined())
     }
 
     // MARK: Files
@@ -57,7 +57,7 @@ struct PlanAgreementTests {
     private func files() throws -> [(name: String, dialect: PinDialect, text: String)] {
         let pins = [
             "leaf": try site.leaf.key.pin, "issuer": try site.intermediate.key.pin, "root": try site.root.key.pin,
-            "other": try other.key.pin, "strange": strangePin,
+            "other": try other.key.pin, "unknown": unknownPin,
         ]
         func object(_ name: String, _ role: String) -> String {
             #"{ "pin": "\#(pins[name] ?? "")", "role": "\#(role)" }"#
@@ -68,49 +68,49 @@ struct PlanAgreementTests {
         let bothRoots = [object("root", "root"), object("other", "root")]
         let past = #""expires": "2026-01-02T00:00:00Z", "onExpiry":"#
         let policies = [
-            ("leaf", policy([object("leaf", "leaf"), object("strange", "leaf")])),
-            ("leaf as root", policy([object("leaf", "root"), object("strange", "leaf")])),
+            ("leaf", policy([object("leaf", "leaf"), object("unknown", "leaf")])),
+            ("leaf as root", policy([object("leaf", "root"), object("unknown", "leaf")])),
             ("leaf as intermediate", policy([object("leaf", "intermediate")])),
             ("root as leaf", policy([object("root", "leaf")])),
             ("issuer as root", policy([object("issuer", "root")])),
             ("root as CA", policy([object("root", "ca")])),
             ("both roots", policy(bothRoots)),
             ("two roles", policy([object("leaf", "leaf"), object("root", "root")], #""require": ["leaf", "root"],"#)),
-            ("strange", policy([object("strange", "any")])),
-            ("report", policy([object("strange", "any")], #""mode": "report","#)),
-            ("off", policy([object("strange", "any")], #""mode": "off","#)),
+            ("unknown", policy([object("unknown", "any")])),
+            ("report", policy([object("unknown", "any")], #""mode": "report","#)),
+            ("off", policy([object("unknown", "any")], #""mode": "off","#)),
             ("ended, fail", policy(bothRoots, past + #" "fail","#)),
-            ("ended, report", policy([object("strange", "any")], past + #" "report","#)),
-            ("ended, stop", policy([object("strange", "any")], past + #" "stop-pinning","#)),
-            ("port", policy([object("strange", "any")], #""ports": [8443],"#)),
+            ("ended, report", policy([object("unknown", "any")], past + #" "report","#)),
+            ("ended, stop", policy([object("unknown", "any")], past + #" "stop-pinning","#)),
+            ("port", policy([object("unknown", "any")], #""ports": [8443],"#)),
             ("other port", policy([object("root", "any")], #""ports": [443, 8443],"#)),
             ("deny leaf", policy(bothRoots, top: #""deny": [\#(object("leaf", "leaf"))],"#)),
             ("deny leaf as root", policy(bothRoots, top: #""deny": [\#(object("leaf", "root"))],"#)),
             ("unlisted", policy(bothRoots, top: #""unlisted": "refuse","#)),
             (
                 "subdomains",
-                policy([object("strange", "any")], #""subdomains": true,"#).replacing("api", with: "www")
+                policy([object("unknown", "any")], #""subdomains": true,"#).replacing("api", with: "www")
             ),
-            ("bypassed", policy([object("strange", "any")], #""localAnchorsBypassPins": true,"#)),
+            ("bypassed", policy([object("unknown", "any")], #""localAnchorsBypassPins": true,"#)),
         ].map { ($0, PinDialect.policy, $1) }
         return policies + android(pins) + others(pins)
     }
 
     private func android(_ pins: [String: String]) -> [(String, PinDialect, String)] {
         func config(_ name: String, _ expiration: String? = nil, roots: String = "") -> String {
-            androidText([pins[name] ?? "", strangePin], expiration: expiration)
+            androidText([pins[name] ?? "", unknownPin], expiration: expiration)
                 .replacing("api.test", with: "api.example.com").replacing(
                     "<pin-set", with: roots.isEmpty ? "<pin-set" : "<trust-anchors>\(roots)</trust-anchors><pin-set")
         }
         let user = #"<certificates src="system" /><certificates src="user" overridePins="true" />"#
         return [
-            ("leaf", config("leaf")), ("root", config("root")), ("strange", config("strange")),
-            ("expired", config("strange", "2026-01-01")), ("expires", config("strange", "2027-01-01")),
+            ("leaf", config("leaf")), ("root", config("root")), ("unknown", config("unknown")),
+            ("expired", config("unknown", "2026-01-01")), ("expires", config("unknown", "2027-01-01")),
             // This day has begun in UTC at the time of these tests, but not in all time zones.
-            ("expires where the day begins", config("strange", "2026-11-20")),
+            ("expires where the day begins", config("unknown", "2026-11-20")),
             ("expired where the day begins", config("leaf", "2026-11-20")),
-            ("system overrides", config("strange", roots: Self.unlimited)),
-            ("user overrides", config("strange", roots: user)), ("user overrides, leaf", config("leaf", roots: user)),
+            ("system overrides", config("unknown", roots: Self.unlimited)),
+            ("user overrides", config("unknown", roots: user)), ("user overrides, leaf", config("leaf", roots: user)),
             ("below", config("root").replacing("<domain>api", with: #"<domain includeSubdomains="true">www"#)),
         ].map { ($0, .android, $1) }
     }
@@ -134,7 +134,7 @@ struct PlanAgreementTests {
                     + "</dict></dict></dict>")
         }
         func trustKit(_ name: String, _ more: String = "") -> String {
-            let hashes = [name, "strange"].map { "<string>\(base64($0))</string>" }.joined()
+            let hashes = [name, "unknown"].map { "<string>\(base64($0))</string>" }.joined()
             return list(
                 "<key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.example.com</key><dict>"
                     + "<key>TSKPublicKeyHashes</key><array>\(hashes)</array>\(more)</dict></dict></dict>")
@@ -155,13 +155,13 @@ struct PlanAgreementTests {
             ),
             ("both", .apple, apple("leaf", "root")), ("one of both", .apple, apple("leaf", "other")),
             ("leaf", .trustkit, trustKit("leaf")), ("expired", .trustkit, trustKit("other", day)),
-            ("report", .trustkit, trustKit("other", report)), ("strange", .trustkit, trustKit("other")),
+            ("report", .trustkit, trustKit("other", report)), ("unknown", .trustkit, trustKit("other")),
             ("root", .okhttp, okHttp(("*.example.com", "root"))),
-            ("strange", .okhttp, okHttp(("**.example.com", "strange"))),
-            ("union", .okhttp, okHttp(("api.example.com", "strange"), ("*.example.com", "leaf"))),
+            ("unknown", .okhttp, okHttp(("**.example.com", "unknown"))),
+            ("union", .okhttp, okHttp(("api.example.com", "unknown"), ("*.example.com", "leaf"))),
             ("leaf", .curl, "sha256//\(base64("leaf"))"), ("root", .curl, "sha256//\(base64("root"))"),
-            ("root", .hpkp, "pin-sha256=\"\(base64("root"))\"; pin-sha256=\"\(base64("strange"))\"; max-age=5000"),
-            ("gone", .hpkp, "pin-sha256=\"\(base64("leaf"))\"; pin-sha256=\"\(base64("strange"))\"; max-age=0"),
+            ("root", .hpkp, "pin-sha256=\"\(base64("root"))\"; pin-sha256=\"\(base64("unknown"))\"; max-age=5000"),
+            ("gone", .hpkp, "pin-sha256=\"\(base64("leaf"))\"; pin-sha256=\"\(base64("unknown"))\"; max-age=0"),
             ("EE", .tlsa, "_443._tcp.api.example.com. IN TLSA 3 1 1 \(hex("leaf"))"),
             ("PKIX-EE", .tlsa, "_443._tcp.api.example.com. IN TLSA 1 1 1 \(hex("leaf"))"),
             ("TA as EE", .tlsa, "_443._tcp.api.example.com. IN TLSA 3 1 1 \(hex("root"))"),
@@ -211,7 +211,7 @@ struct PlanAgreementTests {
     func agreement() async throws {
         var (red, green) = (0, 0)
         for (index, file) in try files().enumerated() {
-            let path = try site.folder.add(file.text, name: "release-\(index)")
+            let path = try site.directory.add(file.text, name: "release-\(index)")
             let policy = try file.dialect.read(Array(file.text.utf8), path: path).policy
             let pinsNothing = policy.rules.allSatisfy { $0.mode == .off } && policy.denied.isEmpty
             // A release without pins is judged at any host that the new certificates are for.
@@ -221,7 +221,7 @@ struct PlanAgreementTests {
             }
             let hosts = Self.hosts.filter(isKnown)
             for chain in chains {
-                let new = try site.folder.add(chain.certificates.map(\.pemText).joined())
+                let new = try site.directory.add(chain.certificates.map(\.pemText).joined())
                 let title = "\(file.dialect) \(file.name), \(chain.name)"
                 let words = [
                     "plan", "--ca-file", roots, "--new", new, "--against", path, "--json", "--at",

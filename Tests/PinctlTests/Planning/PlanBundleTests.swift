@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Bundles as releases: when one expires, programs use the policy that they were built with.
@@ -13,14 +13,14 @@ struct PlanBundleTests {
     init() async throws {
         site = try PinctlSite()
         let key = try TestKey()
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             policyText([("api.test", ["\"\(try site.leaf.key.pin)\"", "\"\(try site.root.key.pin)\""])]))
-        let keys = try site.folder.add(
+        let keys = try site.directory.add(
             #"{ "version": 1, "audience": "com.example.app", "number": 1, "threshold": 1, "keys": ["\#(try TestPEM.base64(key.publicKeyDER))"] }"#
         )
-        bundle = site.folder.path + "/bundle.json"
+        bundle = site.directory.path + "/bundle.json"
         let run = await pinctl(
-            "sign", policy, "--keys", keys, "--key", try site.folder.add(key.privateKeyPEM), "-o", bundle)
+            "sign", policy, "--keys", keys, "--key", try site.directory.add(key.privateKeyPEM), "-o", bundle)
         try #require(run.status == 0, "\(run)")
     }
 
@@ -47,7 +47,7 @@ struct PlanBundleTests {
         let later = try site.intermediate.leaf("api.test", key: site.leaf.key) {
             $0.notBefore = Int64(testTime.timeIntervalSince1970) + 31 * 86_400
         }
-        let chain = try site.folder.add(later.pemText + site.intermediate.pemText)
+        let chain = try site.directory.add(later.pemText + site.intermediate.pemText)
         let run = await pinctl("plan", "--ca-file", site.rootFile, "--new", chain, "--against", bundle)
         #expect(run.status == 1, "\(run)")
         // The policy itself has no such end.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 // The files in which a calendar is found, and what `lint` says about the roots in it.
@@ -10,8 +10,8 @@ extension PlanCalendarTests {
     func nested() async throws {
         let name = "calendar.jsonc"
         _ = try calendar(old: #""android": { "removed": "2026-12-01", "source": "t" }"#, name: name)
-        _ = try folder.add(#"{ "version": 1, "include": ["\#(name)"] }"#, name: "names.jsonc")
-        let policy = try folder.add(
+        _ = try directory.add(#"{ "version": 1, "include": ["\#(name)"] }"#, name: "names.jsonc")
+        let policy = try directory.add(
             """
             { "version": 1, "include": ["names.jsonc"], "domains": [ { "host": "api.test", "pins": ["old-root"] } ] }
             """, name: "policy.jsonc")
@@ -20,7 +20,7 @@ extension PlanCalendarTests {
         #expect(plan.output.contains("until 2026-12-01T00:00:00Z: old-root leaves the store android"))
         for command in ["pinctl lint policy.jsonc", "pinctl lint - < policy.jsonc", "cat policy.jsonc | pinctl lint -"]
         {
-            let lint = try await shell(command, in: folder)
+            let lint = try await shell(command, in: directory)
             #expect(lint.status == 1, "\(lint.errors)")
             #expect(lint.output.contains("error[P033] old-root is a root that is removed"), "\(lint.output)")
         }
@@ -41,7 +41,7 @@ extension PlanCalendarTests {
 
     @Test("lint names the stores that don't have a pinned root", arguments: absentRoots)
     func absentRoot(stores: String, level: String, text: String) async throws {
-        let file = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
+        let file = try directory.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
         let lint = await pinctl("lint", "--calendar", try calendar(old: stores), file)
         #expect(lint.output.contains("\(level)[P033]") && lint.output.contains(text), "\(lint.output)")
         #expect(lint.status == (level == "error" ? 1 : 0))
@@ -55,7 +55,7 @@ extension PlanCalendarTests {
 
     @Test("lint says whether a removal is past", arguments: removals)
     func removal(day: String, text: String) async throws {
-        let file = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
+        let file = try directory.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
         let calendar = try calendar(old: "\"mozilla\": { \"removed\": \"\(day)\", \"source\": \"t\" }")
         let lint = await pinctl("lint", "--calendar", calendar, "--at", "2026-11-23", file)
         #expect(lint.output.contains("is a root that \(text): pin"), "\(lint.output)")
@@ -70,7 +70,7 @@ extension PlanCalendarTests {
 
     @Test("A root whose cross-signed certificates have all expired ends no path", arguments: crossSigns)
     func expiredCrossSign(until: [String], isWarned: Bool) async throws {
-        let file = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
+        let file = try directory.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
         let calendar = try calendar(new: #""android": { "pending": true, "source": "t" }"#, signedUntil: until)
         let lint = await pinctl("lint", "--calendar", calendar, "--at", "2026-11-23", file)
         #expect(lint.output.contains("warning[P034]") == isWarned, "\(lint.output)")
@@ -80,9 +80,9 @@ extension PlanCalendarTests {
     func backup() async throws {
         let calendar = try calendar(new: #""android": { "pending": true, "source": "t" }"#)
         for (other, isWarned) in [
-            (#"{ "pin": "\#(strangePin)", "backup": true }"#, true), ("\"\(strangePin)\"", false),
+            (#"{ "pin": "\#(unknownPin)", "backup": true }"#, true), ("\"\(unknownPin)\"", false),
         ] {
-            let file = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\"", other])]))
+            let file = try directory.add(policyText([("api.test", ["\"\(old.key.pin)\"", other])]))
             let lint = await pinctl("lint", "--calendar", calendar, file)
             #expect(lint.output.contains("warning[P034]") == isWarned, "\(lint.output)")
         }
@@ -93,7 +93,7 @@ extension PlanCalendarTests {
         let calendar = try calendar(
             new: #""apple": { "pending": true, "source": "t" }, "android": { "since": "2027-02-01", "source": "t" }"#,
             old: #""android": { "issuedUntil": "2027-03-01", "source": "t" }"#)
-        let alone = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
+        let alone = try directory.add(policyText([("api.test", ["\"\(old.key.pin)\""])]))
         let run = await pinctl("lint", "--calendar", calendar, alone)
         #expect(run.status == 1)
         #expect(
@@ -106,12 +106,12 @@ extension PlanCalendarTests {
         // Half a year before it is too early for an error, and a pin of the new root settles the rest.
         let early = await pinctl("lint", "--calendar", calendar, "--at", "2026-08-01", alone)
         #expect(!early.output.contains("P033"))
-        let both = try folder.add(policyText([("api.test", ["\"\(old.key.pin)\"", "\"\(new.key.pin)\""])]))
+        let both = try directory.add(policyText([("api.test", ["\"\(old.key.pin)\"", "\"\(new.key.pin)\""])]))
         let settled = await pinctl("lint", "--calendar", calendar, both)
         #expect(settled.output.contains("warning[P033]"))
         #expect(!settled.output.contains("P034"))
         // Other dialects are checked too.
-        let android = await pinctl("lint", "--calendar", calendar, try folder.add(androidText([old.key.pin])))
+        let android = await pinctl("lint", "--calendar", calendar, try directory.add(androidText([old.key.pin])))
         #expect(android.output.contains("error[P033]"))
     }
 
@@ -127,7 +127,7 @@ extension PlanCalendarTests {
 
     @Test("A file that isn't a calendar, or has errors, is rejected")
     func malformed() async throws {
-        let release = try folder.add(androidText([old.key.pin]))
+        let release = try directory.add(androidText([old.key.pin]))
         let pin = try old.key.pin
         let files = [
             (#"{ "version": 1, "pins": { "a": "\#(pin)" } }"#, #"no pin has "x-stores""#),
@@ -166,7 +166,7 @@ extension PlanCalendarTests {
             ("", "the file is empty"),
         ]
         for (text, reason) in files {
-            let file = try folder.add(text)
+            let file = try directory.add(text)
             for words in [
                 ["plan", "--ca-file", roots, "--new", chain, "--against", release, "--calendar", file],
                 ["lint", "--calendar", file, release],
@@ -176,7 +176,7 @@ extension PlanCalendarTests {
                 #expect(run.errors.contains(reason), "\(text): \(run.errors)")
             }
         }
-        let missing = await pinctl("lint", "--calendar", "\(folder.path)/nothing", release)
+        let missing = await pinctl("lint", "--calendar", "\(directory.path)/nothing", release)
         #expect(missing.status == 2)
     }
 }

@@ -1,14 +1,14 @@
 import CertificateTrust
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Changes of public trust stores that a calendar announces. `plan` fails before they break a release, and `lint` names
 /// the root to pin.
 @Suite("pinctl plan and lint on coming changes of trust stores")
 struct PlanCalendarTests {
-    let folder: TestFolder
+    let directory: TestDirectory
     let old: TestCertificate
     let new: TestCertificate
     let roots: String
@@ -16,14 +16,14 @@ struct PlanCalendarTests {
     let chain: String
 
     init() throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         old = try TestCertificate.root("Old Root")
         new = try TestCertificate.root("New Root")
         let issuer = try new.intermediate("Issuer")
         let crossSigned = try old.crossSign(new)
-        roots = try folder.add(old.pemText)
+        roots = try directory.add(old.pemText)
         let leaf = try issuer.leaf("api.test") { $0.notAfter = 1_830_297_600 }
-        chain = try folder.add([leaf, issuer, crossSigned].map(\.pemText).joined())
+        chain = try directory.add([leaf, issuer, crossSigned].map(\.pemText).joined())
     }
 
     /// A calendar in which the new root and the old one have these entries of `x-stores`.
@@ -38,7 +38,7 @@ struct PlanCalendarTests {
                 "x-cross-signs": [ \(signs.joined(separator: ", ")) ] },
               "old-root": { "pin": "\(try old.key.pin)", "role": "ca", "x-stores": { \(oldStores) } } } }
             """
-        return try name.map { try folder.add(text, name: $0) } ?? folder.add(text)
+        return try name.map { try directory.add(text, name: $0) } ?? directory.add(text)
     }
 
     func plan(_ release: String, _ calendar: String, _ words: String...) async -> Run {
@@ -49,7 +49,7 @@ struct PlanCalendarTests {
     @Test("A root that enters stores shortens the path of clients that pin the root above it: Brave, 2026-01")
     func arrival() async throws {
         let pending = try calendar(new: #""android": { "pending": true, "source": "test" }"#)
-        let red = try folder.add(androidText([old.key.pin]))
+        let red = try directory.add(androidText([old.key.pin]))
         let before = await plan(red, pending)
         #expect(before.status == 1)
         #expect(
@@ -58,10 +58,10 @@ struct PlanCalendarTests {
                     + "have it end their paths there"), "\(before.output)")
         #expect(before.output.contains("  ends\n"))
         // With a pin of the new root, the same plan passes.
-        let green = await plan(try folder.add(androidText([old.key.pin, new.key.pin])), pending)
+        let green = await plan(try directory.add(androidText([old.key.pin, new.key.pin])), pending)
         #expect(green.status == 0, "\(green.output)")
         // This project's clients also try the longer path, as long as the old root is trusted.
-        let ours = await plan(try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])])), pending)
+        let ours = await plan(try directory.add(policyText([("api.test", ["\"\(old.key.pin)\""])])), pending)
         #expect(ours.status == 0, "\(ours.output)")
         // Without the calendar, nothing is known.
         let blind = await pinctl("plan", "--ca-file", roots, "--new", chain, "--against", red)
@@ -75,7 +75,7 @@ struct PlanCalendarTests {
             old: #""mozilla": { "removed": "2027-01-01", "source": "t" }"#)
         for bypasses in [false, true] {
             let text = policyText([("api.test", ["\"\(try old.key.pin)\""])])
-            let release = try folder.add(
+            let release = try directory.add(
                 text.replacing("\"host\":", with: "\"localAnchorsBypassPins\": \(bypasses), \"host\":"))
             let run = try await shell(
                 "SSL_CERT_FILE=\(roots) pinctl plan --new \(chain) --against \(release) --calendar \(change) "
@@ -86,7 +86,8 @@ struct PlanCalendarTests {
         }
     }
 
-    /// The stores of the new or of the old root, and the day and reason of the end for a release that pins the old root.
+    /// The stores of the new or of the old root, and the day and reason of the end for a release that pins the old
+    /// root.
     struct Change: Sendable, CustomTestStringConvertible {
         var new = ""
         var old = ""
@@ -143,7 +144,7 @@ struct PlanCalendarTests {
         let run = await pinctl(
             [
                 "plan", "--ca-file", roots, "--new", chain, "--calendar", calendar, "--against",
-                try folder.add(androidText([old.key.pin])),
+                try directory.add(androidText([old.key.pin])),
             ] + change.words)
         #expect(run.status == (change.end == nil ? 0 : 1), "\(run.output)")
         if let end = change.end { #expect(run.output.contains(end), "\(run.output)") }
@@ -152,7 +153,7 @@ struct PlanCalendarTests {
     @Test("A store given with --store is judged by its own entry only, and a private root by none")
     func namedStores() async throws {
         let calendar = try calendar(new: #""apple": { "pending": true, "source": "test" }"#)
-        let release = try folder.add(androidText([old.key.pin]))
+        let release = try directory.add(androidText([old.key.pin]))
         for (name, status) in [("apple", 1), ("android", 0), ("other", 0)] {
             let run = await pinctl(
                 "plan", "--store", "\(name)=\(roots)", "--new", chain, "--against", release, "--calendar", calendar)
@@ -184,15 +185,15 @@ struct PlanCalendarTests {
 
     @Test("A release breaks in a store that doesn't have the root where the path ends", arguments: lastRoots)
     func lastRoot(stores: String, end: String?) async throws {
-        let newRoots = try folder.add(new.pemText)
+        let newRoots = try directory.add(new.pemText)
         let calendar = try calendar(new: stores)
-        let release = try folder.add(androidText([new.key.pin]))
+        let release = try directory.add(androidText([new.key.pin]))
         let run = await pinctl(
             "plan", "--ca-file", newRoots, "--new", chain, "--against", release, "--calendar", calendar)
         #expect(run.status == (end == nil ? 0 : 1), "\(run.output)")
         if let end { #expect(run.output.contains(end), "\(run.output)") }
         // Clients find another path if the old root has signed the new one.
-        let bothRoots = try folder.add(old.pemText + new.pemText)
+        let bothRoots = try directory.add(old.pemText + new.pemText)
         let other = await pinctl(
             "plan", "--ca-file", bothRoots, "--new", chain, "--against", release, "--calendar", calendar)
         #expect(other.status == 0, "\(other.output)")
@@ -205,7 +206,7 @@ struct PlanCalendarTests {
             let rule = """
                 { "host": "api.test", "pins": ["\(try old.key.pin)"], "anchors": { "files": ["\(roots)"]\(anchors) } }
                 """
-            let run = await plan(try folder.add(#"{ "version": 1, "domains": [\#(rule)] }"#), calendar)
+            let run = await plan(try directory.add(#"{ "version": 1, "domains": [\#(rule)] }"#), calendar)
             #expect(run.status == Int32(status), "\(run.output)\(run.errors)")
             // A calendar that says nothing is told, and so are the stores that clients may not have.
             #expect(run.errors.contains("a rule trusts only its own roots, so the calendar") == (status == 0))
@@ -213,15 +214,15 @@ struct PlanCalendarTests {
         }
         let named = await pinctl(
             "plan", "--store", "android=\(roots)", "--new", chain, "--calendar", calendar, "--against",
-            try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])])))
+            try directory.add(policyText([("api.test", ["\"\(old.key.pin)\""])])))
         #expect(named.status == 1 && !named.errors.contains("every store"), "\(named.errors)")
     }
 
     @Test("A key whose issuer isn't known yet doesn't hide the end of a chain that is given with it")
     func besideKey() async throws {
         let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
-        let release = try folder.add(androidText([old.key.pin]))
-        let key = try folder.add(try TestKey().publicKeyPEM)
+        let release = try directory.add(androidText([old.key.pin]))
+        let key = try directory.add(try TestKey().publicKeyPEM)
         let alone = await pinctl(
             "plan", "--host", "api.test", "--new", key, "--against", release, "--calendar", calendar)
         #expect(alone.status == 0 && alone.output.contains("depends"), "\(alone.output)\(alone.errors)")
@@ -233,12 +234,12 @@ struct PlanCalendarTests {
     @Test("An exported file whose pins are off doesn't hide that the policy stops surviving")
     func exported() async throws {
         let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
-        _ = try folder.add(androidText([old.key.pin], expiration: "2026-01-01"), name: "nsc.xml")
-        let policy = try folder.add(
+        _ = try directory.add(androidText([old.key.pin], expiration: "2026-01-01"), name: "nsc.xml")
+        let policy = try directory.add(
             policyText(
                 [("api.test", ["\"\(old.key.pin)\""])], #""exports": [ { "to": "android", "file": "nsc.xml" } ],"#),
             name: "exporting.jsonc")
-        let report = "\(folder.path)/report.xml"
+        let report = "\(directory.path)/report.xml"
         let run = await pinctl(
             "plan", "--ca-file", roots, "--new", chain, "--policy", policy, "--calendar", calendar, "--report",
             "junit=\(report)")
@@ -251,11 +252,11 @@ struct PlanCalendarTests {
     @Test("A root that every store drops ends every release below it, ours too")
     func departure() async throws {
         let calendar = try calendar(old: #""android": { "removed": "2027-01-01", "source": "t" }"#)
-        let ours = await plan(try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])])), calendar)
+        let ours = await plan(try directory.add(policyText([("api.test", ["\"\(old.key.pin)\""])])), calendar)
         #expect(ours.status == 1)
         #expect(ours.output.contains("until 2027-01-01T00:00:00Z: old-root leaves the store android"))
         let json = await plan(
-            try folder.add(policyText([("api.test", ["\"\(old.key.pin)\""])])), calendar, "--json")
+            try directory.add(policyText([("api.test", ["\"\(old.key.pin)\""])])), calendar, "--json")
         #expect(json.output.contains(#""until":"2027-01-01T00:00:00Z""#), "\(json.output)")
     }
 
@@ -265,10 +266,10 @@ struct PlanCalendarTests {
         _ = try calendar(
             new: #""apple": { "pending": true, "source": "t" }"#,
             old: #""android": { "removed": "2026-12-01", "source": "t" }"#, name: name)
-        let policy = try folder.add(
+        let policy = try directory.add(
             """
             { "version": 1, "include": ["\(name)"],
-              "domains": [ { "host": "api.test", "pins": ["old-root", "\(strangePin)"] } ] }
+              "domains": [ { "host": "api.test", "pins": ["old-root", "\(unknownPin)"] } ] }
             """)
         let plan = await pinctl(["plan", "--ca-file", roots, "--new", chain, "--policy", policy])
         #expect(plan.status == 1)
@@ -284,7 +285,7 @@ struct PlanCalendarTests {
 
     @Test("A calendar that is older than half a year is used with a note")
     func age() async throws {
-        let release = try folder.add(androidText([old.key.pin]))
+        let release = try directory.add(androidText([old.key.pin]))
         let stores = #""android": { "pending": true, "source": "t" }"#
         let stale = await plan(release, try calendar(new: stores, checked: "2026-05-01"))
         #expect(stale.errors.contains("are those of 2026-05-01, more than six months ago: get a newer file"))

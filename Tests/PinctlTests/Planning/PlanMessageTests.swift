@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// What `plan` says about input that can't be used, and how it shortens its matrix.
@@ -20,7 +20,7 @@ struct PlanMessageTests {
             [site.root, site.intermediate, site.leaf],
         ]
         for chain in chains {
-            let file = try site.folder.add(chain.map(\.pemText).joined())
+            let file = try site.directory.add(chain.map(\.pemText).joined())
             for host in [[], ["--host", "api.test"]] {
                 let run = await pinctl(["plan", "--new", file, "--against", policy] + host)
                 #expect(run.status == 2)
@@ -35,8 +35,8 @@ struct PlanMessageTests {
     @Test("The matrix names a pin or says that it is one, and never has a part of it")
     func shortPins() async throws {
         let key = try TestKey()
-        let file = try site.folder.add(key.publicKeyPEM)
-        let policy = try site.policy("\"\(try key.pin)\", \"\(strangePin)\"")
+        let file = try site.directory.add(key.publicKeyPEM)
+        let policy = try site.policy("\"\(try key.pin)\", \"\(unknownPin)\"")
         let run = await plan("--new", file, "--host", "api.test", "--against", policy)
         #expect(run.status == 0)
         #expect(run.lines.contains("\(policy)  only one pin"), "\(run)")
@@ -48,7 +48,7 @@ struct PlanMessageTests {
     func reportingRule() async throws {
         for (action, status) in [("stop-pinning", Int32(0)), ("report", 0), ("fail", 1)] {
             let policy = try site.policy(
-                "\"\(strangePin)\"",
+                "\"\(unknownPin)\"",
                 rule: #" "mode": "report", "expires": "2026-12-01T00:00:00Z", "onExpiry": "\#(action)","#)
             let run = await plan("--new", site.chainFile, "--against", policy, "--fail-within", "100d")
             #expect(run.status == status && run.output.contains("until") == (status == 1), "\(action): \(run)")

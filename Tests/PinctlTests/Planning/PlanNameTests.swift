@@ -1,5 +1,5 @@
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// New certificates that lack a name of the old one, which is an outage that pins don't explain.
@@ -11,13 +11,13 @@ struct PlanNameTests {
     init() throws {
         site = try PinctlSite()
         let pin = "\"\(try site.root.key.pin)\""
-        policy = try site.folder.add(
+        policy = try site.directory.add(
             policyText(["api.test", "pay.test", "www.test"].map { ($0, [pin]) }), name: "pins.jsonc")
     }
 
     private func chain(_ names: String...) throws -> String {
         let leaf = try site.intermediate.issue(.server(names))
-        return try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        return try site.directory.add(leaf.pemText + site.intermediate.pemText)
     }
 
     private func plan(_ words: String...) async -> Run { await pinctl(["plan", "--ca-file", site.rootFile] + words) }
@@ -61,8 +61,8 @@ struct PlanNameTests {
         let named = await plan("--new", new, "--against", policy, "--host", "www.test")
         #expect(named.status == 1 && named.output.contains("isn't valid for www.test"), "\(named)")
         // Of many hosts, five are named, and all of them in JSON.
-        let many = try site.folder.add(
-            policyText((1...8).map { ("h\($0).test", ["\"\(strangePin)\""]) } + [("api.test", ["\"\(strangePin)\""])]))
+        let many = try site.directory.add(
+            policyText((1...8).map { ("h\($0).test", ["\"\(unknownPin)\""]) } + [("api.test", ["\"\(unknownPin)\""])]))
         let broken = await plan("--new", site.chainFile, "--against", many)
         #expect(broken.status == 1 && broken.errors.contains("h5.test and 3 more: not judged"), "\(broken)")
         #expect(broken.output.contains("the change is safe when \(many) is retired"), "\(broken)")
@@ -79,7 +79,7 @@ struct PlanNameTests {
         #expect(try verdicts(kept) == ["api.test survives_only", "pay.test survives_only"])
         #expect(kept.status == 0)
         // A signing request contains the names that the certificate will be valid for.
-        let request = try site.folder.add(
+        let request = try site.directory.add(
             TestSigningRequest(
                 TestName(.commonName("api.test")), key: TestKey(), extensions: [.alternativeNames([.dns("api.test")])]
             ).pemText)
@@ -92,7 +92,7 @@ struct PlanNameTests {
 
     @Test("Dropping a wildcard breaks the names below it that rules cover")
     func wildcard() async throws {
-        let below = try site.folder.add(
+        let below = try site.directory.add(
             """
             { "version": 1, "domains": [{ "host": "test.example", "subdomains": true,
               "pins": ["\(try site.root.key.pin)"] }] }
@@ -113,10 +113,10 @@ struct PlanNameTests {
         "Hosts whose pins are off aren't judged if the certificate isn't for them, and a lost host breaks every release"
     )
     func unpinned() async throws {
-        let off = try site.folder.add(
+        let off = try site.directory.add(
             """
             { "version": 1, "domains": [{ "host": "api.test", "pins": ["\(try site.root.key.pin)"] },
-              { "host": "cdn.test", "mode": "off", "pins": ["\(strangePin)"] }] }
+              { "host": "cdn.test", "mode": "off", "pins": ["\(unknownPin)"] }] }
             """)
         let run = await plan("--new", site.chainFile, "--against", off, "--json")
         #expect(try verdicts(run) == ["api.test survives_only"])
@@ -150,8 +150,8 @@ struct PlanNameTests {
                 "the new certificate isn't valid for apj.test, only for api.test, cdn.test: check"),
             "\(uncovered)")
         // A rule without pins in force says that the host is meant.
-        let off = try site.folder.add(
-            #"{ "version": 1, "domains": [{ "host": "cdn.test", "mode": "off", "pins": ["\#(strangePin)"] }] }"#)
+        let off = try site.directory.add(
+            #"{ "version": 1, "domains": [{ "host": "cdn.test", "mode": "off", "pins": ["\#(unknownPin)"] }] }"#)
         let both = ["--host", "api.test", "--host", "cdn.test"]
         let words = ["plan", "--ca-file", site.rootFile, "--new", new, "--against", policy]
         #expect(await pinctl(words + both).status == 2)

@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Certificate changes that caused outages of real apps: a plan that could have been run beforehand fails with the
@@ -10,24 +10,24 @@ import Testing
 struct PlanOutageTests {
     private static let day: Int64 = 86_400
     private let now = Int64(testTime.timeIntervalSince1970)
-    private let folder: TestFolder
+    private let directory: TestDirectory
 
-    init() throws { folder = try TestFolder() }
+    init() throws { directory = try TestDirectory() }
 
     private func chain(_ certificates: TestCertificate...) throws -> String {
-        try folder.add(certificates.map(\.pemText).joined())
+        try directory.add(certificates.map(\.pemText).joined())
     }
 
     private func pin(_ key: TestKey, _ role: String) throws -> String {
         #"{ "pin": "\#(try key.pin)", "role": "\#(role)" }"#
     }
 
-    private func release(_ pins: String...) throws -> String { try folder.add(policyText([("api.test", pins)])) }
+    private func release(_ pins: String...) throws -> String { try directory.add(policyText([("api.test", pins)])) }
 
     private func plan(_ new: String, _ anchors: [TestCertificate], _ release: String, _ words: String...) async throws
         -> Run
     {
-        let roots = try folder.add(anchors.map(\.pemText).joined())
+        let roots = try directory.add(anchors.map(\.pemText).joined())
         return await pinctl(["plan", "--ca-file", roots, "--new", new, "--against", release] + words)
     }
 
@@ -35,7 +35,7 @@ struct PlanOutageTests {
     private func holds(
         _ new: String, _ anchors: [TestCertificate], red: String, green: String, _ words: [String] = [], reason: String
     ) async throws {
-        let roots = try folder.add(anchors.map(\.pemText).joined())
+        let roots = try directory.add(anchors.map(\.pemText).joined())
         let base = ["plan", "--ca-file", roots, "--new", new] + words
         let before = await pinctl(base + ["--against", red])
         #expect(before.status == 1)
@@ -69,7 +69,7 @@ struct PlanOutageTests {
         let root = try TestCertificate.root("ISRG")
         let all = try (10...14).map { try root.intermediate("R\($0)") }
         let key = try TestKey()
-        let request = try folder.add(TestSigningRequest(TestName(.commonName("api.test")), key: key).pemText)
+        let request = try directory.add(TestSigningRequest(TestName(.commonName("api.test")), key: key).pemText)
         // Before anything is issued, the plan reports what the release depends on.
         let pinned = try release(pin(all[0].key, "intermediate"), pin(all[1].key, "intermediate"))
         let depends = try await plan(request, [root], pinned, "--current", chain(all[0].leaf("api.test"), all[0]))
@@ -129,7 +129,7 @@ struct PlanOutageTests {
         let root = try TestCertificate.root("Root")
         let key = try TestKey()
         let lost = try TestKey()
-        let new = try folder.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
+        let new = try directory.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))
         try await holds(
             new, [root], red: release(pin(lost, "leaf")), green: release(pin(lost, "leaf"), pin(key, "leaf")),
             reason: "no pin matches this key")
@@ -141,8 +141,8 @@ struct PlanOutageTests {
         let leaf = try root.leaf("api.test")
         let pins = [try leaf.key.pin, try root.key.pin]
         try await holds(
-            chain(leaf), [root], red: folder.add(androidText(pins, expiration: "2027-02-01")),
-            green: folder.add(androidText(pins, expiration: "2028-02-01")), ["--fail-within", "100d"],
+            chain(leaf), [root], red: directory.add(androidText(pins, expiration: "2027-02-01")),
+            green: directory.add(androidText(pins, expiration: "2028-02-01")), ["--fail-within", "100d"],
             reason: "its pins are off then")
     }
 }

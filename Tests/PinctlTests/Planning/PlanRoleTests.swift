@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Every comparison of a pin's role in a plan has a row that fails if the role is ignored there.
@@ -14,7 +14,7 @@ struct PlanRoleTests {
     init() throws {
         site = try PinctlSite()
         key = try TestKey()
-        publicKey = try site.folder.add(key.publicKeyPEM, name: "new.pub")
+        publicKey = try site.directory.add(key.publicKeyPEM, name: "new.pub")
     }
 
     /// A release that pins keys by name, each in a role. The keys are `key` and those of the site.
@@ -23,7 +23,7 @@ struct PlanRoleTests {
     ) throws -> String {
         let keys = [
             "key": try key.pin, "leaf": try site.leaf.key.pin, "issuer": try site.intermediate.key.pin,
-            "root": try site.root.key.pin, "strange": strangePin,
+            "root": try site.root.key.pin, "unknown": unknownPin,
         ]
         func objects(_ pins: [(name: String, role: String)], isNamed: Bool) -> String {
             pins.map { name, role in
@@ -33,7 +33,7 @@ struct PlanRoleTests {
         }
         func list(_ words: [String]) -> String { words.map { "\"\($0)\"" }.joined(separator: ", ") }
         let requirement = require.isEmpty ? "" : "\"require\": [\(list(require))],"
-        return try site.folder.add(
+        return try site.directory.add(
             """
             { "version": 1, "deny": [\(objects(deny, isNamed: false))], "pins": { \(objects(pins, isNamed: true)) },
               "domains": [{ "host": "api.test", \(requirement) "pins": [\(list(pins.map { "\($0.name)-\($0.role)" }))] }] }
@@ -88,11 +88,11 @@ struct PlanRoleTests {
 
     @Test("plan names the issuer pins that a key depends on, and no leaf pins")
     func issuers() async throws {
-        let file = try release([("leaf", "leaf"), ("root", "root"), ("issuer", "ca"), ("strange", "any")])
+        let file = try release([("leaf", "leaf"), ("root", "root"), ("issuer", "ca"), ("unknown", "any")])
         let run = await plan(publicKey, file)
         #expect(
             run.lines.contains {
-                $0.hasSuffix("survives only if issued under root-root or issuer-ca or strange-any")
+                $0.hasSuffix("survives only if issued under root-root or issuer-ca or unknown-any")
             }, "\(run.output)")
     }
 
@@ -105,30 +105,30 @@ struct PlanRoleTests {
             ("root", "intermediate", false),
         ])
     func inChain(name: String, role: String, survives: Bool) async throws {
-        let run = await plan(site.chainFile, try release([(name, role), ("strange", "any")]))
+        let run = await plan(site.chainFile, try release([(name, role), ("unknown", "any")]))
         #expect(run.status == (survives ? 0 : 1))
         #expect(run.output.contains("survives only by \(name)-\(role) (") == survives, "\(run.output)")
     }
 
     @Test("A way back is a key that is pinned for the leaf, where a leaf pin is enough")
-    func rescues() async throws {
-        let stranger = try TestCertificate.root("Other Root")
-        let leaf = try stranger.leaf("api.test")
-        let new = try site.folder.add(leaf.pemText + stranger.pemText)
-        let roots = try site.folder.add(site.root.pemText + stranger.pemText)
+    func sufficientPins() async throws {
+        let unrelated = try TestCertificate.root("Other Root")
+        let leaf = try unrelated.leaf("api.test")
+        let new = try site.directory.add(leaf.pemText + unrelated.pemText)
+        let roots = try site.directory.add(site.root.pemText + unrelated.pemText)
         func ways(_ releases: String...) async -> String? {
             await pinctl(
                 ["plan", "--ca-file", roots, "--new", new] + releases.flatMap { ["--against", $0] }
             ).lines.first { $0.hasPrefix("the change is safe") }
         }
-        let old = try release([("leaf", "leaf"), ("key", "leaf"), ("strange", "root")])
+        let old = try release([("leaf", "leaf"), ("key", "leaf"), ("unknown", "root")])
         #expect(
             await ways(old)
                 == "the change is safe when \(old) is retired, or if the leaf uses key leaf-leaf or key-leaf")
-        let required = try release([("leaf", "any"), ("strange", "root")], require: ["root"])
+        let required = try release([("leaf", "any"), ("unknown", "root")], require: ["root"])
         #expect(await ways(required) == "the change is safe when \(required) is retired")
         // A release that survives by its leaf wouldn't survive with another leaf whose key it pins only as root.
-        let moved = try site.folder.add(
+        let moved = try site.directory.add(
             """
             { "version": 1, "domains": [{ "host": "api.test", "pins": [
               { "pin": "\(try leaf.key.pin)", "role": "leaf" },
@@ -140,12 +140,13 @@ struct PlanRoleTests {
 
     @Test("The key of a CA isn't named as one for the leaf")
     func authorityKey() async throws {
-        let stranger = try TestCertificate.root("Other Root")
-        let new = try site.folder.add(try stranger.leaf("api.test").pemText + stranger.pemText)
+        let unrelated = try TestCertificate.root("Other Root")
+        let new = try site.directory.add(try unrelated.leaf("api.test").pemText + unrelated.pemText)
         let old = try release([("root", "any"), ("issuer", "any"), ("key", "any")])
         // Today's chain shows which of the pinned keys are those of CAs.
         let run = await pinctl([
-            "plan", "--ca-file", try site.folder.add(site.root.pemText + stranger.pemText), "--new", new, "--against",
+            "plan", "--ca-file", try site.directory.add(site.root.pemText + unrelated.pemText), "--new", new,
+            "--against",
             old, "--current", site.chainFile,
         ])
         let way = "the change is safe when \(old) is retired, or if the leaf uses key key-any"
@@ -166,15 +167,15 @@ struct PlanRoleTests {
     func severalPaths() async throws {
         let other = try TestCertificate.root("Other Root")
         let crossSigned = try other.crossSign(site.root)
-        let chain = try site.folder.add(site.leaf.pemText + site.intermediate.pemText + crossSigned.pemText)
-        let roots = try site.folder.add(site.root.pemText + other.pemText)
+        let chain = try site.directory.add(site.leaf.pemText + site.intermediate.pemText + crossSigned.pemText)
+        let roots = try site.directory.add(site.root.pemText + other.pemText)
         func needs(_ file: String) async throws -> [String] {
             let run = await pinctl("plan", "--ca-file", roots, "--new", chain, "--against", file, "--json")
             return try #require(try run.decoded(as: PlanDocument.self).results.first?.needs)
         }
         let (root, second) = (try site.root.key.pin, try other.key.pin)
         // Its clients find either path, and the roots match without the leaf.
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
             { "version": 1, "domains": [{ "host": "api.test", "require": ["root"], "pins": [
               "\(try site.leaf.key.pin)", "\(root)", "\(second)"] }] }
@@ -182,7 +183,7 @@ struct PlanRoleTests {
         let ours = try await needs(policy)
         #expect(ours == [])
         // Android builds one path, and the path without the second root needs the first.
-        let theirs = try await needs(site.folder.add(androidText([root, second])))
+        let theirs = try await needs(site.directory.add(androidText([root, second])))
         #expect(theirs == [root])
     }
 
@@ -190,7 +191,7 @@ struct PlanRoleTests {
     func leafEnds() async throws {
         let end = Int64(testTime.timeIntervalSince1970) + 30 * 86_400
         let leaf = try site.intermediate.leaf("api.test", key: site.leaf.key) { $0.notAfter = end }
-        let chain = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        let chain = try site.directory.add(leaf.pemText + site.intermediate.pemText)
         let pins = [("leaf", "leaf"), ("root", "root")]
         let lenient = await plan(chain, try release(pins), "--fail-within", "100d")
         #expect(lenient.status == 0)

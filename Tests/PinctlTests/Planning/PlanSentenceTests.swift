@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The sentences below a matrix, checked against the matrix and against plans for the chains that they recommend, for
@@ -17,7 +17,7 @@ struct PlanSentenceTests {
         site = try PinctlSite()
         let other = try TestCertificate.root("Other Root")
         roots = [site.root, other]
-        rootFile = try site.folder.add(roots.map(\.pemText).joined(), name: "roots.pem")
+        rootFile = try site.directory.add(roots.map(\.pemText).joined(), name: "roots.pem")
         keys = [
             "a": site.leaf.key, "b": try TestKey(), "c": try TestKey(), "root": site.root.key, "other": other.key,
         ]
@@ -42,7 +42,7 @@ struct PlanSentenceTests {
         let issuer = root < roots.count ? roots[root] : try TestCertificate.root("Nobody's Root")
         var leaf = TestCertificate.Settings.server(names)
         leaf.notAfter = Int64(testTime.timeIntervalSince1970) + 80 * 86_400
-        return try site.folder.add(issuer.issue(leaf, key: keys[key]).pemText)
+        return try site.directory.add(issuer.issue(leaf, key: keys[key]).pemText)
     }
 
     private func release(_ generator: inout Generator, _ index: Int) throws -> String {
@@ -70,7 +70,7 @@ struct PlanSentenceTests {
             #""\#(name)": { "pin": "\#(try key.pin)", "role": "\#(roles[name] ?? "any")" }"#
         }
         let denied = generator.number(below: 8) == 0 ? #""deny": ["\#(try #require(keys["c"]).pin)"],"# : ""
-        return try site.folder.add(
+        return try site.directory.add(
             """
             { "version": 1, \(denied) "pins": { \(named.sorted().joined(separator: ", ")) },
               "domains": [\(rules.joined(separator: ", "))] }

@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Settings other than pins that decide whether the pins count: `plan` treats them as the shipped app does.
@@ -17,8 +17,8 @@ struct PlanSettingTests {
 
     /// A network security config with these elements as trust anchors.
     private func config(_ pin: String, roots: String, expiration: String? = nil) throws -> String {
-        let text = androidText([pin, strangePin], expiration: expiration)
-        return try site.folder.add(
+        let text = androidText([pin, unknownPin], expiration: expiration)
+        return try site.directory.add(
             text.replacing("<pin-set", with: "<trust-anchors>\(roots)</trust-anchors><pin-set"))
     }
 
@@ -27,18 +27,18 @@ struct PlanSettingTests {
     @Test("Releases of a file without pins are reported as having no pins, and nothing breaks")
     func withoutPins() async throws {
         // Clients ignore a record with this usage.
-        let zone = try site.folder.add(
+        let zone = try site.directory.add(
             "_443._tcp.api.test. IN TLSA 9 1 1 \(String(repeating: "ab", count: 32))\n", name: "zone")
         let run = await plan("--against", zone)
         #expect(run.status == 0)
         #expect(run.lines.contains("\(zone)  no pins"), "\(run)")
         #expect(run.errors == "pinctl: note: \(zone): no pins, so every trusted chain is accepted\n")
         // Next to another release, the matrix has a row for each.
-        let policy = try site.policy("\"\(strangePin)\"")
+        let policy = try site.policy("\"\(unknownPin)\"")
         let both = await plan("--against", zone, "--against", policy)
         #expect(both.status == 1 && both.lines.contains { $0.hasPrefix("\(zone) ") && $0.hasSuffix("  no pins") })
         // A policy with pins, but none for these hostnames, is the wrong file.
-        let other = await plan("--against", try site.policy("\"\(strangePin)\"", host: "other.test"))
+        let other = await plan("--against", try site.policy("\"\(unknownPin)\"", host: "other.test"))
         #expect(other.status == 2 && other.errors.contains("no release has a rule for a hostname of"))
         let explained = await pinctl("explain", "api.test", "--policy", zone)
         #expect(explained.status != 2)
@@ -47,10 +47,10 @@ struct PlanSettingTests {
 
     @Test("A release that refuses hosts without a rule isn't said to have no pins, even if every rule is off")
     func unlisted() async throws {
-        let policy = try site.folder.add(
+        let policy = try site.directory.add(
             """
             { "version": 1, "unlisted": "refuse",
-              "domains": [{ "host": "off.test", "mode": "off", "pins": ["\(strangePin)"] }] }
+              "domains": [{ "host": "off.test", "mode": "off", "pins": ["\(unknownPin)"] }] }
             """)
         let run = await plan("--against", policy, "--host", "api.test")
         #expect(run.status == 1 && run.output.contains("it refuses hosts without a rule"), "\(run)")
@@ -60,14 +60,14 @@ struct PlanSettingTests {
     @Test("overridePins on the system's roots turns the pins off for every public chain, and the row reports it")
     func systemOverride() async throws {
         let roots = #"<certificates src="system" overridePins="true" />"#
-        let run = await plan("--against", try config(strangePin, roots: roots))
+        let run = await plan("--against", try config(unknownPin, roots: roots))
         #expect(run.status == 0)
         #expect(
             run.lines.contains {
                 $0.hasSuffix("api.test  survives: no pin is needed for chains to system roots (overridePins)")
             }, "\(run.output)")
         for roots in [Self.system, #"<certificates src="system" overridePins="false" />"#] {
-            let plain = await plan("--against", try config(strangePin, roots: roots))
+            let plain = await plan("--against", try config(unknownPin, roots: roots))
             #expect(plain.status == 1 && !plain.output.contains("overridePins"), "\(plain.output)")
         }
     }
@@ -76,17 +76,17 @@ struct PlanSettingTests {
     func userOverride() async throws {
         let roots = Self.system + #"<certificates src="user" overridePins="true" />"#
         let remark = "; no pin is needed for chains to user roots (overridePins)"
-        let broken = await plan("--against", try config(strangePin, roots: roots))
+        let broken = await plan("--against", try config(unknownPin, roots: roots))
         #expect(broken.status == 1)
         #expect(broken.output.contains("no pin matches the new chain" + remark), "\(broken.output)")
         let kept = await plan("--against", try config(site.root.key.pin, roots: roots), "--json")
         #expect(kept.status == 0 && kept.output.contains("(root)" + remark), "\(kept.output)")
         // An inherited setting counts as well.
-        let inherited = androidText([strangePin, strangePin]).replacing(
+        let inherited = androidText([unknownPin, unknownPin]).replacing(
             "<domain-config>",
             with: "<base-config><trust-anchors><certificates src=\"system\" overridePins=\"true\" /></trust-anchors>"
                 + "</base-config><domain-config>")
-        #expect(try await plan("--against", site.folder.add(inherited)).status == 0)
+        #expect(try await plan("--against", site.directory.add(inherited)).status == 0)
     }
 
     @Test("localAnchorsBypassPins accepts a chain to a local root, but not to a root of a client's own store")
@@ -95,15 +95,15 @@ struct PlanSettingTests {
             try site.policy("\"\(pin)\"", rule: "\"localAnchorsBypassPins\": \(bypasses),")
         }
         let remark = "no pin is needed for chains to roots outside the system's (localAnchorsBypassPins)"
-        let local = await plan("--against", try policy(strangePin, true))
+        let local = await plan("--against", try policy(unknownPin, true))
         #expect(local.status == 0)
         #expect(local.output.contains("survives: \(remark), and this one does"), "\(local.output)")
-        let plain = await plan("--against", try policy(strangePin, false))
+        let plain = await plan("--against", try policy(unknownPin, false))
         #expect(plain.status == 1 && !plain.output.contains("localAnchorsBypassPins"))
         // Roots in the clients' system store aren't local there.
         let store = await pinctl(
             "plan", "--store", "clients=\(site.rootFile)", "--new", site.chainFile, "--against",
-            try policy(strangePin, true)
+            try policy(unknownPin, true)
         )
         #expect(store.status == 1)
         #expect(store.output.contains("no pin matches the new chain; \(remark)"), "\(store.output)")
@@ -111,35 +111,35 @@ struct PlanSettingTests {
         #expect(matched.status == 0 && matched.output.contains("(root); \(remark)"), "\(matched.output)")
         // A local CA has cross-signed the system's root. Then the pins apply, as in the client.
         let own = try TestCertificate.root("Local Root")
-        _ = try site.folder.add(own.pemText, name: "local.pem")
+        _ = try site.directory.add(own.pemText, name: "local.pem")
         let crossSigned = try own.crossSign(site.root)
-        _ = try site.folder.add((site.chain + [crossSigned]).map(\.pemText).joined(), name: "cross-signed.pem")
-        _ = try site.folder.add(own.pemText + site.root.pemText, name: "both.pem")
+        _ = try site.directory.add((site.chain + [crossSigned]).map(\.pemText).joined(), name: "cross-signed.pem")
+        _ = try site.directory.add(own.pemText + site.root.pemText, name: "both.pem")
         for (roots, status) in [("local.pem", Int32(0)), ("both.pem", 1)] {
             let run = try await shell(
                 "SSL_CERT_FILE=\(site.rootFile) pinctl plan --at 2026-11-20 --ca-file \(roots) --new cross-signed.pem "
-                    + "--against \(try policy(strangePin, true))", in: site.folder)
+                    + "--against \(try policy(unknownPin, true))", in: site.directory)
             #expect(run.status == status, "\(run.output)\(run.errors)")
         }
         // Nor do they if the search ends before it reaches the system's root.
         let other = try TestCertificate.selfSigned(site.root.settings, key: site.root.key)
-        _ = try site.folder.add(other.pemText, name: "other.pem")
+        _ = try site.directory.add(other.pemText, name: "other.pem")
         let issuer = site.chain[1]
         let below = try issuer.intermediate("Below")
         let leaf = try below.leaf("api.test")
         for count in 0...20 {
             let fakes = try below.namesakes(count, below: issuer)
             let sent = [leaf] + fakes + [below, issuer]
-            _ = try site.folder.add(sent.map(\.pemText).joined(), name: "fakes\(count).pem")
+            _ = try site.directory.add(sent.map(\.pemText).joined(), name: "fakes\(count).pem")
         }
         let search = try await shell(
             "for n in $(seq 0 20); do SSL_CERT_FILE=\(site.rootFile) pinctl plan --at 2026-11-20 --new fakes$n.pem "
-                + "--ca-file other.pem --ca-file \(site.rootFile) --against \(try policy(strangePin, true)) "
-                + "> /dev/null; echo $?; done", in: site.folder)
+                + "--ca-file other.pem --ca-file \(site.rootFile) --against \(try policy(unknownPin, true)) "
+                + "> /dev/null; echo $?; done", in: site.directory)
         #expect(Set(search.output.split(separator: "\n")) == ["1", "4"], "\(search.output)\(search.errors)")
         // The issuer of a bare key's certificate isn't known.
-        let key = try site.folder.add(TestKey().publicKeyPEM)
-        let alone = await pinctl("plan", "--new", key, "--against", try policy(strangePin, true))
+        let key = try site.directory.add(TestKey().publicKeyPEM)
+        let alone = await pinctl("plan", "--new", key, "--against", try policy(unknownPin, true))
         #expect(alone.status == 0 && alone.output.contains("depends"), "\(alone.output)")
     }
 
@@ -159,13 +159,13 @@ struct PlanSettingTests {
         ])
     func dayMargin(time: String, status: Int32, finding: String, matching: String) async throws {
         func run(_ pins: [String]) async throws -> Run {
-            let file = try site.folder.add(androidText(pins, expiration: "2027-01-31"), name: "\(pins.count).xml")
+            let file = try site.directory.add(androidText(pins, expiration: "2027-01-31"), name: "\(pins.count).xml")
             return await plan("--against", file, "--at", time)
         }
-        let broken = try await run([strangePin])
+        let broken = try await run([unknownPin])
         #expect(broken.status == status)
         #expect(broken.lines.contains { $0.hasSuffix("  api.test  \(finding)") }, "\(broken.output)")
-        let kept = try await run([try site.root.key.pin, strangePin])
+        let kept = try await run([try site.root.key.pin, unknownPin])
         #expect(kept.status == 0)
         #expect(kept.output.contains(matching), "\(kept.output)")
         // The key is kept as long as a device enforces its pin.
@@ -174,7 +174,7 @@ struct PlanSettingTests {
 
     @Test("--fail-within uses the first device on which a pin-set expires, and keys are kept for the last one")
     func dayMarginAhead() async throws {
-        let file = try site.folder.add(androidText([try site.root.key.pin, strangePin], expiration: "2027-01-31"))
+        let file = try site.directory.add(androidText([try site.root.key.pin, unknownPin], expiration: "2027-01-31"))
         func within(_ period: String) async -> Run {
             await plan("--against", file, "--at", "2027-01-20T12:00:00Z", "--fail-within", period)
         }
@@ -194,11 +194,11 @@ struct PlanSettingTests {
             ("2027-01-31T12:00:01Z", "enforce, expired 2027-01-31 (stop-pinning)"),
         ])
     func explained(time: String, phase: String) async throws {
-        let file = try site.folder.add(androidText([strangePin, strangePin], expiration: "2027-01-31"))
+        let file = try site.directory.add(androidText([unknownPin, unknownPin], expiration: "2027-01-31"))
         let run = await pinctl("explain", "api.test", "--policy", file, "--at", time)
         #expect(run.lines.contains { $0.hasSuffix("  \(phase)") }, "\(run.output)")
         let own = try site.policy(
-            "\"\(strangePin)\"", rule: #""expires": "2027-01-31T00:00:00Z", "onExpiry": "fail","#)
+            "\"\(unknownPin)\"", rule: #""expires": "2027-01-31T00:00:00Z", "onExpiry": "fail","#)
         let policy = await pinctl("explain", "api.test", "--policy", own, "--at", time)
         let word = time < "2027-01-31" ? "until" : "expired"
         #expect(policy.output.contains("enforce, \(word) 2027-01-31T00:00:00Z (fail)\n"), "\(policy.output)")

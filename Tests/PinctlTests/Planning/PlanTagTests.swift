@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Releases that are tags of real repositories, made here with the installed git. Without git, the suite is skipped.
@@ -12,25 +12,25 @@ struct PlanTagTests {
 
     init() throws {
         site = try PinctlSite()
-        repository = site.folder.path + "/repository"
+        repository = site.directory.path + "/repository"
         try git("init", "-q", repository)
-        try write("pins/pins.jsonc", policyText([("api.test", ["\"\(strangePin)\""])]))
+        try write("pins/pins.jsonc", policyText([("api.test", ["\"\(unknownPin)\""])]))
         try tag("v5.0")
-        try write("pins/pins.jsonc", policyText([("api.test", ["\"\(strangePin)\"", "\"\(try site.root.key.pin)\""])]))
+        try write("pins/pins.jsonc", policyText([("api.test", ["\"\(unknownPin)\"", "\"\(try site.root.key.pin)\""])]))
         try tag("v5.1", annotated: true)
     }
 
     func git(_ words: String...) throws {
         let identity = ["-c", "user.name=Test", "-c", "user.email=test@example.test"]
         let result = try TestCommand.run(
-            ["git"] + identity + words, environment: ["LC_ALL=C", "HOME=\(site.folder.path)"])
+            ["git"] + identity + words, environment: ["LC_ALL=C", "HOME=\(site.directory.path)"])
         try #require(result.status == 0, "\(words): \(result.text)")
     }
 
     func write(_ path: String, _ text: String) throws {
         let file = "\(repository)/\(path)"
-        let folder = file[..<(file.lastIndex(of: "/") ?? file.endIndex)]
-        _ = try TestCommand.run(["mkdir", "-p", String(folder)])
+        let directory = file[..<(file.lastIndex(of: "/") ?? file.endIndex)]
+        _ = try TestCommand.run(["mkdir", "-p", String(directory)])
         try Data(text.utf8).write(to: URL(filePath: file))
     }
 
@@ -44,10 +44,10 @@ struct PlanTagTests {
         }
     }
 
-    func plan(_ source: String, in folder: String? = nil, _ words: String...) async -> Run {
+    func plan(_ source: String, in directory: String? = nil, _ words: String...) async -> Run {
         await pinctl(
-            ["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", folder ?? repository]
-                + ["--against", source] + words, variables: ["PATH": path, "HOME": site.folder.path])
+            ["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", directory ?? repository]
+                + ["--against", source] + words, variables: ["PATH": path, "HOME": site.directory.path])
     }
 
     private var path: String { ProcessInfo.processInfo.environment["PATH"] ?? "" }
@@ -58,26 +58,26 @@ struct PlanTagTests {
 
     @Test("A git in a relative directory of PATH isn't run")
     func relativePath() async throws {
-        let folder = try TestFolder()
-        let program = try folder.add("#!/bin/sh\necho >\(folder.path)/ran\nexit 1\n", name: "git")
+        let directory = try TestDirectory()
+        let program = try directory.add("#!/bin/sh\necho >\(directory.path)/ran\nexit 1\n", name: "git")
         try #require(try TestCommand.run(["chmod", "+x", program]).status == 0)
         // From any working directory, because the parent of the root directory is the root directory.
-        let relative = String(repeating: "../", count: 99) + folder.path.dropFirst()
+        let relative = String(repeating: "../", count: 99) + directory.path.dropFirst()
         try #require(FileManager.default.isExecutableFile(atPath: relative + "/git"))
         func plan(_ path: String) async -> Run {
             await pinctl(
                 "plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", repository, "--against",
-                "git:v5.1:pins/pins.jsonc", variables: ["PATH": path, "HOME": site.folder.path])
+                "git:v5.1:pins/pins.jsonc", variables: ["PATH": path, "HOME": site.directory.path])
         }
         let run = await plan("\(relative)::\(path)")
         #expect(run.status == 0, "\(run)")
         let without = await plan(relative)
         #expect(without.status == 2)
-        #expect(without.errors.contains("the program git is in no folder of PATH"), "\(without)")
-        #expect(!FileManager.default.fileExists(atPath: folder.path + "/ran"))
+        #expect(without.errors.contains("the program git is in no directory of PATH"), "\(without)")
+        #expect(!FileManager.default.fileExists(atPath: directory.path + "/ran"))
         // The program does run from an absolute directory.
-        #expect(await plan(folder.path).status == 2)
-        #expect(FileManager.default.fileExists(atPath: folder.path + "/ran"))
+        #expect(await plan(directory.path).status == 2)
+        #expect(FileManager.default.fileExists(atPath: directory.path + "/ran"))
     }
 
     @Test("P5: A release whose tag name isn't UTF-8 isn't skipped")
@@ -110,7 +110,7 @@ struct PlanTagTests {
         #expect(
             try verdicts(run) == ["v5.0 breaks", "v5.1 survives_only", "v5.2 survives_only", "v5.3 survives_only"])
         let named =
-            #"{ "version": 1, "domains": [{ "host": "api.test", "pins": [{ "file": "a.pem" }, "\#(strangePin)"] }] }"#
+            #"{ "version": 1, "domains": [{ "host": "api.test", "pins": [{ "file": "a.pem" }, "\#(unknownPin)"] }] }"#
         try write("pins/pins.jsonc", named)
         for (name, certificate) in [("v6.0", site.root), ("v6.1", try TestCertificate.root("Another"))] {
             try write("pins/a.pem", certificate.pemText)
@@ -126,7 +126,7 @@ struct PlanTagTests {
     func reports() async throws {
         try write("pins/pins.jsonc", "{")
         try tag("v5.2")
-        let file = site.folder.path + "/plan.prom"
+        let file = site.directory.path + "/plan.prom"
         let run = await plan("git:v5.*:pins/pins.jsonc", in: nil, "--report", "prometheus=\(file)")
         #expect(run.status == 2)
         let text = try String(contentsOf: URL(filePath: file), encoding: .utf8)
@@ -213,15 +213,15 @@ struct PlanTagTests {
 
     @Test("Rows of sources with the same label have distinct titles, which --share accepts")
     func sameLabels() async throws {
-        try write("other.jsonc", policyText([("api.test", ["\"\(strangePin)\""])]))
+        try write("other.jsonc", policyText([("api.test", ["\"\(unknownPin)\""])]))
         try tag("v6.0")
         let sources = ["git:v6.0:pins/pins.jsonc", "git:v6.0:other.jsonc", "git:v6.0:other.jsonc"]
         let words = sources.flatMap { ["--against", $0] }
-        let file = try site.policy("\"\(strangePin)\"")
+        let file = try site.policy("\"\(unknownPin)\"")
         let run = await pinctl(
             ["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--repository", repository, "--json"]
                 + words + ["--against", file, "--against", file, "--share", "v6.0:other.jsonc (2)=7%"],
-            variables: ["PATH": path, "HOME": site.folder.path])
+            variables: ["PATH": path, "HOME": site.directory.path])
         #expect(
             try verdicts(run) == [
                 "v6.0 survives_only", "v6.0:other.jsonc breaks", "v6.0:other.jsonc (2) breaks", "\(file) breaks",
@@ -258,8 +258,8 @@ struct PlanTagTests {
         let none = await plan("git:v*:pins/none.jsonc")
         #expect(none.status == 2)
         #expect(none.errors.contains("pins/none.jsonc exists at none of the 3 matching tags: check the path"))
-        let folder = await plan("git:v*:pins")
-        #expect(folder.status == 2)
+        let directory = await plan("git:v*:pins")
+        #expect(directory.status == 2)
     }
 
     @Test("A missing git, repository or tag exits with 2, and a shallow clone is reported with its remedy")
@@ -267,7 +267,7 @@ struct PlanTagTests {
         let other = await plan("git:w*:pins/pins.jsonc")
         #expect(other.status == 2)
         #expect(other.errors.contains("no tag matches \"w*\": see git tag --list"))
-        let clone = site.folder.path + "/clone"
+        let clone = site.directory.path + "/clone"
         try git("clone", "-q", "--depth", "1", "--no-tags", "file://\(repository)", clone)
         let shallow = await plan("git:v*:pins/pins.jsonc", in: clone)
         #expect(shallow.status == 2)
@@ -277,15 +277,15 @@ struct PlanTagTests {
         #expect(bare.status == 2)
         #expect(bare.errors.contains("/ is in no repository that git can read"))
         let missing = await pinctl(
-            ["plan", "--new", site.chainFile, "--against", "git:v*:x"], variables: ["PATH": ".:\(site.folder.path)"])
+            ["plan", "--new", site.chainFile, "--against", "git:v*:x"], variables: ["PATH": ".:\(site.directory.path)"])
         #expect(missing.status == 2)
-        #expect(missing.errors.contains("the program git is in no folder of PATH: install it"))
+        #expect(missing.errors.contains("the program git is in no directory of PATH: install it"))
     }
 
     @Test("A hostile repository can't run programs through its configuration or attributes")
     func hostileRepository() async throws {
-        let mark = site.folder.path + "/ran"
-        let script = try site.folder.add(Array("#!/bin/sh\ntouch \(mark)\ncat\n".utf8), name: "run", mode: 0o700)
+        let mark = site.directory.path + "/ran"
+        let script = try site.directory.add(Array("#!/bin/sh\ntouch \(mark)\ncat\n".utf8), name: "run", mode: 0o700)
         try write(".gitattributes", "*.jsonc diff=evil filter=evil\n")
         try tag("v8.0")
         let settings = [
@@ -297,13 +297,13 @@ struct PlanTagTests {
         for name in settings {
             try git("-C", repository, "config", name, name.hasPrefix("alias") ? "!\(script)" : script)
         }
-        try git("-C", repository, "config", "core.hooksPath", site.folder.path)
+        try git("-C", repository, "config", "core.hooksPath", site.directory.path)
         let run = await plan("git:v8.*:pins/pins.jsonc", in: nil, "--json")
         #expect(try verdicts(run) == ["v8.0 survives_only"])
         #expect(!FileManager.default.fileExists(atPath: mark))
 
         // A partial clone asks its remote for missing objects, and the remote may be any program.
-        let partial = site.folder.path + "/partial"
+        let partial = site.directory.path + "/partial"
         try git("-C", repository, "config", "uploadpack.allowFilter", "true")
         for name in settings where name != "core.fsmonitor" { try git("-C", repository, "config", "--unset", name) }
         try git("clone", "-q", "--filter=blob:none", "--no-checkout", "file://\(repository)", partial)
@@ -355,7 +355,7 @@ struct PlanTagTests {
     @Test("A thousand tags and fifty hosts are handled in one run")
     func many() async throws {
         let hosts = (0..<50).map { "h\($0).test" }
-        try write("many.jsonc", policyText(hosts.map { ($0, ["\"\(strangePin)\""]) }))
+        try write("many.jsonc", policyText(hosts.map { ($0, ["\"\(unknownPin)\""]) }))
         try tag("m0")
         let head = try TestCommand.run(["git", "-C", repository, "rev-parse", "HEAD"])
         let object = String(decoding: head.output, as: UTF8.self).trimmed
@@ -363,7 +363,7 @@ struct PlanTagTests {
         try Data("# pack-refs with: peeled fully-peeled sorted\n\(refs)".utf8)
             .write(to: URL(filePath: repository + "/.git/packed-refs"))
         let leaf = try site.intermediate.issue(.server(hosts))
-        let chain = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        let chain = try site.directory.add(leaf.pemText + site.intermediate.pemText)
         let run = await pinctl(
             ["plan", "--ca-file", site.rootFile, "--new", chain, "--repository", repository, "--against"]
                 + ["git:m*:many.jsonc", "--quiet"], variables: ["PATH": path])

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Defaults of Android that depend on the API level that an app targets.
@@ -14,18 +14,18 @@ struct PlanTargetTests {
     init() throws {
         site = try PinctlSite()
         let logs = [try TestLog("Alpha 2026", owner: "Alpha"), try TestLog("Beta 2026", owner: "Beta")]
-        list = try site.folder.add(try TestLog.listJSON(logs, published: "2026-11-01T00:00:00Z"), name: "logs.json")
+        list = try site.directory.add(try TestLog.listJSON(logs, published: "2026-11-01T00:00:00Z"), name: "logs.json")
         let leaf = try site.intermediate.leaf("api.test", loggedBy: logs) {
             $0.notBefore = 1_790_812_800
             $0.notAfter = $0.notBefore + 90 * 86_400 - 1
         }
-        logged = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        logged = try site.directory.add(leaf.pemText + site.intermediate.pemText)
     }
 
     /// Adds a file in place of one with the same name.
     private func replace(_ name: String, _ bytes: [UInt8]) throws -> String {
-        try? FileManager.default.removeItem(atPath: "\(site.folder.path)/\(name)")
-        return try site.folder.add(bytes, name: name)
+        try? FileManager.default.removeItem(atPath: "\(site.directory.path)/\(name)")
+        return try site.directory.add(bytes, name: name)
     }
 
     private func plan(_ chain: String, _ release: String, _ words: String...) async -> Int32 {
@@ -37,7 +37,7 @@ struct PlanTargetTests {
 
     @Test("Android 17 requires Certificate Transparency of apps that target it, unless the config says otherwise")
     func levels() async throws {
-        let pinned = androidText([try site.root.key.pin, strangePin])
+        let pinned = androidText([try site.root.key.pin, unknownPin])
         func setting(_ value: String) -> String { "<certificateTransparency enabled=\"\(value)\"/>" }
         let rows: [(String, String, Int32)] = [
             (pinned, "36", 0), (pinned, "37", 4), (pinned, "38", 4),
@@ -119,11 +119,11 @@ struct PlanTargetTests {
         for (index, (files, status)) in rows.enumerated() {
             let project = "project-\(index)"
             let config = "\(project)/app/src/main/res/xml/nsc.xml"
-            for folder in ["app/src/main/res/xml", "gradle"] {
-                _ = try TestCommand.run(["mkdir", "-p", "\(site.folder.path)/\(project)/\(folder)"])
+            for directory in ["app/src/main/res/xml", "gradle"] {
+                _ = try TestCommand.run(["mkdir", "-p", "\(site.directory.path)/\(project)/\(directory)"])
             }
-            let file = try site.folder.add(androidText([try site.root.key.pin, strangePin]), name: config)
-            for (name, text) in files { _ = try site.folder.add(text, name: "\(project)/\(name)") }
+            let file = try site.directory.add(androidText([try site.root.key.pin, unknownPin]), name: config)
+            for (name, text) in files { _ = try site.directory.add(text, name: "\(project)/\(name)") }
             #expect(await plan(site.chainFile, file) == status, "\(files)")
             #expect(await plan(site.chainFile, file, "--target-sdk", "36") == 0, "\(files)")
             #expect(await plan(site.chainFile, file, "--target-sdk", "37") == 4, "\(files)")
@@ -132,7 +132,7 @@ struct PlanTargetTests {
         let unknown = try replace("project-0/app/build.gradle.kts", Array("targetSdk = compute()".utf8))
         let run = await pinctl(
             "plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--against",
-            "\(site.folder.path)/project-0/app/src/main/res/xml/nsc.xml")
+            "\(site.directory.path)/project-0/app/src/main/res/xml/nsc.xml")
         #expect(run.errors.contains("\(unknown) sets isn't a number: give it with --target-sdk"), "\(run)")
     }
 }

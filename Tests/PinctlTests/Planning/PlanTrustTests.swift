@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Clients verify a chain before its pins, so that no release accepts a chain that it doesn't trust.
@@ -14,11 +14,11 @@ struct PlanTrustTests {
     init() throws {
         site = try PinctlSite()
         own = try TestCertificate.root("Corporate Root")
-        ownFile = try site.folder.add(own.pemText, name: "corp.pem")
+        ownFile = try site.directory.add(own.pemText, name: "corp.pem")
     }
 
     private func config(_ text: String, _ name: String = "nsc.xml") throws -> String {
-        try site.folder.add("<network-security-config>\(text)</network-security-config>", name: name)
+        try site.directory.add("<network-security-config>\(text)</network-security-config>", name: name)
     }
 
     private func verdicts(_ run: Run) throws -> [String] {
@@ -36,15 +36,16 @@ struct PlanTrustTests {
 
     @Test("A release without pins doesn't accept a chain that is expired, of an unknown root or not yet valid")
     func withoutPins() async throws {
-        let stranger = try TestCertificate.root("X")
+        let unrelated = try TestCertificate.root("X")
         let now = Int64(testTime.timeIntervalSince1970)
         let expired = try site.intermediate.leaf("api.test") { $0.notAfter = now - 1 }
         let early = try site.intermediate.leaf("api.test") { $0.notBefore = now - 1 }
         let chains = [
-            ("good", site.chainFile, Int32(0)), ("unknown", try site.folder.add(stranger.leaf("api.test").pemText), 4),
-            ("expired", try site.folder.add(expired.pemText + site.intermediate.pemText), 4),
-            ("alone", try site.folder.add(site.leaf.pemText), 4),
-            ("fresh", try site.folder.add(early.pemText + site.intermediate.pemText), 0),
+            ("good", site.chainFile, Int32(0)),
+            ("unknown", try site.directory.add(unrelated.leaf("api.test").pemText), 4),
+            ("expired", try site.directory.add(expired.pemText + site.intermediate.pemText), 4),
+            ("alone", try site.directory.add(site.leaf.pemText), 4),
+            ("fresh", try site.directory.add(early.pemText + site.intermediate.pemText), 0),
         ]
         let pin = try site.leaf.key.pin
         let past = "\"expires\": \"2026-06-01\", \"onExpiry\": \"stop-pinning\","
@@ -66,7 +67,7 @@ struct PlanTrustTests {
 
     @Test("A chain that only some of the stores trust breaks a release without pins")
     func stores() async throws {
-        let release = try site.policy("\"\(strangePin)\"", rule: "\"mode\": \"off\",")
+        let release = try site.policy("\"\(unknownPin)\"", rule: "\"mode\": \"off\",")
         let run = await pinctl(
             "plan", "--new", site.chainFile, "--against", release, "--store", "a=\(site.rootFile)", "--store",
             "b=\(ownFile)")
@@ -98,7 +99,7 @@ struct PlanTrustTests {
 
     @Test("An app's own roots come from its resources, or from --store under the name that the config gives them")
     func knownRoots() async throws {
-        let leaf = try site.folder.add(own.leaf("api.test").pemText)
+        let leaf = try site.directory.add(own.leaf("api.test").pemText)
         let text = "<domain-config><domain>api.test</domain>\(Self.roots("@raw/corp"))</domain-config>"
         let bare = try config(text)
         func plan(_ release: String, _ chain: String, _ words: String...) async -> Int32 {
@@ -109,18 +110,18 @@ struct PlanTrustTests {
         #expect(await plan(bare, leaf, "--store", "@raw/other=\(ownFile)") == 2)
         #expect(await plan(bare, site.chainFile, "--store", "@raw/corp=\(ownFile)") == 4)
         for end in ["pem", "crt", "der"] {
-            let app = site.folder.path + "/app-\(end)/res"
+            let app = site.directory.path + "/app-\(end)/res"
             _ = try TestCommand.run(["mkdir", "-p", app + "/xml", app + "/raw"])
             let bytes = end == "der" ? own.derBytes : Array(own.pemText.utf8)
-            _ = try site.folder.add(bytes, name: "app-\(end)/res/raw/corp.\(end)")
-            let file = try site.folder.add(
+            _ = try site.directory.add(bytes, name: "app-\(end)/res/raw/corp.\(end)")
+            let file = try site.directory.add(
                 "<network-security-config>\(text)</network-security-config>", name: "app-\(end)/res/xml/nsc.xml")
             #expect(await plan(file, leaf) == 0, "\(end)")
             #expect(await plan(file, site.chainFile) == 4, "\(end)")
         }
         // Only the roots that override pins do.
         let pinned =
-            Self.pinSet(strangePin) + "<trust-anchors><certificates src=\"system\"/>"
+            Self.pinSet(unknownPin) + "<trust-anchors><certificates src=\"system\"/>"
             + "<certificates src=\"@raw/corp\" overridePins=\"true\"/></trust-anchors>"
         let both = try config("<domain-config><domain>api.test</domain>\(pinned)</domain-config>", "both.xml")
         #expect(await plan(both, leaf, "--store", "@raw/corp=\(ownFile)") == 0)
@@ -129,7 +130,7 @@ struct PlanTrustTests {
 
     @Test("A root that the config names twice overrides the pins if one of the two does, as on Android")
     func rootOfTwoSources() async throws {
-        let leaf = try site.folder.add(own.leaf("api.test").pemText)
+        let leaf = try site.directory.add(own.leaf("api.test").pemText)
         let plain = "<certificates src=\"@raw/a\"/>"
         let overriding = "<certificates src=\"@raw/b\" overridePins=\"true\"/>"
         let rows: [(anchors: String, finding: String?)] = [
@@ -139,7 +140,7 @@ struct PlanTrustTests {
         ]
         for (index, (anchors, finding)) in rows.enumerated() {
             let release = try config(
-                "<domain-config><domain>api.test</domain>\(Self.pinSet(strangePin))"
+                "<domain-config><domain>api.test</domain>\(Self.pinSet(unknownPin))"
                     + "<trust-anchors>\(anchors)</trust-anchors></domain-config>", "\(index).xml")
             let run = await pinctl(
                 "plan", "--new", leaf, "--against", release, "--store", "@raw/a=\(ownFile)", "--store",
@@ -157,13 +158,13 @@ struct PlanTrustTests {
             bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         }
         func zone(_ record: String) throws -> String {
-            try site.folder.add("_443._tcp.api.test. IN TLSA \(record)\n")
+            try site.directory.add("_443._tcp.api.test. IN TLSA \(record)\n")
         }
         let root = site.root
         let digest = hex(sha256Digest(root.derBytes.span))
         let other = try TestCertificate.root("Test Root")
-        let whole = try site.folder.add((site.chain + [root]).map(\.pemText).joined())
-        let named = try site.folder.add(site.intermediate.leaf("other.test").pemText + site.intermediate.pemText)
+        let whole = try site.directory.add((site.chain + [root]).map(\.pemText).joined())
+        let named = try site.directory.add(site.intermediate.leaf("other.test").pemText + site.intermediate.pemText)
         let rows: [(String, String, Bool)] = [
             ("2 0 0 \(hex(root.derBytes))", site.chainFile, true), ("2 0 1 \(digest)", whole, true),
             ("2 0 1 \(digest)", site.chainFile, false),

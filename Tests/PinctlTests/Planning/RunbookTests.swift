@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The commands of the article on changing a pinned key, run as they are. With `UPDATE=1` in the environment, the

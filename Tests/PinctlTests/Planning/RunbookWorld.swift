@@ -1,20 +1,20 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The directory in which the runbook's commands run: keys, chains, a repository with two releases, and a server.
 struct RunbookWorld {
-    private let folder: TestFolder
+    private let directory: TestDirectory
     private let server: TestDaemon
     private let port: UInt16
     /// The variables that commands have exported.
     private var exports: [String] = []
 
     init(overview: [(name: String, lines: [String])]) async throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         port = TestDaemon.freePorts(1)[0]
         let script = try Self.deployment()
-        _ = try folder.add(Array(script.utf8), name: "deploy-certificate", mode: 0o755)
+        _ = try directory.add(Array(script.utf8), name: "deploy-certificate", mode: 0o755)
         let made = try await shell(
             """
             set -e
@@ -33,9 +33,9 @@ struct RunbookWorld {
             mkdir pins served served/first
             cp chain.pem served/first/fullchain.pem; cp api-2026.key served/first/privkey.pem; ln -s first served/current
             git init --quiet; git config user.name tester; git config user.email tester@example.com
-            """, in: folder)
+            """, in: directory)
         try #require(made.status == 0, "\(made.errors)")
-        let path = folder.path
+        let path = directory.path
         server = try await TestDaemon(
             [
                 "openssl", "s_server", "-quiet", "-accept", "127.0.0.1:\(port)", "-cert", path + "/new-chain.pem",
@@ -52,7 +52,7 @@ struct RunbookWorld {
             git add pins; git commit --quiet --message one; git tag ios-5.0
             mv now.jsonc pins/pins.jsonc
             git commit --quiet --all --message two; git tag ios-5.1
-            """, in: folder)
+            """, in: directory)
         try #require(tagged.status == 0, "\(tagged.errors)")
     }
 
@@ -76,11 +76,11 @@ struct RunbookWorld {
             let comment = line.firstRange(of: "// ").map { line[$0.upperBound...] }
             let name = try #require(comment ?? line.split(separator: "\"").dropFirst().first)
             let isRoot = name.hasSuffix("root")
-            let hash = try await shell("pinctl hash \(name).\(isRoot ? "pem" : "pub")", in: folder)
+            let hash = try await shell("pinctl hash \(name).\(isRoot ? "pem" : "pub")", in: directory)
             lines.append(line.replacingCharacters(pin, with: try #require(hash.lines.first)))
         }
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(
-            to: URL(fileURLWithPath: folder.path + "/" + policy.name))
+            to: URL(fileURLWithPath: directory.path + "/" + policy.name))
     }
 
     /// Runs commands, and returns them with what they print, as a terminal shows it.
@@ -89,11 +89,11 @@ struct RunbookWorld {
         for command in commands where command != "echo $?" {
             shown.append("$ " + command)
             let target = command.replacing("check api.example.com", with: "check api.example.com:\(port)@127.0.0.1")
-            let path = folder.path
+            let path = directory.path
             let set =
                 ["SSL_CERT_FILE=\(path)/roots.pem", "TLS_SERVED=\(path)/served", "TLS_RELOAD=true", "PATH=$PWD:$PATH"]
                 .map { "export " + $0 } + exports
-            let run = try await shell("{ \(set.joined(separator: "\n"))\n\(target)\n} 2>&1", in: folder)
+            let run = try await shell("{ \(set.joined(separator: "\n"))\n\(target)\n} 2>&1", in: directory)
             if command.hasPrefix("export ") { exports.append(command) }
             shown += run.lines.map(generalized)
             if run.status != 0 { shown += ["$ echo $?", "\(run.status)"] }
@@ -103,7 +103,7 @@ struct RunbookWorld {
 
     /// A line without what differs between two runs.
     private func generalized(_ line: String) -> String {
-        line.replacing(":\(port)", with: ":443").replacing(folder.path + "/", with: "")
+        line.replacing(":\(port)", with: ":443").replacing(directory.path + "/", with: "")
             .replacing(#/sha256/[A-Za-z0-9+/]{43}=/#, with: "sha256/…")
             .replacing(#/served/[A-Za-z0-9]{8}/#, with: "served/…")
     }

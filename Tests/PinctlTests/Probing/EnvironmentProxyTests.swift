@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlCommands
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -78,7 +78,7 @@ struct EnvironmentProxyTests {
                 for run in [good, missing, wrong] { #expect(!(run.output + run.errors).contains("secret")) }
             }
             let closed = await pinctl(
-                "check", "--pin", strangePin, "--proxy", "env", "--retries", "0", "--ca-file", site.rootFile,
+                "check", "--pin", unknownPin, "--proxy", "env", "--retries", "0", "--ca-file", site.rootFile,
                 origin.target(), variables: ["no_proxy": "test", "all_proxy": "http://127.0.0.1:1"])
             #expect(closed.status == 1, "a host in no_proxy is reached directly")
         }
@@ -90,7 +90,7 @@ struct EnvironmentProxyTests {
     func closed(scheme: String) async throws {
         let site = try PinctlSite()
         let port = try DeadPort(.refusing).port
-        let words = ["--ca-file", site.rootFile, "--pin", strangePin, "--retries", "0"]
+        let words = ["--ca-file", site.rootFile, "--pin", unknownPin, "--retries", "0"]
         for (host, reason, remedy) in [
             (
                 "127.0.0.1", "could not connect to the proxy 127.0.0.1:\(port) (",
@@ -178,13 +178,13 @@ struct EnvironmentProxyTests {
     @Test("A proxy of the environment that isn't supported is a usage error, and so is a login besides it")
     func unusable() async throws {
         let site = try PinctlSite()
-        let words = ["check", "--ca-file", site.rootFile, "--pin", strangePin, "--proxy", "env", "api.test"]
+        let words = ["check", "--ca-file", site.rootFile, "--pin", unknownPin, "--proxy", "env", "api.test"]
         for value in ["https://p.test:1", "http://p.test:x", "ftp://p.test", "http://u:secret@"] {
             let run = await pinctl(words, variables: ["HTTPS_PROXY": value])
             #expect(run.status == 2 && run.errors.contains("HTTPS_PROXY isn't the URL of a supported proxy"))
             #expect(!run.errors.contains("secret"))
         }
-        let login = try site.folder.add("u:p\n")
+        let login = try site.directory.add("u:p\n")
         let both = await pinctl(words + ["--proxy-login", login], variables: ["HTTPS_PROXY": "http://p.test:1"])
         #expect(both.status == 2 && both.errors.contains("--proxy-login and --proxy env cannot be used together"))
     }

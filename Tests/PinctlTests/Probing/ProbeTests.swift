@@ -1,8 +1,8 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlBasics
-import TLSTransport
-import TestPKI
+import PinctlTLSTransport
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -59,7 +59,7 @@ import Testing
             (["--cert=/no/such/file"], "/no/such/file"),
         ])
     func usage(flags: [String], message: String) async {
-        let run = await pinctl(["check"] + flags + ["--pin", strangePin, "api.test"])
+        let run = await pinctl(["check"] + flags + ["--pin", unknownPin, "api.test"])
         #expect(run.status == 2 && run.errors.contains(message), "\(run.errors)")
     }
 
@@ -121,7 +121,7 @@ import Testing
     func finiteFieldOnly(command: String, keys: [String]) async throws {
         let server = try LoopbackServer(chain: site.chain) { $0.groups = "ffdhe2048" }
         await server.run { server in
-            let pins = command == "check" ? ["--pin", strangePin] : []
+            let pins = command == "check" ? ["--pin", unknownPin] : []
             let run = await pinctl([command, "--ca-file", site.rootFile] + pins + keys + [server.target()])
             #expect(run.status == 3, "\(run.errors)\(run.output)")
             let text = run.errors + run.output
@@ -243,7 +243,7 @@ import Testing
     func descriptors(limit: Int) async throws {
         try await site.serve { server in
             let list = String(repeating: server.target() + "\n", count: 64)
-            let file = try site.folder.add(list)
+            let file = try site.directory.add(list)
             let command =
                 "ulimit -n \(limit); pinctl check --ndjson --at 2026-11-20 --ca-file \(site.rootFile) "
                 + "--pin \(try site.leaf.key.pin) --timeout 40 -j 64 --targets \(file)"
@@ -278,7 +278,7 @@ import Testing
 
     @Test("A proxy opens the tunnel with a login from a file, and no message contains the login")
     func proxy() async throws {
-        let login = try site.folder.add("reader:secret\r\n")
+        let login = try site.directory.add("reader:secret\r\n")
         try await site.serve { origin in
             let script = LoopbackServer.Script.proxy(to: ["api.test:443": origin.port]) { request in
                 request.fields.contains { $0.contains("Basic cmVhZGVyOnNlY3JldA==") }
@@ -324,7 +324,7 @@ import Testing
             while try connection.read() != nil {}
         }
         try await LoopbackServer(plain: script).run { proxy in
-            let flags = ["--pin", strangePin, "--proxy", "\(scheme)://127.0.0.1:\(proxy.port)"]
+            let flags = ["--pin", unknownPin, "--proxy", "\(scheme)://127.0.0.1:\(proxy.port)"]
             let run = await pinctl(["check", "smtp://mail.test", "--ca-file", site.rootFile] + flags)
             #expect(run.status == 3, "\(run.output)")
             #expect(String(decoding: said.withLock { $0 }, as: UTF8.self).hasPrefix("EHLO "), "\(run.output)")
@@ -338,13 +338,13 @@ import Testing
             (":x", "socks5", "allows 1 to 255 bytes"), ("u\0:x", "http", "isn't text"),
             (String(repeating: "u", count: 256) + ":x", "socks5", "allows 1 to 255 bytes"),
         ] {
-            let file = try site.folder.add(login + "\n")
+            let file = try site.directory.add(login + "\n")
             let run = await pinctl(
-                "check", "a.test", "--pin", strangePin, "--proxy", "\(scheme)://127.0.0.1:1", "--proxy-login", file)
+                "check", "a.test", "--pin", unknownPin, "--proxy", "\(scheme)://127.0.0.1:1", "--proxy-login", file)
             #expect(run.status == 2 && run.errors.contains(reason) && !run.errors.contains("secret"), "\(run.errors)")
         }
         for proxy in ["soc\u{212A}s5://127.0.0.1:1", "http://u:secret@\u{301}h:1"] {
-            let run = await pinctl("check", "a.test", "--pin", strangePin, "--proxy", proxy)
+            let run = await pinctl("check", "a.test", "--pin", unknownPin, "--proxy", proxy)
             #expect(run.status == 2 && !run.errors.contains("secret"), "\(run.errors)")
         }
     }
@@ -352,7 +352,7 @@ import Testing
     @Test("A SOCKS proxy connects to a host by its hostname", arguments: ["socks5", "socks5h", "SOCKS4A"])
     func socksProxy(scheme: String) async throws {
         let isFifth = scheme.hasPrefix("socks5")
-        let login = try site.folder.add(isFifth ? "reader:secret\n" : "reader:\n")
+        let login = try site.directory.add(isFifth ? "reader:secret\n" : "reader:\n")
         try await site.serve { origin in
             let script = LoopbackServer.Script.socks(
                 version: isFifth ? 5 : 4, to: origin.port, login: ("reader", isFifth ? "secret" : ""))

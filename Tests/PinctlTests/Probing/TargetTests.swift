@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlCommands
-import TLSTransport
+import PinctlTLSTransport
 import Testing
 
 @Suite("Targets")

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -13,29 +13,29 @@ struct AlertTests {
     /// The validity of the certificates starts with the clock of `promtool test rules`, and lasts this many hours.
     private static let lifetime = 100
 
-    let folder: TestFolder
+    let directory: TestDirectory
     let root: TestCertificate
     let leaf: TestCertificate
     let backup: TestKey
 
     init() throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         root = try TestCertificate.root("Old Root") { ($0.notBefore, $0.notAfter) = (0, 3_600 * 100_000) }
         leaf = try root.leaf("api.test") { ($0.notBefore, $0.notAfter) = (0, 3_600 * Int64(Self.lifetime)) }
         backup = try TestKey()
-        _ = try folder.add(root.pemText, name: "root.pem")
+        _ = try directory.add(root.pemText, name: "root.pem")
     }
 
     private func policy(_ pins: String) throws -> String {
-        try folder.add(#"{ "version": 1, "domains": [{ "host": "api.test", "pins": [\#(pins)] }] }"#)
+        try directory.add(#"{ "version": 1, "domains": [{ "host": "api.test", "pins": [\#(pins)] }] }"#)
     }
 
     /// Runs check at an hour and returns its metrics.
     private func metrics(_ hour: Int, _ words: [String], status: Int32) async throws -> String {
-        let file = "\(folder.path)/\(hour).prom"
+        let file = "\(directory.path)/\(hour).prom"
         let time = Date(timeIntervalSince1970: Double(hour) * 3_600)
         let run = await pinctl(
-            ["check", "--ca-file", "\(folder.path)/root.pem", "--report", "prometheus=\(file)"] + words, now: time)
+            ["check", "--ca-file", "\(directory.path)/root.pem", "--report", "prometheus=\(file)"] + words, now: time)
         #expect(run.status == status, "\(run.output)\(run.errors)")
         return String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
     }
@@ -64,7 +64,7 @@ struct AlertTests {
         }
         text += "  alert_rule_test:\n"
         for alert in alerts { text += "  - { eval_time: \(end)h, alertname: \(alert) }\n" }
-        let run = try TestCommand.run(["promtool", "test", "rules", try folder.add(text)])
+        let run = try TestCommand.run(["promtool", "test", "rules", try directory.add(text)])
         for alert in alerts where run.text.contains("alertname: \(alert), time:") { found.insert(alert) }
         #expect(run.status == (found.isEmpty ? 0 : 1), "\(run.text)")
         return found
@@ -73,7 +73,7 @@ struct AlertTests {
     @Test("Alerts lead from a good run over a warning to an expired certificate, and don't resolve at its expiry")
     func expiry() async throws {
         try await LoopbackServer(chain: [leaf]).run { server in
-            let words = ["--policy", try policy("\"\(try leaf.key.pin)\", \"\(strangePin)\""), server.target()]
+            let words = ["--policy", try policy("\"\(try leaf.key.pin)\", \"\(unknownPin)\""), server.target()]
             let good = try await metrics(2, words, status: 0)
             #expect(try await alerts([(2, good)], at: 3).isEmpty)
             let late = try await metrics(85, words, status: 0)
@@ -97,21 +97,21 @@ struct AlertTests {
         let dead = try DeadPort(.refusing)
         try await LoopbackServer(chain: [leaf]).run { server in
             let pin = "\"\(try leaf.key.pin)\""
-            let broken = try folder.add("{ \"version\": 1, \"domain\": [] }")
-            let reversed = try folder.add(root.pemText + leaf.pemText)
-            let otherRoot = try folder.add(TestCertificate.root("Other Root").pemText)
+            let broken = try directory.add("{ \"version\": 1, \"domain\": [] }")
+            let reversed = try directory.add(root.pemText + leaf.pemText)
+            let otherRoot = try directory.add(TestCertificate.root("Other Root").pemText)
             let rows: [(words: [String], status: Int32, alert: String)] = [
-                (["--policy", try policy("\"\(strangePin)\""), server.target()], 1, "PinctlPinMismatch"),
+                (["--policy", try policy("\"\(unknownPin)\""), server.target()], 1, "PinctlPinMismatch"),
                 (["--policy", try policy(pin), server.target("www.test")], 1, "PinctlPolicyGap"),
                 (["--pin", try leaf.key.pin, server.target("www.test")], 4, "PinctlNotTrusted"),
                 (
                     [
-                        "--policy", try policy("{ \"pin\": \(pin), \"backup\": true }, \"\(strangePin)\""),
+                        "--policy", try policy("{ \"pin\": \(pin), \"backup\": true }, \"\(unknownPin)\""),
                         server.target(),
                     ],
                     0, "PinctlOnlyBackupMatches"
                 ),
-                (["--pin", strangePin, "api.test:\(dead.port)@127.0.0.1"], 3, "PinctlUnreachable"),
+                (["--pin", unknownPin, "api.test:\(dead.port)@127.0.0.1"], 3, "PinctlUnreachable"),
                 (
                     ["--pin", try leaf.key.pin, "--files", reversed, "--host", "api.test"], 1,
                     "PinctlWrongOrder"

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The reports of runs that end before their first result, and what reports contain about chains that aren't trusted.
@@ -10,31 +10,31 @@ struct FailedRunTests {
     init() throws { site = try PinctlSite() }
 
     private func contents(_ name: String) throws -> String {
-        String(decoding: try Data(contentsOf: URL(filePath: "\(site.folder.path)/\(name)")), as: UTF8.self)
+        String(decoding: try Data(contentsOf: URL(filePath: "\(site.directory.path)/\(name)")), as: UTF8.self)
     }
 
     private var reports: [String] {
         [
             ("junit", "r.xml"), ("sarif", "r.sarif"), ("html", "r.html"), ("prometheus", "r.prom"), ("json", "r.json"),
             ("markdown", "r.md"),
-        ].flatMap { ["--report", "\($0)=\(site.folder.path)/\($1)"] }
+        ].flatMap { ["--report", "\($0)=\(site.directory.path)/\($1)"] }
     }
 
     /// Command lines that end with exit code 2. `BROKEN` is a policy that doesn't load.
     private static let failing: [[String]] = [
         ["check", "--policy", "BROKEN"], ["check", "--policy", "/no/such.jsonc"], ["check"],
         ["check", "--polcy", "x", "a.test"], ["check", "--pin", "sha256/x", "a.test"], ["check", "--jobs=0", "a.test"],
-        ["check", "--pin", strangePin, "gopher://a"],
-        ["check", "--pin", strangePin, "--ca-file", "/no/such", "a.test"],
-        ["check", "--pin", strangePin, "--targets", "/no/such"], ["check", "--pin", strangePin, "--files", "/no/such"],
-        ["check", "--pin", strangePin, "--baseline", "/no/such", "a.test"], ["check", "--timeout"],
+        ["check", "--pin", unknownPin, "gopher://a"],
+        ["check", "--pin", unknownPin, "--ca-file", "/no/such", "a.test"],
+        ["check", "--pin", unknownPin, "--targets", "/no/such"], ["check", "--pin", unknownPin, "--files", "/no/such"],
+        ["check", "--pin", unknownPin, "--baseline", "/no/such", "a.test"], ["check", "--timeout"],
         ["lint", "/no/such.jsonc"], ["lint", "--rule", "P999=off", "BROKEN"], ["lint", "--calendar", "/no/such"],
         ["plan", "--new", "/no/such.pem", "--against", "BROKEN"], ["plan"], ["plan", "--frob"],
     ]
 
     @Test("A run with exit code 2 replaces every report, and each says so", arguments: failing)
     func exitCode2(words: [String]) async throws {
-        let broken = try site.folder.add("{ \"version\": 1,\n  \"domain\": [] }")
+        let broken = try site.directory.add("{ \"version\": 1,\n  \"domain\": [] }")
         // The reports of an earlier, good run.
         try await site.serve { server in
             let good = ["check", "--ca-file", site.rootFile, "--pin", try site.leaf.key.pin, server.target()]
@@ -61,26 +61,26 @@ struct FailedRunTests {
 
     @Test("A report that is itself wrong is written nowhere, and a baseline isn't replaced")
     func wrongReports() async throws {
-        let baseline = try site.folder.add("{}", name: "known.json")
+        let baseline = try site.directory.add("{}", name: "known.json")
         let rows = [
             ["--report", "json=\(baseline)", "--baseline", baseline], ["--report", "xml=\(baseline)"],
             ["--report", "junit=\(baseline)", "--report", "html=\(baseline)"],
         ]
         for row in rows {
-            #expect(await pinctl(["check", "--pin", strangePin, "a.test"] + row).status == 2)
+            #expect(await pinctl(["check", "--pin", unknownPin, "a.test"] + row).status == 2)
             #expect(try contents("known.json") == "{}")
             #expect(await pinctl(["check", "--frob"] + row).status == 2)
             #expect(try contents("known.json") == "{}")
         }
-        let after = await pinctl("check", "--pin", strangePin, "--frob", "--", "--report", "junit=\(baseline)")
+        let after = await pinctl("check", "--pin", unknownPin, "--frob", "--", "--report", "junit=\(baseline)")
         #expect(after.status == 2)
         #expect(try contents("known.json") == "{}")
     }
 
     @Test("A failed run on GitHub is an annotation, and a report on standard output is complete")
     func elsewhere() async throws {
-        let broken = try site.folder.add("{ \"version\": 1,\n  \"domain\": [] }")
-        let summary = try site.folder.add("", name: "summary.md")
+        let broken = try site.directory.add("{ \"version\": 1,\n  \"domain\": [] }")
+        let summary = try site.directory.add("", name: "summary.md")
         let run = await pinctl(
             "check", "--policy", broken, "--report", "junit=-",
             variables: ["GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary])
@@ -96,9 +96,9 @@ struct FailedRunTests {
 
     @Test("The certificates of a chain that isn't trusted are in JSON and in every report, with the rule's line")
     func distrusted() async throws {
-        let other = try site.folder.add(try TestCertificate.root("Other").pemText)
+        let other = try site.directory.add(try TestCertificate.root("Other").pemText)
         try await site.serve { server in
-            let policy = try site.folder.add(
+            let policy = try site.directory.add(
                 """
                 { "version": 1, "domains": [
                   { "host": "api.test", "pins": ["\(try site.root.key.pin)"] },
@@ -133,7 +133,7 @@ struct FailedRunTests {
             // The certificate of a chain in a file is the same.
             let run = await pinctl(
                 "check", "--files", site.chainFile, "--policy", policy, "--ca-file", other, "--json",
-                "--report", "sarif=\(site.folder.path)/r.sarif")
+                "--report", "sarif=\(site.directory.path)/r.sarif")
             // No certificate is for the other host.
             #expect(run.status == 1 && run.output.contains("\"chain\":[{\"role\":\"leaf\""))
             #expect(try contents("r.sarif").contains("\"startLine\":2,\"startColumn\":3"))
@@ -147,15 +147,15 @@ struct FailedRunTests {
     func lines() async throws {
         let dead = try DeadPort(.refusing)
         try await site.serve { server in
-            let policy = try site.folder.add(
+            let policy = try site.directory.add(
                 """
                 { "version": 1, "deny": ["\(try site.root.key.pin)"], "domains": [
-                  { "host": "api.test", "pins": ["\(strangePin)"], "check": { "targets": ["\(server.target())"] } },
-                  { "host": "down.test", "pins": ["\(strangePin)"],
+                  { "host": "api.test", "pins": ["\(unknownPin)"], "check": { "targets": ["\(server.target())"] } },
+                  { "host": "down.test", "pins": ["\(unknownPin)"],
                     "check": { "targets": ["down.test:\(dead.port)@127.0.0.1", "other.example:443"] } } ] }
                 """)
             let flags = [
-                "--policy", policy, "--ca-file", site.rootFile, "--report", "sarif=\(site.folder.path)/r.sarif",
+                "--policy", policy, "--ca-file", site.rootFile, "--report", "sarif=\(site.directory.path)/r.sarif",
             ]
             let run = await pinctl(["check", "--json"] + flags, variables: ["GITHUB_ACTIONS": "true"])
             #expect(run.status == 1)

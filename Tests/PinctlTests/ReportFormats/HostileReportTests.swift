@@ -1,7 +1,7 @@
 import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -78,7 +78,7 @@ struct HostileReportTests {
             let cases = Self.texts[start..<min(start + 10, Self.texts.count)].map { text in
                 ReportReader.Case(format: format.rawValue, document: format.text(of: .sample(saying: text)), text: text)
             }
-            #expect(try ReportReader.complaints(about: cases) == "")
+            #expect(try ReportReader.errorOutputs(about: cases) == "")
         }
     }
 }

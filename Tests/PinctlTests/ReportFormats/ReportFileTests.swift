@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -12,31 +12,31 @@ struct ReportFileTests {
 
     /// A policy with two warnings.
     private func policy() throws -> String {
-        try site.folder.add(
+        try site.directory.add(
             """
             { "version": 1, "domains": [ { "host": "api.test", "pins": [
-            "cert-sha256/lrzsBiZJdvN0YHeazyjFp8/o/Cq4RqP/O4FwL3fCMXY=", "\(strangePin)" ] } ] }
+            "cert-sha256/lrzsBiZJdvN0YHeazyjFp8/o/Cq4RqP/O4FwL3fCMXY=", "\(unknownPin)" ] } ] }
             """, name: "pins.jsonc")
     }
 
     private func contents(_ name: String) throws -> String {
-        String(decoding: try Data(contentsOf: URL(filePath: "\(site.folder.path)/\(name)")), as: UTF8.self)
+        String(decoding: try Data(contentsOf: URL(filePath: "\(site.directory.path)/\(name)")), as: UTF8.self)
     }
 
     private var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: site.folder.path).sorted() }
+        get throws { try FileManager.default.contentsOfDirectory(atPath: site.directory.path).sorted() }
     }
 
     @Test("Several reports are written in one run, existing files are replaced, and no other file is left")
     func several() async throws {
         let file = try policy()
-        _ = try site.folder.add("old", name: "r.xml")
+        _ = try site.directory.add("old", name: "r.xml")
         let before = try names
         let reports = [
             "junit=r.xml", "sarif=r.sarif", "html=r.html", "prometheus=r.prom", "json=r.json", "markdown=r.md",
         ]
         let run = await pinctl(
-            ["lint", file] + reports.flatMap { ["--report", $0.replacing("=", with: "=\(site.folder.path)/")] })
+            ["lint", file] + reports.flatMap { ["--report", $0.replacing("=", with: "=\(site.directory.path)/")] })
         #expect(run.errors == "")
         #expect(run.lines.last == "1 linted: errors 0, warnings 2")
         #expect(try names == (before + ["r.html", "r.json", "r.md", "r.prom", "r.sarif"]).sorted())
@@ -65,7 +65,7 @@ struct ReportFileTests {
         arguments: [
             ("xunit=r.xml", "does not support \"xunit\""), ("junit", "doesn't name a file"),
             ("junit=", "doesn't name a file"),
-            ("junit=/no/such/folder/r.xml", "its directory does not exist"), ("junit=/tmp", "is a directory"),
+            ("junit=/no/such/directory/r.xml", "its directory does not exist"), ("junit=/tmp", "is a directory"),
             ("junit=/dev/null/r.xml", "is not a directory"),
         ])
     func refused(_ value: String, _ reason: String) async throws {
@@ -95,8 +95,8 @@ struct ReportFileTests {
 
     @Test("A report is written through a symbolic link, which is kept")
     func link() async throws {
-        let target = try site.folder.add("old", name: "target.xml")
-        let link = site.folder.path + "/link.xml"
+        let target = try site.directory.add("old", name: "target.xml")
+        let link = site.directory.path + "/link.xml"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
         #expect(await pinctl("lint", try policy(), "--report", "junit=\(link)").status == 0)
         #expect(try contents("target.xml").hasPrefix("<?xml "))
@@ -106,7 +106,7 @@ struct ReportFileTests {
     @Test("In a GitHub job, annotations go to standard error and the summary to its file")
     func github() async throws {
         let file = try policy()
-        let summary = try site.folder.add("before\n", name: "summary.md")
+        let summary = try site.directory.add("before\n", name: "summary.md")
         let variables = ["GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary]
         let run = await pinctl("lint", file, "--json", variables: variables)
         #expect(run.output == (await pinctl("lint", file, "--json")).output)
@@ -123,11 +123,11 @@ struct ReportFileTests {
 
     @Test("A step summary fits GitHub's limit, names the number of omitted entries and stays well-formed")
     func summaryLimit() async throws {
-        let page = try site.folder.add(String(repeating: "x", count: 1_010_000), name: "summary.md")
+        let page = try site.directory.add(String(repeating: "x", count: 1_010_000), name: "summary.md")
         let long = String(repeating: String(repeating: "a", count: 60) + ".", count: 3)
         let names = ["api.test"] + (1..<200).map { "\(long)\($0).api.test" }
         let leaf = try site.intermediate.issue(.server(names))
-        let chain = try site.folder.add(leaf.pemText + site.intermediate.pemText)
+        let chain = try site.directory.add(leaf.pemText + site.intermediate.pemText)
         let policy = try site.policy("\"\(try site.root.key.pin)\"", rule: "\"subdomains\": true,")
         let run = await pinctl(
             ["check", "--ca-file", site.rootFile, "--policy", policy, "--annotations", "github", "--files", chain],
@@ -157,7 +157,7 @@ struct ReportFileTests {
             cat small/r.html small/nsc.xml; ls -A small
             END
             unshare -m bash script
-            """, in: site.folder)
+            """, in: site.directory)
         #expect(run.output == "2\n2\nold\nold\nfill\nnsc.xml\nr.html\n", "\(run.errors)")
         #expect(run.errors.contains("no space left on device"))
     }

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinctlCommands
@@ -66,7 +66,7 @@ struct ReportFormatTests {
             ("check", ["--policy", policy, "--files", site.chainFile] + roots), ("lint", [policy, site.chainFile]),
             ("plan", ["--new", site.chainFile, "--against", policy] + roots),
         ] {
-            let file = "\(site.folder.path)/\(name).prom"
+            let file = "\(site.directory.path)/\(name).prom"
             _ = await pinctl([name, "--report", "prometheus=\(file)"] + words)
             let text = try String(contentsOfFile: file, encoding: .utf8)
             #expect(text.contains("pinctl_exit_code{command=\"\(name)\"} "), "\(text)")

@@ -1,6 +1,6 @@
 import CertificatePinning
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 
 @testable import PinctlCommands
 
@@ -14,7 +14,7 @@ enum ReportReader {
     }
 
     /// The errors in the reports, one per line; empty if there are none.
-    static func complaints(about cases: [Case]) throws -> String {
+    static func errorOutputs(about cases: [Case]) throws -> String {
         let input = JSON.array(
             cases.map { ["format": .string($0.format), "document": .string($0.document), "text": .string($0.text)] })
         let result = try TestCommand.run(["python3", "-c", script], input: input.text)

@@ -1,4 +1,4 @@
-import HTTPMessages
+import PinctlHTTPMessages
 import Testing
 
 @testable import PinnedNetworking

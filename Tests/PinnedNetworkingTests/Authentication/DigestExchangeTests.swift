@@ -1,5 +1,5 @@
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 import Testing
 
 @testable import PinnedNetworking

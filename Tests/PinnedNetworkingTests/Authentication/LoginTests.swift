@@ -1,7 +1,7 @@
 import CertificateTrust
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Basic and Digest with the whole client, and redirects that must not carry a login along.

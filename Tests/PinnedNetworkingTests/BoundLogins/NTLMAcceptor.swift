@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 
 @testable import PinnedNetworking
 

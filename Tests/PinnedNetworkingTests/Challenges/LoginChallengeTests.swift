@@ -1,5 +1,5 @@
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// The challenge methods that each delegate implements, and the ones that must be called.
@@ -143,7 +143,7 @@ struct ServerTrustChallengeTests {
             ]
             for delegate in delegates {
                 let pinned = try site.session(server, policy: .pinning(site.leaf.key.pin), delegate: delegate)
-                let mismatched = try site.session(server, policy: .pinning(strangePin), delegate: delegate)
+                let mismatched = try site.session(server, policy: .pinning(unknownPin), delegate: delegate)
                 let untrusted = try site.session(server, delegate: delegate) {
                     $0.trustStore = TrustStore(certificates: [])
                 }

@@ -1,6 +1,6 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
+import PinctlHTTPMessages
 import Testing
 
 @testable import PinnedNetworking

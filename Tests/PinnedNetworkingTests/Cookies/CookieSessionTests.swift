@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -224,10 +224,10 @@ struct CookieSessionTests {
         for delegate in [SessionAsyncDelegate(acceptServer), TaskAsyncDelegate(acceptServer)]
             as [any URLSessionTaskDelegate]
         {
-            let stranger = try TestSite.pinned()
+            let unrelated = try TestSite.pinned()
             // The delegate accepts both servers, but only one has a chain that the session trusts.
             for (chain, sent, stored) in try [
-                (stranger.chain, "", ["k"]), (Self.site.get().chain, "k=1", ["k", "a", "b"]),
+                (unrelated.chain, "", ["k"]), (Self.site.get().chain, "k=1", ["k", "a", "b"]),
             ] {
                 let requests = try await LoopbackServer(chain: chain, .answer(Self.setting)).run { server in
                     let session = try Self.site.get().session(server, delegate: delegate) {
@@ -281,8 +281,8 @@ struct CookieSessionTests {
 
     @Test("Cookies of a storage with a file are sent and stored, and reset() removes them")
     func file() async throws {
-        let folder = try TestFolder()
-        let directory = URL(filePath: folder.path + "/c")
+        let parent = try TestDirectory()
+        let directory = URL(filePath: parent.path + "/c")
         let stored = try HTTPCookieStorage(directory: directory)
         let known = try #require(
             HTTPCookie(properties: [

@@ -1,19 +1,19 @@
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
 
 @Suite(.timeLimit(.minutes(10)))
 struct CookieStorageTests {
-    private let folder: TestFolder
+    private let parent: TestDirectory
     private let directory: URL
     private let url: URL
 
     init() throws {
-        folder = try TestFolder()
-        directory = URL(filePath: folder.path + "/a/b")
+        parent = try TestDirectory()
+        directory = URL(filePath: parent.path + "/a/b")
         url = try #require(URL(string: "https://www.a.test/x/y"))
     }
 

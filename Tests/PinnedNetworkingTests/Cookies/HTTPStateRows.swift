@@ -1,5 +1,5 @@
-// The rows of the IETF's http-state suite (github.com/abarth/http-state, tests/data/parser.json): what a server sends to
-// a client at http://home.example.org/cookie-parser, and what the client sends back to /cookie-parser-result or to
+// The rows of the IETF's http-state suite (github.com/abarth/http-state, tests/data/parser.json): what a server sends
+// to a client at http://home.example.org/cookie-parser, and what the client sends back to /cookie-parser-result or to
 // another place. Its two rows of 4 KiB are in CookieParsingTests. Rows whose name begins with DISABLED or OPTIONAL are
 // only proposed there; `httpStateDifferences` lists those that differ here.
 

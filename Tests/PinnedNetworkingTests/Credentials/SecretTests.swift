@@ -1,6 +1,6 @@
 import CertificateTrust
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// CS2: secrets don't appear in any text that a program might print.
@@ -93,7 +93,7 @@ struct SecretTests {
             for url in ["https://me:\(Self.secret)@pinned.test/cut", "https://me:\(Self.secret)@pinned.test:99999/"] {
                 errors.append(try await session.failure(url, delegate: delegate))
             }
-            let strict = try site.session(server, policy: .pinning(strangePin))
+            let strict = try site.session(server, policy: .pinning(unknownPin))
             errors.append(try await strict.failure("https://me:\(Self.secret)@pinned.test/"))
             let url = try #require(URL(string: "https://me:\(Self.secret)@pinned.test/"))
             let (bytes, _) = try await session.bytes(from: url, delegate: delegate)

@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -8,15 +8,15 @@ import Testing
 /// Credentials that are stored in a file: CS1, CS2, CS3 and CS8.
 @Suite(.timeLimit(.minutes(10)))
 struct StoredCredentialTests {
-    private let folder: TestFolder
+    private let parent: TestDirectory
     private let directory: URL
     private let space = URLProtectionSpace(
         host: "example.com", port: 443, protocol: "https", realm: "r\u{E9}alm, 3:x",
         authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
 
     init() throws {
-        folder = try TestFolder()
-        directory = URL(filePath: folder.path + "/a/b")
+        parent = try TestDirectory()
+        directory = URL(filePath: parent.path + "/a/b")
     }
 
     private var file: String { directory.path + "/credentials" }
@@ -118,21 +118,21 @@ struct StoredCredentialTests {
         try open().set(credential(), for: space)
         #expect(try mode(file) == 0o600)
         #expect(try mode(directory.path) == 0o700)
-        #expect(try mode(folder.path + "/a") == 0o700)
+        #expect(try mode(parent.path + "/a") == 0o700)
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
         #expect(names == [".lock", "credentials"])
     }
 
     /// A change to a file that contains a credential.
     private enum Damage: CaseIterable {
-        case readable, openFolder, link, linkedFolder, folder, pipe, cut, longer, garbage, empty, later
+        case readable, openDirectory, link, linkedDirectory, parent, pipe, cut, longer, garbage, empty, later
     }
 
     @Test("CS3: A file with wrong permissions, a link or changed contents is neither read nor replaced")
     func refused() throws {
         for damage in Damage.allCases {
-            let folder = try TestFolder()
-            let directory = URL(filePath: folder.path + "/a/b")
+            let parent = try TestDirectory()
+            let directory = URL(filePath: parent.path + "/a/b")
             let file = directory.path + "/credentials"
             let storage = try URLCredentialStorage(directory: directory)
             storage.set(credential(), for: space)
@@ -140,14 +140,14 @@ struct StoredCredentialTests {
             let manager = FileManager.default
             switch damage {
             case .readable: try manager.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
-            case .openFolder: try manager.setAttributes([.posixPermissions: 0o750], ofItemAtPath: directory.path)
+            case .openDirectory: try manager.setAttributes([.posixPermissions: 0o750], ofItemAtPath: directory.path)
             case .link:
-                try manager.moveItem(atPath: file, toPath: folder.path + "/elsewhere")
-                try manager.createSymbolicLink(atPath: file, withDestinationPath: folder.path + "/elsewhere")
-            case .linkedFolder:
-                try manager.moveItem(atPath: directory.path, toPath: folder.path + "/elsewhere")
-                try manager.createSymbolicLink(atPath: directory.path, withDestinationPath: folder.path + "/elsewhere")
-            case .folder:
+                try manager.moveItem(atPath: file, toPath: parent.path + "/elsewhere")
+                try manager.createSymbolicLink(atPath: file, withDestinationPath: parent.path + "/elsewhere")
+            case .linkedDirectory:
+                try manager.moveItem(atPath: directory.path, toPath: parent.path + "/elsewhere")
+                try manager.createSymbolicLink(atPath: directory.path, withDestinationPath: parent.path + "/elsewhere")
+            case .parent:
                 try manager.removeItem(atPath: file)
                 try manager.createDirectory(atPath: file, withIntermediateDirectories: false)
             case .pipe:
@@ -259,8 +259,8 @@ struct StoredCredentialTests {
             (["HOME": "/h"], "p", "/h/.local/share/PinnedNetworking/p"),
             (["HOME": ""], "p", nil), ([:], "p", nil), (["HOME": "/h"], "..", nil), (["HOME": "/h"], "a/b", nil),
         ]
-        for (environment, program, folder) in rows {
-            #expect(CredentialFile.standardFolder(environment: environment, program: program) == folder)
+        for (environment, program, parent) in rows {
+            #expect(CredentialFile.standardDirectory(environment: environment, program: program) == parent)
         }
         for directory in ["relative", "https://example.com/a"] {
             let url = try #require(URL(string: directory))

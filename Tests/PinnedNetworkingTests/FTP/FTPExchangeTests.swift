@@ -1,5 +1,5 @@
-import TLSTransport
-import TestPKI
+import PinctlTLSTransport
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking

@@ -1,7 +1,7 @@
 import CertificateTrust
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// FTP with the whole client, against scripted servers.
@@ -248,7 +248,7 @@ struct FTPTests {
         let pins = try PinningPolicy.pinning(site.leaf.key.pin)
         #expect(try await fetch("ftps://pinned.test/a", isSecure: true, policy: pins, log: log).body == "hello")
         #expect(log.values.contains("PBSZ 0") && log.values.contains("PROT P"))
-        let others = try PinningPolicy.pinning(strangePin)
+        let others = try PinningPolicy.pinning(unknownPin)
         let silent = Collected<String>()
         let error = try await failure {
             try await fetch("ftps://pinned.test/a", isSecure: true, policy: others, log: silent)
@@ -261,7 +261,7 @@ struct FTPTests {
     func replacedPins() async throws {
         let site = try TestSite.shared.get()
         let log = Collected<String>()
-        let next = try PinningPolicy.pinning(strangePin)
+        let next = try PinningPolicy.pinning(unknownPin)
         let delegate = SessionReplacingDelegate(next)
         let error = try await failure {
             try await fetch(
@@ -281,7 +281,7 @@ struct FTPTests {
         let isSecure = scheme == "ftps"
         // Without TLS, only a policy without a rule for the host accepts the server.
         let next = try PinningPolicy.pinning(
-            isAccepted ? site.intermediate.key.pin : strangePin,
+            isAccepted ? site.intermediate.key.pin : unknownPin,
             host: isAccepted && !isSecure ? "a.test" : "pinned.test")
         let current = Locked<URLSession?>(nil)
         let delegate = SessionAsyncDelegate { challenge in
@@ -328,14 +328,14 @@ struct FTPTests {
     func otherFileServer() async throws {
         let site = try TestSite.shared.get()
         let same = [try site.intermediate.server([.dns("pinned.test")]), site.intermediate]
-        let strange = [try site.intermediate.server([.dns("other.test")]), site.intermediate]
+        let unknown = [try site.intermediate.server([.dns("other.test")]), site.intermediate]
         #expect(try await fetch("ftps://pinned.test/a", isSecure: true, fileChain: same).body == "hello")
         let pins = try PinningPolicy.pinning(site.leaf.key.pin)
         let mismatch = try await failure {
             try await fetch("ftps://pinned.test/a", isSecure: true, policy: pins, fileChain: same)
         }
         #expect(mismatch.code == .serverCertificateUntrusted)
-        let name = try await failure { try await fetch("ftps://pinned.test/a", isSecure: true, fileChain: strange) }
+        let name = try await failure { try await fetch("ftps://pinned.test/a", isSecure: true, fileChain: unknown) }
         #expect(name.code == .serverCertificateUntrusted)
     }
 

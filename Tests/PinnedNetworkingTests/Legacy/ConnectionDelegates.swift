@@ -1,6 +1,6 @@
 import Foundation
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 
 @testable import PinnedNetworking
 

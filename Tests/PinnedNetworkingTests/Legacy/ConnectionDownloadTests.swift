@@ -1,5 +1,5 @@
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -12,15 +12,15 @@ private let untrusted = "error \(URLError.Code.serverCertificateUntrusted.rawVal
 /// Saves under the suggested name in a directory, or under no name.
 private final class SavingDelegate: NSURLDownloadDelegate {
     let heard = Heard()
-    private let folder: String?
+    private let directory: String?
     private let allowsOverwriting: Bool
     private let receive: ChallengeReceiver
 
     init(
-        in folder: String?, allowsOverwriting: Bool = false,
+        in directory: String?, allowsOverwriting: Bool = false,
         _ receive: @escaping ChallengeReceiver = { $0.sender?.continueWithoutCredential(for: $0) }
     ) {
-        self.folder = folder
+        self.directory = directory
         self.allowsOverwriting = allowsOverwriting
         self.receive = receive
     }
@@ -38,7 +38,7 @@ private final class SavingDelegate: NSURLDownloadDelegate {
 
     func download(_ download: NSURLDownload, decideDestinationWithSuggestedFilename filename: String) {
         heard.events.append("decide \(filename)")
-        if let folder { download.setDestination("\(folder)/\(filename)", allowOverwrite: allowsOverwriting) }
+        if let directory { download.setDestination("\(directory)/\(filename)", allowOverwrite: allowsOverwriting) }
     }
 
     func download(_ download: NSURLDownload, didCreateDestination path: String) {
@@ -94,19 +94,19 @@ private final class CancellingDelegate: NSURLDownloadDelegate {
 @Suite("Connections: downloads", .timeLimit(.minutes(10)))
 struct ConnectionDownloadTests {
     private let site: TestSite
-    private let folder: TestFolder
+    private let directory: TestDirectory
 
     init() throws {
         site = try TestSite.pinned()
-        folder = try TestFolder()
+        directory = try TestDirectory()
     }
 
     private var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
+        get throws { try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() }
     }
 
     private func text(_ name: String) throws -> String {
-        try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
+        try String(contentsOfFile: "\(directory.path)/\(name)", encoding: .utf8)
     }
 
     private func download(
@@ -125,7 +125,7 @@ struct ConnectionDownloadTests {
         arguments: ["hello", ""])
     func saves(body: String) async throws {
         try await LoopbackServer(chain: site.chain, .respond(.init(body: body))).run { server in
-            let delegate = SavingDelegate(in: folder.path)
+            let delegate = SavingDelegate(in: directory.path)
             let download = try download(from: server, delegate, secure: true)
             #expect(await delegate.heard.end == "finished")
             #expect(
@@ -138,9 +138,9 @@ struct ConnectionDownloadTests {
 
     @Test("An existing file is replaced only if overwriting is allowed, and only by a complete one")
     func overwriting() async throws {
-        _ = try folder.add("old", name: "file.txt")
+        _ = try directory.add("old", name: "file.txt")
         try await LoopbackServer(plain: .respond(.init(body: "new"))).run { server in
-            let careful = SavingDelegate(in: folder.path)
+            let careful = SavingDelegate(in: directory.path)
             _ = try download(from: server, careful)
             #expect(await careful.heard.end == "finished")
             #expect(careful.heard.events.values.contains("created file-1.txt"))
@@ -150,7 +150,7 @@ struct ConnectionDownloadTests {
         let half = LoopbackServer.Response(body: "newer, but only half of it").cut(at: 60)
         try await LoopbackServer(plain: .respond(half)).run { server in
             for allowsOverwriting in [false, true] {
-                let delegate = SavingDelegate(in: folder.path, allowsOverwriting: allowsOverwriting)
+                let delegate = SavingDelegate(in: directory.path, allowsOverwriting: allowsOverwriting)
                 _ = try download(from: server, delegate)
                 #expect(await delegate.heard.end == lost)
                 #expect(delegate.heard.events.values.contains { $0.hasPrefix("created") })
@@ -159,7 +159,7 @@ struct ConnectionDownloadTests {
             }
         }
         try await LoopbackServer(plain: .respond(.init(body: "new"))).run { server in
-            let delegate = SavingDelegate(in: folder.path, allowsOverwriting: true)
+            let delegate = SavingDelegate(in: directory.path, allowsOverwriting: true)
             _ = try download(from: server, delegate)
             #expect(await delegate.heard.end == "finished")
             #expect(try text("file.txt") == "new")
@@ -169,8 +169,8 @@ struct ConnectionDownloadTests {
     @Test("A download fails without a destination, with one in a missing directory and with one that is a directory")
     func destinations() async throws {
         try FileManager.default.createDirectory(
-            atPath: "\(folder.path)/file.txt", withIntermediateDirectories: false)
-        for place in [nil, "\(folder.path)/none", folder.path] {
+            atPath: "\(directory.path)/file.txt", withIntermediateDirectories: false)
+        for place in [nil, "\(directory.path)/none", directory.path] {
             try await LoopbackServer(plain: .respond(.init(body: "hello"))).run { server in
                 let delegate = SavingDelegate(in: place, allowsOverwriting: true)
                 _ = try download(from: server, delegate)
@@ -186,7 +186,7 @@ struct ConnectionDownloadTests {
         var endless = LoopbackServer.Response.headOnly("200 OK", fields: ["Content-Length: 1000000000"])
         endless.endless = Array(repeating: 65, count: 1024)
         try await LoopbackServer(plain: .respond(endless)).run { server in
-            let delegate = CancellingDelegate(at: "\(folder.path)/file.txt")
+            let delegate = CancellingDelegate(at: "\(directory.path)/file.txt")
             _ = try download(from: server, delegate)
             _ = await server.ended()
             while try !names.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
@@ -203,14 +203,14 @@ struct ConnectionDownloadTests {
                 : .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""], body: "denied")
         }
         try await LoopbackServer(plain: server).run { server in
-            let delegate = SavingDelegate(in: folder.path) { challenge in
+            let delegate = SavingDelegate(in: directory.path) { challenge in
                 let login = URLCredential(user: "me", password: "secret", persistence: .none)
                 challenge.sender?.use(login, for: challenge)
             }
             _ = try download(from: server, delegate)
             #expect(await delegate.heard.end == "finished")
             #expect(try text("file.txt") == "hello")
-            let cancelling = SavingDelegate(in: folder.path) { $0.sender?.cancel($0) }
+            let cancelling = SavingDelegate(in: directory.path) { $0.sender?.cancel($0) }
             _ = try download(from: server, cancelling)
             #expect(await cancelling.heard.end == userCancelled)
             #expect(cancelling.heard.events.values == ["begin", "cancelled", userCancelled])
@@ -220,9 +220,9 @@ struct ConnectionDownloadTests {
 
     @Test("A server that doesn't match its pins is rejected, whatever the delegate answers, and nothing is written")
     func pins() async throws {
-        let policy = try PinningPolicy.pinning(strangePin)
+        let policy = try PinningPolicy.pinning(unknownPin)
         try await LoopbackServer(chain: site.chain).run { server in
-            let saving = SavingDelegate(in: folder.path)
+            let saving = SavingDelegate(in: directory.path)
             _ = try download(from: server, saving, secure: true, policy: policy)
             #expect(await saving.heard.end == untrusted)
             let refusing = RefusingDelegate()

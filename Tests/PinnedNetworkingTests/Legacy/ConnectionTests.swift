@@ -1,6 +1,6 @@
 import CertificateTrust
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -91,7 +91,7 @@ struct ConnectionTests {
 
     @Test("After a yes, the delegate receives every challenge, and can accept only a server without pins")
     func yes() async throws {
-        let unpinned = try PinningPolicy.pinning(strangePin, host: "elsewhere.test")
+        let unpinned = try PinningPolicy.pinning(unknownPin, host: "elsewhere.test")
         for policy in [nil, unpinned] {
             try await secureServer().run { server in
                 let delegate = ChoosingDelegate(answers: true, agree)
@@ -101,7 +101,7 @@ struct ConnectionTests {
                 #expect(delegate.heard.methods == ["ServerTrust", "ClientCertificate", "HTTPBasic"])
             }
         }
-        let pinned = try PinningPolicy.pinning(strangePin)
+        let pinned = try PinningPolicy.pinning(unknownPin)
         for delegate in [ChoosingDelegate(answers: true, agree), LaterDelegate(agree)] as [any RecordingDelegate] {
             try await secureServer().run { server in
                 try await expect(untrusted, securePage, from: server, delegate, policy: pinned)
@@ -114,7 +114,7 @@ struct ConnectionTests {
     func refused() async throws {
         for (store, policy, end) in [
             (nil, nil, "401 denied"), (TrustStore(certificates: []), nil, unknownRoot),
-            (nil, try PinningPolicy.pinning(strangePin), untrusted),
+            (nil, try PinningPolicy.pinning(unknownPin), untrusted),
         ] as [(TrustStore?, PinningPolicy?, String)] {
             try await secureServer().run { server in
                 let delegate = ChoosingDelegate(answers: false, agree)
@@ -199,8 +199,8 @@ struct ConnectionTests {
             let delegate = StoragelessDelegate { $0.sender?.use(login("secret", .permanent), for: $0) }
             try await expect("200 hello", from: server, delegate)
             #expect(delegate.heard.challenges.values.map { $0.proposedCredential == nil } == [true])
-            let strange = StoragelessDelegate { $0.sender?.use(login("secret", .forSession), for: $0) }
-            try await expect("200 hello", from: server, strange) { $0.urlCredentialStorage = other }
+            let unknown = StoragelessDelegate { $0.sender?.use(login("secret", .forSession), for: $0) }
+            try await expect("200 hello", from: server, unknown) { $0.urlCredentialStorage = other }
             #expect(other.allCredentials.isEmpty)
         }
     }

@@ -1,5 +1,5 @@
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The claims of an article about this package, each with its section: table rows by their first cell, and list items
@@ -86,11 +86,11 @@ private struct Claims {
     /// The names of all tests, also of the module Security.
     private static func testNames() throws -> Set<String> {
         var names: Set<String> = []
-        for folder in ["Tests", "tools/security/Tests"] {
-            let files = try #require(FileManager.default.enumerator(atPath: "\(Repository.root)/\(folder)"))
+        for directory in ["Tests", "tools/security/Tests"] {
+            let files = try #require(FileManager.default.enumerator(atPath: "\(Repository.root)/\(directory)"))
             while let file = files.nextObject() as? String {
                 guard file.hasSuffix(".swift") else { continue }
-                let source = try String(contentsOfFile: "\(Repository.root)/\(folder)/\(file)", encoding: .utf8)
+                let source = try String(contentsOfFile: "\(Repository.root)/\(directory)/\(file)", encoding: .utf8)
                 for part in source.components(separatedBy: "@Test(").dropFirst() {
                     let rest = part.drop(while: \.isWhitespace)
                     guard rest.first == "\"" else { continue }

@@ -1,26 +1,27 @@
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A program that the compiler treats as part of another package: it is built with the modules of the running tests and
 /// sees only their public declarations.
 struct CompiledProgram {
-    private let folder: TestFolder
+    private let directory: TestDirectory
     private static let modules = [
-        "PinnedNetworking", "SystemGSSAPI", "SystemZlib", "TLSTransport", "HTTPMessages", "CertificatePinning",
+        "PinnedNetworking", "PinctlGSSAPI", "PinctlZlib", "PinctlTLSTransport", "PinctlHTTPMessages",
+        "CertificatePinning",
         "CertificateTrust", "OpenSSLBridge", "PinctlBasics", "PinctlLibC", "PinctlFoundation",
     ]
 
     /// Compiles the files of `Programs/NAME` and the shared one, with their listings inserted.
     init(_ name: String, languageMode: Int) async throws {
-        folder = try TestFolder()
+        directory = try TestDirectory()
         let programs = "\(Repository.root)/Tests/PinnedNetworkingTests/Listings/Programs"
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(programs)/\(name)").filter {
             $0.hasSuffix(".swift")
         }
         let sources = try (["Site.swift"] + names.map { "\(name)/\($0)" }).map { file in
             let program = try String(contentsOfFile: "\(programs)/\(file)", encoding: .utf8)
-            return try folder.add(
+            return try directory.add(
                 try Seeds.complete(program), name: file.replacingOccurrences(of: "/", with: "-"))
         }
         let result = try await TestBuild.compile(
@@ -28,16 +29,16 @@ struct CompiledProgram {
         try #require(result.status == 0, "\(name) does not compile in mode \(languageMode): \(result.text)")
     }
 
-    var path: String { folder.path + "/program" }
+    var path: String { directory.path + "/program" }
 
     /// Adds a file to the program's bundle.
-    func addResource(_ text: String, name: String) throws { _ = try folder.add(text, name: name) }
+    func addResource(_ text: String, name: String) throws { _ = try directory.add(text, name: name) }
 
     /// The lines that the program prints. It uses `roots` as the operating system's trust store.
     func output(_ arguments: [String], roots: [TestCertificate], limit: Int = 120) async throws -> [String] {
-        let store = try folder.add(roots.map(\.pemText).joined())
+        let store = try directory.add(roots.map(\.pemText).joined())
         let result = try await Self.run(
-            ["timeout", "\(limit)", folder.path + "/program"] + arguments, environment: ["SSL_CERT_FILE=\(store)"])
+            ["timeout", "\(limit)", directory.path + "/program"] + arguments, environment: ["SSL_CERT_FILE=\(store)"])
         #expect(result.status == 0, "\(arguments): \(result.text)")
         return String(decoding: result.output, as: UTF8.self).split(separator: "\n").map(String.init)
     }

@@ -1,5 +1,5 @@
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// A program's command against a server that requires a login, and the expected result.
@@ -94,7 +94,7 @@ struct ListingTests {
 
     @Test(
         "Listings from articles about URLSession compile unchanged and work as described",
-        .enabled(if: Seeds.areThere, "there are no articles in \(Seeds.folder)"), arguments: [5, 6])
+        .enabled(if: Seeds.areThere, "there are no articles in \(Seeds.directory)"), arguments: [5, 6])
     func listings(languageMode: Int) async throws {
         let program = try await CompiledProgram("Listings", languageMode: languageMode)
         for row in listingRows { try await row.check(program, site) }

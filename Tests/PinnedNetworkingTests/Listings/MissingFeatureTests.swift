@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// The features of URLSession that are missing: code that uses one gets an error of the compiler, which names it or
@@ -34,11 +34,11 @@ struct MissingFeatureTests {
 
     @Test("Code that uses a missing feature doesn't compile, and the error says what is missing")
     func errors() async throws {
-        let folder = try TestFolder()
-        let program = try folder.add(
+        let directory = try TestDirectory()
+        let program = try directory.add(
             (["import PinnedNetworking"] + Self.rows.map(\.0)).joined(separator: "\n"), name: "a.swift")
         let result = try await TestBuild.compile(
-            [program], with: ["PinnedNetworking"], options: ["-parse-as-library"], to: folder.path + "/program")
+            [program], with: ["PinnedNetworking"], options: ["-parse-as-library"], to: directory.path + "/program")
         let errors = result.text.split(separator: "\n").filter { $0.contains(": error: ") }
         for (index, (code, text)) in Self.rows.enumerated() {
             let found = errors.filter { $0.contains("a.swift:\(index + 2):") }

@@ -1,15 +1,15 @@
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// Published articles whose listings have to work unchanged. They are read when the tests run and aren't part of the
 /// project.
 enum Seeds {
-    static let folder = Repository.root + "/../shared/seeds"
+    static let directory = Repository.root + "/../shared/seeds"
     static let areThere = !files.isEmpty
 
     private static let files =
-        (try? FileManager.default.contentsOfDirectory(atPath: folder))?.filter { $0.hasSuffix(".txt") } ?? []
+        (try? FileManager.default.contentsOfDirectory(atPath: directory))?.filter { $0.hasSuffix(".txt") } ?? []
 
     /// A program with its listings inserted. The line `// 001: from "let url" through "let request"` stands for those
     /// lines of article 001, starting at the first line that begins with the text; `// 001 in Swift: from` stands for
@@ -26,8 +26,8 @@ enum Seeds {
 
     private static func listing(of article: Substring, from first: Substring, through last: Substring) throws -> String
     {
-        let file = try #require(files.first { $0.hasPrefix(article) }, "no article \(article) in \(folder)")
-        let lines = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8).split(
+        let file = try #require(files.first { $0.hasPrefix(article) }, "no article \(article) in \(directory)")
+        let lines = try String(contentsOfFile: "\(directory)/\(file)", encoding: .utf8).split(
             separator: "\n", omittingEmptySubsequences: false)
         let start = try #require(lines.firstIndex { $0.hasPrefix(first) }, "no line \(first) in \(file)")
         let end = try #require(

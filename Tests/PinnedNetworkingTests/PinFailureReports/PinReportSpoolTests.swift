@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -7,16 +7,16 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct PinReportSpoolTests {
     private let site: TestSite
-    private let folder: TestFolder
+    private let directory: TestDirectory
 
     init() throws {
         site = try TestSite.pinned([.dns("pinned.test"), .dns("collector.test")])
-        folder = try TestFolder()
+        directory = try TestDirectory()
     }
 
     private func policy(_ collector: String, mode: PinningMode = .enforce) throws -> PinningPolicy {
         let rule = PinningRule(
-            host: try ServerName("pinned.test"), pins: [try Pin(strangePin)], mode: mode,
+            host: try ServerName("pinned.test"), pins: [try Pin(unknownPin)], mode: mode,
             reports: [try #require(URL(string: collector))])
         return try PinningPolicy(rules: [rule])
     }
@@ -28,10 +28,10 @@ struct PinReportSpoolTests {
         configuration.route = (try ServerName(collector.address), collector.port)
         configuration.trustStore = try site.store
         // These settings would reject the collector, or log in to it, if they applied.
-        configuration.pinning = try .pinning(strangePin, host: "collector.test")
+        configuration.pinning = try .pinning(unknownPin, host: "collector.test")
         configuration.httpAdditionalHeaders = ["Authorization": "Bearer canary"]
         return try PinReportSpool(
-            directory: URL(filePath: folder.path + "/" + name), format: format, configuration: configuration)
+            directory: URL(filePath: directory.path + "/" + name), format: format, configuration: configuration)
     }
 
     private func received(_ server: LoopbackServer, _ count: Int) async throws -> [LoopbackServer.Request] {
@@ -90,18 +90,18 @@ struct PinReportSpoolTests {
 
     @Test("RP2: A collector with an untrusted chain gets nothing, and the report waits for the next run")
     func untrusted() async throws {
-        let stranger = try TestSite.pinned([.dns("collector.test")])
+        let unrelated = try TestSite.pinned([.dns("collector.test")])
         let report = try report(collector: "https://collector.test/")
-        try await LoopbackServer(chain: stranger.chain).run { collector in
+        try await LoopbackServer(chain: unrelated.chain).run { collector in
             let spool = try spool(collector)
             spool.take(report)
             while collector.records.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             _ = await collector.ended()
             #expect(collector.applicationBytes.isEmpty)
-            let folder = try ReportFolder(self.folder.path + "/spool")
-            while folder.waiting(limit: 9).first?.attempts != 1 { try await Task.sleep(for: .milliseconds(5)) }
-            #expect(folder.waiting(limit: 9).count == 1)
-            #expect(folder.waiting(limit: 9)[0].due > Date().addingTimeInterval(30))
+            let directory = try ReportDirectory(self.directory.path + "/spool")
+            while directory.waiting(limit: 9).first?.attempts != 1 { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(directory.waiting(limit: 9).count == 1)
+            #expect(directory.waiting(limit: 9)[0].due > Date().addingTimeInterval(30))
         }
     }
 
@@ -149,9 +149,9 @@ struct PinReportSpoolTests {
                 while collector.records.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
                 for _ in 0..<20 { #expect(try await session.get().body == "hello") }
                 if kind != "hangs" {
-                    let folder = try ReportFolder(self.folder.path + "/spool")
+                    let directory = try ReportDirectory(self.directory.path + "/spool")
                     let waits = kind == "endless" ? 0 : 1
-                    while folder.waiting(limit: 9).filter({ $0.attempts == 1 }).count != waits
+                    while directory.waiting(limit: 9).filter({ $0.attempts == 1 }).count != waits
                         || collector.records.flatMap(\.requests).isEmpty
                     { try await Task.sleep(for: .milliseconds(5)) }
                     // Nothing was sent to the target of the redirect.
@@ -171,8 +171,8 @@ struct PinReportSpoolTests {
             for index in 0..<1_000 { spool.take(try report("\(index)", collector: "https://collector.test/")) }
             _ = try await received(collector, 2)
             try await Task.sleep(for: .milliseconds(300))
-            let folder = try ReportFolder(self.folder.path + "/spool")
-            #expect(folder.names.count <= 1 + 10 * PinReportSpool.limit)
+            let directory = try ReportDirectory(self.directory.path + "/spool")
+            #expect(directory.names.count <= 1 + 10 * PinReportSpool.limit)
             // Read once, because more of them arrive meanwhile.
             let bodies = collector.records.flatMap(\.requests).map(\.body)
             #expect(Set(bodies).count == bodies.count)
@@ -240,31 +240,31 @@ struct PinReportSpoolTests {
             ),
         ] as [(String, String?, Bool)])
     func readBack(collector: String, body: String?, isKept: Bool) throws {
-        let path = folder.path + "/spool"
-        let folder = try ReportFolder(path)
+        let path = directory.path + "/spool"
+        let directory = try ReportDirectory(path)
         let own = #"{"hostname": "www.pinned.test", "noted-hostname": "pinned.test", "include-subdomains": true}"#
         let report = QueuedReport(
             name: "2026-11-20-" + String(repeating: "a", count: 64),
             collector: try #require(URL(string: collector)), body: Array((body ?? own).utf8), due: Date())
         // A new report is written without this check.
-        folder.add([report], limit: 9, today: "2026-11-20")
-        #expect(folder.names == [report.name])
-        #expect(folder.waiting(limit: 9).map(\.collector) == (isKept ? [report.collector] : []))
-        #expect(folder.names == (isKept ? [report.name] : []))
+        directory.add([report], limit: 9, today: "2026-11-20")
+        #expect(directory.names == [report.name])
+        #expect(directory.waiting(limit: 9).map(\.collector) == (isKept ? [report.collector] : []))
+        #expect(directory.names == (isKept ? [report.name] : []))
     }
 
     @Test("Invalid reports are removed, other files are ignored, and a directory open to other users is rejected")
-    func strangers() throws {
-        let path = folder.path + "/spool"
-        let folder = try ReportFolder(path)
+    func unrelated() throws {
+        let path = directory.path + "/spool"
+        let directory = try ReportDirectory(path)
         let name = "2026-11-20-" + String(repeating: "a", count: 64)
         for (file, contents) in [(name, "{\"version\":2}"), ("other", "x")] {
             let place = URL(filePath: path + "/" + file)
             try Data(contents.utf8).write(to: place)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: place.path)
         }
-        #expect(folder.waiting(limit: 9).isEmpty)
-        #expect(folder.names.isEmpty)
+        #expect(directory.waiting(limit: 9).isEmpty)
+        #expect(directory.names.isEmpty)
         #expect(FileManager.default.fileExists(atPath: path + "/other"))
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         #expect(throws: CredentialStorageError.self) { try PinReportSpool(directory: URL(filePath: path)) }

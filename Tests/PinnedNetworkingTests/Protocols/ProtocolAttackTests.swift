@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Protocol classes and pins: a class that someone else registered, and a class that the configuration names.
@@ -13,7 +13,7 @@ struct ProtocolAttackTests {
     init() throws { site = try TestSite.pinned([.dns(Self.host)]) }
 
     private func policy(isPinned: Bool = true) throws -> PinningPolicy {
-        try .pinning(isPinned ? site.leaf.key.pin : strangePin, host: Self.host)
+        try .pinning(isPinned ? site.leaf.key.pin : unknownPin, host: Self.host)
     }
 
     /// A class that handles every request to the host, as malicious code in the process could register it.

@@ -1,6 +1,6 @@
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Records the answers to a challenge, and lets the stub continue.

@@ -1,5 +1,5 @@
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -280,8 +280,8 @@ struct URLProtocolTests {
         _ = try await session.data(for: request)
         request.httpBody = nil
         _ = try await session.upload(for: request, from: Data("upload".utf8))
-        let folder = try TestFolder()
-        let file = try folder.add("file")
+        let directory = try TestDirectory()
+        let file = try directory.add("file")
         _ = try await session.upload(for: request, fromFile: URL(filePath: file))
         let delegate = Witness { InputStream(data: Data("provided".utf8)) }
         let streaming = URLSession(configuration: session.configuration, delegate: delegate, delegateQueue: nil)

@@ -1,6 +1,6 @@
 import CertificateTrust
 import Glibc
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -12,13 +12,13 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct BlockedWorkTests {
     private let site: TestSite
-    private let folder: TestFolder
+    private let parent: TestDirectory
     private let directory: URL
 
     init() throws {
         site = try TestSite.pinned([.dns("pinned.test"), .dns("start.test")])
-        folder = try TestFolder()
-        directory = URL(filePath: folder.path + "/storage")
+        parent = try TestDirectory()
+        directory = URL(filePath: parent.path + "/storage")
     }
 
     /// Requires a login below `/login`, and answers other requests with a greeting.
@@ -162,7 +162,7 @@ struct BlockedWorkTests {
 
     @Test("EL1: Streams and files that wait for data don't block other bodies")
     func slowBodies() async throws {
-        let pipe = folder.path + "/pipe"
+        let pipe = parent.path + "/pipe"
         #expect(try TestCommand.run(["mkfifo", pipe]).status == 0)
         try await LoopbackServer(chain: site.chain).run { server in
             let session = try site.session(server) { $0.httpMaximumConnectionsPerHost = 100 }
@@ -179,7 +179,7 @@ struct BlockedWorkTests {
             while server.records.filter({ !$0.applicationBytes.isEmpty }).count < count {
                 try await Task.sleep(for: .milliseconds(1))
             }
-            let file = try folder.add("body", name: "file")
+            let file = try parent.add("body", name: "file")
             var request = URLRequest(url: try #require(URL(string: "https://start.test/")))
             request.httpMethod = "PUT"
             let (data, _) = try await session.upload(for: request, fromFile: URL(filePath: file))

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 
 /// A question that a delegate can answer with a rejection.
 enum RefusableQuestion: CaseIterable {

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Forwards every challenge to another delegate.
@@ -57,7 +57,7 @@ struct DelegateForwardingTests {
             let delegate = MisspelledDelegate()
             let matching = try PinningPolicy.pinning(site.leaf.key.pin)
             #expect(try await site.session(server, policy: matching, delegate: delegate).get().body == "hello")
-            let error = try await site.session(server, policy: .pinning(strangePin), delegate: delegate).failure()
+            let error = try await site.session(server, policy: .pinning(unknownPin), delegate: delegate).failure()
             #expect(error.code == .serverCertificateUntrusted)
             #expect(delegate.asked.values.isEmpty)
         }

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Accepts everything: servers, redirects, streams. As a session's delegate it is asked when the task's own delegate

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Processes without a free descriptor: work that needs one fails with an error, and other work succeeds.

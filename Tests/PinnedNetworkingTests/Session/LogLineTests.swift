@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// What a process logs: settings and answers that the client ignores, and servers that it accepts against the rules.
@@ -54,7 +54,7 @@ struct LogLineTests {
                 _ = try await untrusting.get()
                 _ = try await untrusting.get()
 
-                let reporting = try PinningPolicy.pinning(strangePin, mode: .report)
+                let reporting = try PinningPolicy.pinning(unknownPin, mode: .report)
                 _ = try await site.session(server, policy: reporting).get()
             }
         }
@@ -94,7 +94,7 @@ struct LogLineTests {
     @Test("A change of a configuration that a session has copied is logged each time, with what to write instead")
     func copiedConfigurations() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-            let policy = try PinningPolicy.pinning(strangePin)
+            let policy = try PinningPolicy.pinning(unknownPin)
             let configuration = URLSessionConfiguration.default
             // Before the session exists, everything counts.
             configuration.pinning = policy
@@ -140,10 +140,10 @@ struct LogLineTests {
     func unusedReportSinks() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             struct Sink: PinReportSink { func take(_ report: PinFailureReport) {} }
-            let silent = try PinningPolicy.pinning(strangePin)
+            let silent = try PinningPolicy.pinning(unknownPin)
             let reporting = try PinningPolicy(rules: [
                 PinningRule(
-                    host: try ServerName("pinned.test"), pins: [try Pin(strangePin)],
+                    host: try ServerName("pinned.test"), pins: [try Pin(unknownPin)],
                     reports: [try #require(URL(string: "https://collector.test/"))])
             ])
             func session(_ policy: PinningPolicy?, _ sink: (any PinReportSink)?) -> URLSession {
@@ -174,7 +174,7 @@ struct LogLineTests {
                 $0.load("stub")
                 $0.finish()
             }
-            let policy = try PinningPolicy.pinning(strangePin)
+            let policy = try PinningPolicy.pinning(unknownPin)
             for pinning in [policy, nil] {
                 let session = URLSession(configuration: StubProtocol.configuration { $0.pinning = pinning })
                 for _ in 1...2 { #expect(try await session.get("https://stubbed.test/").body == "stub") }

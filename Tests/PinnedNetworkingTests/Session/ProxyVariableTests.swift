@@ -1,6 +1,6 @@
-import HTTPMessages
-import TLSTransport
-import TestPKI
+import PinctlHTTPMessages
+import PinctlTLSTransport
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking

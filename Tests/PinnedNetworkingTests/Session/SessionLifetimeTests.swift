@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Metrics, and how a session ends.
@@ -55,7 +55,7 @@ struct SessionLifetimeTests {
     func failedMetrics() async throws {
         try await LoopbackServer(chain: site.chain).run { server in
             let witness = Witness()
-            let session = try site.session(server, policy: .pinning(strangePin), delegate: witness)
+            let session = try site.session(server, policy: .pinning(unknownPin), delegate: witness)
             _ = try await session.failure()
             let transaction = try #require(witness.metrics.values.first?.transactionMetrics.first)
             #expect(transaction.connectStartDate != nil)

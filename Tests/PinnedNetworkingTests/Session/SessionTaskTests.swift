@@ -1,6 +1,6 @@
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Records the calls to a data delegate in order.
@@ -164,7 +164,7 @@ struct SessionTaskTests {
             #expect(try await stopping.end()?.code == .cancelled)
             #expect(stopping.events.values == ["response 200", "end"])
             let refused = Recorder()
-            try site.session(server, policy: .pinning(strangePin), delegate: refused)
+            try site.session(server, policy: .pinning(unknownPin), delegate: refused)
                 .dataTask(with: try #require(Self.url)).resume()
             #expect(try await refused.end()?.code == .serverCertificateUntrusted)
             #expect(refused.events.values == ["end"])
@@ -342,7 +342,7 @@ struct SessionTaskTests {
     @Test("policy.respond(to:) can be a delegate's whole implementation", arguments: [true, false])
     func respond(isPinned: Bool) async throws {
         let site = try TestSite.shared.get()
-        let policy = try PinningPolicy.pinning(isPinned ? site.leaf.key.pin : strangePin)
+        let policy = try PinningPolicy.pinning(isPinned ? site.leaf.key.pin : unknownPin)
         let delegate = SessionAsyncDelegate { challenge in
             let (disposition, credential) = policy.respond(to: challenge)
             return (disposition, credential)

@@ -1,5 +1,5 @@
 import Foundation
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 /// TC18: many requests of every kind leave nothing behind.

@@ -1,6 +1,6 @@
-import HTTPMessages
-import SystemZlib
-import TestPKI
+import PinctlHTTPMessages
+import PinctlTestPKI
+import PinctlZlib
 import Testing
 
 @testable import PinnedNetworking

@@ -1,7 +1,7 @@
 import CertificateTrust
-import HTTPMessages
-import TLSTransport
-import TestPKI
+import PinctlHTTPMessages
+import PinctlTLSTransport
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking

@@ -1,7 +1,7 @@
 import CertificateTrust
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Reused connections, resumed TLS sessions, and the decision about each of them.
@@ -98,7 +98,7 @@ struct ConnectionReuseTests {
                 $0.serverTrustObserver = Self.observe(log)
             }
             for path in ["a", "last", "last"] { _ = try await session.get("https://pinned.test/\(path)") }
-            session.pinning = try .pinning(strangePin)
+            session.pinning = try .pinning(unknownPin)
             #expect(try await session.failure().code == .serverCertificateUntrusted)
             await session.flush()
             let isResumed = resumption == .tickets || resumption == .identifiers

@@ -1,7 +1,7 @@
-import HTTPMessages
 import PinctlBasics
-import SystemZlib
-import TestPKI
+import PinctlHTTPMessages
+import PinctlTestPKI
+import PinctlZlib
 import Testing
 
 @testable import PinnedNetworking
@@ -358,7 +358,7 @@ struct ContentCodingTests {
                 #expect(failed?.code == .dataLengthExceedsMaximum)
                 #expect(bytes.task.countOfBytesReceived <= Int64(BodyDecoder.allowance))
 
-                let files = try DownloadFolders()
+                let files = try DownloadDirectories()
                 let cut = await #expect(throws: URLError.self) { try await session.download(from: url()) }
                 #expect(cut?.code == .dataLengthExceedsMaximum)
                 #expect(cut?.downloadTaskResumeData == nil)
@@ -467,7 +467,7 @@ struct ContentCodingTests {
 }
 
 /// The directories of downloads in progress, to compare with those at another time.
-private struct DownloadFolders {
+private struct DownloadDirectories {
     private let before: Set<String>
 
     init() throws { before = try Self.names() }

@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -76,7 +76,7 @@ struct DownloadTests {
     func siblings() async throws {
         try await LoopbackServer(chain: site.chain, Self.script()).run { server in
             let session = try site.session(server)
-            var folders: [URL] = []
+            var directories: [URL] = []
             for isReplaced in [false, true] {
                 let moved = Collected<URL>()
                 session.downloadTask(with: try url("/whole")) { file, _, _ in
@@ -87,9 +87,9 @@ struct DownloadTests {
                     moved.append(sibling)
                 }.resume()
                 while moved.values.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
-                folders.append(moved.values[0].deletingLastPathComponent())
+                directories.append(moved.values[0].deletingLastPathComponent())
             }
-            defer { for folder in folders { try? FileManager.default.removeItem(at: folder) } }
+            defer { for directory in directories { try? FileManager.default.removeItem(at: directory) } }
             // The removal of this one, which is untouched, follows that of the others.
             let last = Collected<URL>()
             session.downloadTask(with: try url("/whole")) { file, _, _ in if let file { last.append(file) } }.resume()
@@ -98,10 +98,10 @@ struct DownloadTests {
             {
                 try await Task.sleep(for: .milliseconds(2))
             }
-            let names = try folders.map { try FileManager.default.contentsOfDirectory(atPath: $0.path).sorted() }
+            let names = try directories.map { try FileManager.default.contentsOfDirectory(atPath: $0.path).sorted() }
             #expect(names == [["sibling"], ["download", "sibling"]])
-            for folder in folders {
-                let sibling = try String(contentsOf: folder.appending(path: "sibling"), encoding: .utf8)
+            for directory in directories {
+                let sibling = try String(contentsOf: directory.appending(path: "sibling"), encoding: .utf8)
                 #expect(sibling == Self.text)
             }
         }

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Transfers in which a system call fails, in a process of their own. `tools/torture/run` fails every call.
@@ -8,12 +8,12 @@ import Testing
 struct FailedCallTests {
     let interposer: TestInterposer
     let program: CompiledProgram
-    let folder: TestFolder
+    let directory: TestDirectory
 
     init() async throws {
         interposer = try await TestInterposer()
         program = try await CompiledProgram("Transfers", languageMode: 6)
-        folder = try TestFolder()
+        directory = try TestDirectory()
     }
 
     /// Fails the first call of a function, then the second, until the program doesn't make so many. Returns what it
@@ -21,8 +21,8 @@ struct FailedCallTests {
     private func outputs(
         _ words: [String], failing function: String, _ rest: String, _ server: LoopbackServer, _ site: TestSite
     ) async throws -> [String] {
-        let roots = try folder.add(site.root.pemText)
-        let temporary = folder.path + "/tmp"
+        let roots = try directory.add(site.root.pemText)
+        let temporary = directory.path + "/tmp"
         try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
         var outputs: [String] = []
         for number in 1... {
@@ -42,7 +42,7 @@ struct FailedCallTests {
     @Test("An upload goes on after an interrupted read, and reports one that failed")
     func upload() async throws {
         let site = try TestSite("localhost", isValidNow: true)
-        let body = try folder.add(String(repeating: "x", count: 200_000))
+        let body = try directory.add(String(repeating: "x", count: 200_000))
         try await LoopbackServer(chain: site.chain, .answer { .init(body: "\($0.body.count)") }).run { server in
             let interrupted = try await outputs(["upload", body], failing: "read", "4 f once", server, site)
             #expect(interrupted.allSatisfy { $0 == "200000\n" }, "\(Set(interrupted))")

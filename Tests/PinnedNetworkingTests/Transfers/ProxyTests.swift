@@ -1,7 +1,7 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
-import TestPKI
+import PinctlHTTPMessages
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -373,7 +373,7 @@ struct ProxyTests {
         let origin = PinningRule(
             host: try ServerName("start.test"), pins: [try Pin(site.leaf.key.pin, role: .leaf)],
             anchors: try site.store)
-        let strange = PinningRule(host: try ServerName("localhost"), pins: [try Pin(strangePin, role: .leaf)])
+        let unknown = PinningRule(host: try ServerName("localhost"), pins: [try Pin(unknownPin, role: .leaf)])
         let own = scheme == "https" ? [origin] : []
         try await withProxy(usesTLS: true) { request in
             request.method == "CONNECT" ? .serve : .respond(.init(body: "hello"))
@@ -386,7 +386,7 @@ struct ProxyTests {
             let before = (server.applicationBytes.count, proxy.applicationBytes.count)
             var delegate: TaskHandlerDelegate?
             switch change {
-            case .policy: session.pinning = try PinningPolicy(rules: own + [strange])
+            case .policy: session.pinning = try PinningPolicy(rules: own + [unknown])
             case .roots: session.trustStore = TrustStore(certificates: [])
             case .accepter: break
             case .rejecter:

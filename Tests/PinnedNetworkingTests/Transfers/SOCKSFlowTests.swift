@@ -1,6 +1,6 @@
 import CertificateTrust
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// One of curl's tests of SOCKS: the bytes sent to the proxy, its replies, and the result.

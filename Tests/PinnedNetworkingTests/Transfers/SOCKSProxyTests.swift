@@ -1,6 +1,6 @@
 import CertificateTrust
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// SOCKS proxies with the whole client.
@@ -55,7 +55,7 @@ struct SOCKSProxyTests {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
             try await LoopbackServer(plain: .socks(version: 5, to: server.port)).run { proxy in
-                let session = try session(site, try way(.socks5, proxy), policy: try .pinning(strangePin))
+                let session = try session(site, try way(.socks5, proxy), policy: try .pinning(unknownPin))
                 #expect(try await session.failure().code == .serverCertificateUntrusted)
                 #expect(server.applicationBytes.isEmpty)
             }

@@ -1,5 +1,5 @@
 import CertificateTrust
-import HTTPMessages
+import PinctlHTTPMessages
 import Testing
 
 @testable import PinnedNetworking

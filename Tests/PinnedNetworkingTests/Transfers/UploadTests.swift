@@ -1,6 +1,6 @@
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Provides streams with an `async` method.
@@ -8,11 +8,11 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct UploadTests {
     private let site: TestSite
-    private let folder: TestFolder
+    private let directory: TestDirectory
 
     init() throws {
         site = try TestSite.shared.get()
-        folder = try TestFolder()
+        directory = try TestDirectory()
     }
 
     /// Answers with the size and the last byte of the body. `/login` requires a login, and `/on` redirects.
@@ -38,7 +38,7 @@ struct UploadTests {
 
     @Test("A file arrives complete, whatever its size", arguments: [0, 1, 65_536, 65_537, 3_000_000])
     func files(size: Int) async throws {
-        let file = URL(filePath: try folder.add([UInt8](repeating: 7, count: size)))
+        let file = URL(filePath: try directory.add([UInt8](repeating: 7, count: size)))
         try await LoopbackServer(chain: site.chain, Self.script).run { server in
             let session = try site.session(server)
             let (data, _) = try await session.upload(for: Self.request("/"), fromFile: file)
@@ -57,13 +57,13 @@ struct UploadTests {
 
     @Test("A missing file, a directory or a pipe sends nothing")
     func noFile() async throws {
-        #expect(try TestCommand.run(["mkfifo", folder.path + "/pipe"]).status == 0)
+        #expect(try TestCommand.run(["mkfifo", directory.path + "/pipe"]).status == 0)
         try await LoopbackServer(chain: site.chain, Self.script).run { server in
             let session = try site.session(server)
             for (name, code) in [
                 ("missing", URLError.Code.fileDoesNotExist), ("pipe", .cannotOpenFile), ("", .cannotOpenFile),
             ] {
-                let file = URL(filePath: folder.path + "/" + name)
+                let file = URL(filePath: directory.path + "/" + name)
                 let error = await #expect(throws: URLError.self) {
                     try await session.upload(for: Self.request("/"), fromFile: file)
                 }
@@ -118,7 +118,7 @@ struct UploadTests {
 
     @Test("A part of a stream that comes after the server has refused the request isn't sent")
     func refusedStream() async throws {
-        let pipe = folder.path + "/pipe"
+        let pipe = directory.path + "/pipe"
         #expect(try TestCommand.run(["mkfifo", pipe]).status == 0)
         let isComplete = Locked(false)
         // The response begins after the first part, and is still read when the next part comes.

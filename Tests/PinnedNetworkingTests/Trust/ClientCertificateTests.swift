@@ -1,6 +1,6 @@
 import CertificateTrust
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// The client certificates that are sent, and the servers and tasks for which they aren't.
@@ -11,13 +11,13 @@ struct ClientCertificateTests {
         let site: TestSite
         let issuer: TestCertificate
         let alice: ClientIdentity
-        let stranger: ClientIdentity
+        let unrelated: ClientIdentity
 
         init() throws {
             site = try TestSite.shared.get()
             issuer = try .root("Client Root")
             alice = try issuer.issue(.client("alice")).identity
-            stranger = try TestCertificate.root("Strange Root").issue(.client("mallory")).identity
+            unrelated = try TestCertificate.root("Unknown Root").issue(.client("mallory")).identity
         }
 
         func server(
@@ -50,7 +50,7 @@ struct ClientCertificateTests {
 
     struct Row: Sendable, CustomTestStringConvertible {
         enum Source: CaseIterable { case nobody, sessionDelegate, taskDelegate, storage }
-        enum Answer: CaseIterable { case alice, stranger, password, nothing, reject, cancel }
+        enum Answer: CaseIterable { case alice, unrelated, password, nothing, reject, cancel }
         let version: LoopbackServer.TLSVersion
         let source: Source
         let answer: Answer
@@ -63,7 +63,7 @@ struct ClientCertificateTests {
             case (.sessionDelegate, .cancel), (.taskDelegate, .cancel): .cancelled
             case (.nobody, _): isRequired ? .clientCertificateRequired : nil
             case (_, .alice): nil
-            case (_, .stranger): .clientCertificateRejected
+            case (_, .unrelated): .clientCertificateRejected
             default: isRequired ? .clientCertificateRequired : nil
             }
         }
@@ -81,7 +81,7 @@ struct ClientCertificateTests {
         let respond: Responder =
             switch row.answer {
             case .alice: Self.use(scene.alice)
-            case .stranger: Self.use(scene.stranger)
+            case .unrelated: Self.use(scene.unrelated)
             case .password:
                 Self.delegate { _ in
                     (.useCredential, URLCredential(user: "alice", password: "p", persistence: .none))
@@ -91,7 +91,7 @@ struct ClientCertificateTests {
             case .cancel: Self.delegate { _ in (.cancelAuthenticationChallenge, nil) }
             }
         let storage = URLCredentialStorage()
-        let stored = [Row.Answer.alice: scene.alice, .stranger: scene.stranger][row.answer]
+        let stored = [Row.Answer.alice: scene.alice, .unrelated: scene.unrelated][row.answer]
         if row.source == .storage, let stored {
             let credential = URLCredential(identity: stored, certificates: nil, persistence: .permanent)
             storage.setDefaultCredential(credential, for: .clientCertificate())
@@ -117,7 +117,7 @@ struct ClientCertificateTests {
 
     /// A server that ends the connection with a reset.
     struct ResetRow: Sendable, CustomTestStringConvertible {
-        enum Shown { case nothing, alice, stranger }
+        enum Shown { case nothing, alice, unrelated }
         let testDescription: String
         var version = LoopbackServer.TLSVersion.tls13
         var requests = true
@@ -137,11 +137,11 @@ struct ClientCertificateTests {
                 testDescription: "requires one, and the body is long", isRequired: true, bodySize: 1 << 20,
                 code: .clientCertificateRequired),
             ResetRow(
-                testDescription: "doesn't accept the one it gets, TLS 1.3", isRequired: true, shown: .stranger,
+                testDescription: "doesn't accept the one it gets, TLS 1.3", isRequired: true, shown: .unrelated,
                 code: .clientCertificateRejected),
             ResetRow(
                 testDescription: "doesn't accept the one it gets, and the body is long", isRequired: true,
-                shown: .stranger, bodySize: 1 << 20, code: .clientCertificateRejected),
+                shown: .unrelated, bodySize: 1 << 20, code: .clientCertificateRejected),
             ResetRow(testDescription: "asks for one and says nothing", code: .clientCertificateRequired),
             ResetRow(testDescription: "doesn't ask", requests: false, code: .networkConnectionLost),
             ResetRow(testDescription: "gets one and says nothing", shown: .alice, code: .networkConnectionLost),
@@ -174,7 +174,7 @@ struct ClientCertificateTests {
             switch row.shown {
             case .nothing: nil
             case .alice: SessionAsyncDelegate(Self.use(scene.alice))
-            case .stranger: SessionAsyncDelegate(Self.use(scene.stranger))
+            case .unrelated: SessionAsyncDelegate(Self.use(scene.unrelated))
             }
         try await server.run { server in
             let session = try scene.site.session(server, delegate: delegate)
@@ -237,7 +237,7 @@ struct ClientCertificateTests {
         let names = try #require(space.distinguishedNames)
         #expect(names.count == 1)
         #expect(scene.alice.matches(issuers: names.map { [UInt8]($0) }))
-        #expect(!scene.stranger.matches(issuers: names.map { [UInt8]($0) }))
+        #expect(!scene.unrelated.matches(issuers: names.map { [UInt8]($0) }))
     }
 
     @Test("TC12: A certificate for one host is not sent to another, even after a redirect", arguments: [true, false])

@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Follows no redirect.
@@ -46,11 +46,11 @@ struct PinnedRequestTests {
     func mismatch() async throws {
         let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
-            let session = try site.session(server, policy: .pinning(strangePin))
+            let session = try site.session(server, policy: .pinning(unknownPin))
             let error = try await session.failure()
             #expect(error.code == .serverCertificateUntrusted)
             let text = error.localizedDescription
-            for line in [try site.leaf.key.pin, try site.intermediate.key.pin, try site.root.key.pin, strangePin] {
+            for line in [try site.leaf.key.pin, try site.intermediate.key.pin, try site.root.key.pin, unknownPin] {
                 #expect(text.contains(line))
             }
             guard case .mismatch(let mismatch) = error.pinningError else {
@@ -60,12 +60,12 @@ struct PinnedRequestTests {
             #expect(mismatch.path.certificates.count == 3)
             #expect(error.userInfo[URLError.pinningErrorKey] is PinningError)
             // The texts of the error and of its values are whole in one place each.
-            #expect("\(mismatch)".contains(strangePin))
+            #expect("\(mismatch)".contains(unknownPin))
             let summary =
                 "pin mismatch for pinned.test port 443: no pin of the rule for pinned.test matches the verified path"
             let printed = "\(error)"
             #expect(printed.hasPrefix("Error Domain=NSURLErrorDomain Code=-1202 \"\(summary)\""), "\(printed)")
-            #expect(printed.components(separatedBy: strangePin).count == 2)
+            #expect(printed.components(separatedBy: unknownPin).count == 2)
             #expect(printed.components(separatedBy: summary).count == 6)
             #expect((error as NSError).localizedFailureReason == summary)
             await expectNoRequest(server)
@@ -148,7 +148,7 @@ struct PinnedRequestTests {
         let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             for mode in [PinningMode.report, .off] {
-                let policy = try PinningPolicy.pinning(strangePin, mode: mode)
+                let policy = try PinningPolicy.pinning(unknownPin, mode: mode)
                 #expect(try await site.session(server, policy: policy).get().body == "hello")
                 let untrusting = try site.session(server, policy: policy) {
                     $0.trustStore = TrustStore(certificates: [])
@@ -163,9 +163,9 @@ struct PinnedRequestTests {
     func unlisted() async throws {
         let site = try TestSite.pinned([.dns("other.test")])
         try await LoopbackServer(chain: site.chain).run { server in
-            let trusting = try site.session(server, policy: .pinning(strangePin, unlisted: .trust))
+            let trusting = try site.session(server, policy: .pinning(unknownPin, unlisted: .trust))
             #expect(try await trusting.get("https://other.test/").body == "hello")
-            let refusing = try site.session(server, policy: .pinning(strangePin, unlisted: .refuse))
+            let refusing = try site.session(server, policy: .pinning(unknownPin, unlisted: .refuse))
             let error = try await refusing.failure("https://other.test/")
             #expect(error.code == .serverCertificateUntrusted)
             guard case .unlisted? = error.pinningError else {
@@ -200,7 +200,7 @@ struct PinnedRequestTests {
     func portsAndSchemes() async throws {
         let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
-            let session = try site.session(server, policy: .pinning(strangePin, ports: [8443]))
+            let session = try site.session(server, policy: .pinning(unknownPin, ports: [8443]))
             #expect(try await session.failure("https://pinned.test:8443/").code == .serverCertificateUntrusted)
             #expect(try await session.get("https://pinned.test/").body == "hello")
             #expect(
@@ -224,7 +224,7 @@ struct PinnedRequestTests {
                 ? .init(body: "hello") : .init("401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""])
         }
         try await LoopbackServer(plain: script).run { server in
-            let session = try site.session(server, policy: .pinning(strangePin, mode: mode, unlisted: unlisted))
+            let session = try site.session(server, policy: .pinning(unknownPin, mode: mode, unlisted: unlisted))
             let url = "http://me:secret@\(host)/"
             if isSent {
                 #expect(try await session.get(url).body == "hello")
@@ -240,7 +240,7 @@ struct PinnedRequestTests {
         let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
             let right = try site.session(server, policy: .pinning(site.leaf.key.pin))
-            let wrong = try site.session(server, policy: .pinning(strangePin))
+            let wrong = try site.session(server, policy: .pinning(unknownPin))
             let url = try #require(URL(string: "https://pinned.test/"))
             let verdicts = await withTaskGroup(of: Bool.self) { group in
                 for index in 0..<200 {
@@ -264,7 +264,7 @@ struct PinnedRequestTests {
     func configurationCopy() async throws {
         let site = try TestSite.pinned()
         try await LoopbackServer(chain: site.chain).run { server in
-            let configuration = try site.session(server, policy: .pinning(strangePin)).configuration
+            let configuration = try site.session(server, policy: .pinning(unknownPin)).configuration
             let session = URLSession(configuration: configuration)
             configuration.pinning = nil
             session.configuration.pinning = nil

@@ -1,7 +1,7 @@
 import CertificateTrust
-import HTTPMessages
 import PinctlBasics
-import TestPKI
+import PinctlHTTPMessages
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -121,7 +121,7 @@ struct PolicyChangeTests {
         arguments: [true, false])
     func replacedDuringLogin(isAccepted: Bool) async throws {
         let site = try TestSite.shared.get()
-        let next = try PinningPolicy.pinning(isAccepted ? site.intermediate.key.pin : strangePin)
+        let next = try PinningPolicy.pinning(isAccepted ? site.intermediate.key.pin : unknownPin)
         let acceptor = NTLMAcceptor()
         let current = Locked<URLSession?>(nil)
         let script = LoopbackServer.Script.answer { request in
@@ -211,7 +211,7 @@ struct PolicyChangeTests {
         arguments: Replacement.allCases, [true, false])
     func replacedBeforeSending(by code: Replacement, isAccepted: Bool) async throws {
         let site = try TestSite.shared.get()
-        let next = try PinningPolicy.pinning(isAccepted ? site.intermediate.key.pin : strangePin)
+        let next = try PinningPolicy.pinning(isAccepted ? site.intermediate.key.pin : unknownPin)
         let current = Locked<URLSession?>(nil)
         let replace: @Sendable () -> Void = { current.withLock { $0?.pinning = next } }
         let respond: @Sendable (URLAuthenticationChallenge) -> Answer = { _ in
@@ -242,7 +242,7 @@ struct PolicyChangeTests {
     func replacedBeforeTunnel(at moment: ProxyMoment, isAccepted: Bool) async throws {
         let site = try TestSite.shared.get()
         let next = try PinningPolicy.pinning(
-            isAccepted ? site.intermediate.key.pin : strangePin, host: "localhost")
+            isAccepted ? site.intermediate.key.pin : unknownPin, host: "localhost")
         let current = Locked<URLSession?>(nil)
         let delegate = TaskHandlerDelegate { challenge in
             let isLogin = challenge.protectionSpace.serverTrust == nil
@@ -280,7 +280,7 @@ struct PolicyChangeTests {
     @Test("PE21: A request isn't sent on a reused connection if its delegate replaces the pins")
     func replacedBeforeReuse() async throws {
         let site = try TestSite.shared.get()
-        let next = try PinningPolicy.pinning(strangePin)
+        let next = try PinningPolicy.pinning(unknownPin)
         let current = Locked<URLSession?>(nil)
         let delegate = TaskHandlerDelegate { _ in
             current.withLock { $0?.pinning = next }
@@ -302,7 +302,7 @@ struct PolicyChangeTests {
         let before = Date()
         let expired = PinningExpiry(at: before - 1, then: .stopPinning)
         try await LoopbackServer(chain: site.chain).run { server in
-            let session = try site.session(server, policy: .pinning(strangePin, expiry: expired))
+            let session = try site.session(server, policy: .pinning(unknownPin, expiry: expired))
             #expect(try await session.get().body == "hello")
             let origin = HTTPOrigin(scheme: .https, name: try ServerName("pinned.test"), port: 443)
             let key = ConnectionPool.Key(origin: origin, proxy: nil, isTunneled: false)
@@ -321,7 +321,7 @@ struct PolicyChangeTests {
             let store = PolicyStore(try .pinning(site.leaf.key.pin))
             store.observe { [weak session] policy in session?.pinning = policy }
             #expect(try await session.get().body == "hello")
-            store.replace(with: try .pinning(strangePin))
+            store.replace(with: try .pinning(unknownPin))
             #expect(try await session.failure().code == .serverCertificateUntrusted)
             store.replace(with: try .pinning(site.root.key.pin))
             #expect(try await session.get().body == "hello")
@@ -346,7 +346,7 @@ struct PolicyChangeTests {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
             for certificate in [site.leaf, site.intermediate] {
-                let policy = try PinningPolicy.pinning(strangePin, host: "other.test", deny: [certificate.key.pin])
+                let policy = try PinningPolicy.pinning(unknownPin, host: "other.test", deny: [certificate.key.pin])
                 let session = try site.session(server, policy: policy, delegate: Careless()) {
                     if !isTrusted { $0.trustStore = TrustStore(certificates: []) }
                 }
@@ -357,7 +357,7 @@ struct PolicyChangeTests {
                     #expect(error.code == .serverCertificateHasUnknownRoot)
                 }
             }
-            let allowed = try PinningPolicy.pinning(strangePin, host: "other.test", deny: [strangePin])
+            let allowed = try PinningPolicy.pinning(unknownPin, host: "other.test", deny: [unknownPin])
             let session = try site.session(server, policy: allowed, delegate: Careless()) {
                 if !isTrusted { $0.trustStore = TrustStore(certificates: []) }
             }
@@ -384,18 +384,18 @@ struct PolicyChangeTests {
     func respond() async throws {
         let site = try TestSite.shared.get()
         try await LoopbackServer(chain: site.chain).run { server in
-            for (key, isDenied) in [(try site.intermediate.key.pin, true), (strangePin, false)] {
-                let policy = try PinningPolicy.pinning(strangePin, host: "other.test", deny: [key])
+            for (key, isDenied) in [(try site.intermediate.key.pin, true), (unknownPin, false)] {
+                let policy = try PinningPolicy.pinning(unknownPin, host: "other.test", deny: [key])
                 let session = try site.session(server, delegate: Responder(policy))
                 if isDenied {
                     #expect(try await session.failure().code == .serverCertificateUntrusted)
                 } else {
                     #expect(try await session.get().body == "hello")
                 }
-                let stranger = try site.session(server, delegate: Responder(policy)) {
+                let unrelated = try site.session(server, delegate: Responder(policy)) {
                     $0.trustStore = TrustStore(certificates: [])
                 }
-                let error = try await stranger.failure()
+                let error = try await unrelated.failure()
                 #expect(error.code == (isDenied ? .serverCertificateUntrusted : .serverCertificateHasUnknownRoot))
             }
         }

@@ -1,8 +1,8 @@
 import CertificatePinning
 import CertificateTrust
 import Foundation
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// Sessions with servers that have ML-DSA keys (RFC 9881).

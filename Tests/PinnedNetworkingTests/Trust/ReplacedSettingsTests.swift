@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -126,8 +126,8 @@ struct ReplacedSettingsTests {
         arguments: Form.allCases, [true, false])
     private func replaced(form: Form, isAccepted: Bool) async throws {
         let site = try TestSite.shared.get()
-        let folder = try TestFolder()
-        let pipe = folder.path + "/body"
+        let directory = try TestDirectory()
+        let pipe = directory.path + "/body"
         #expect(try TestCommand.run(["mkfifo", pipe]).status == 0)
         let flags = Flags()
         let server = try LoopbackServer(chain: site.chain, Self.script(form, flags)) { $0.isNarrow = true }
@@ -141,7 +141,7 @@ struct ReplacedSettingsTests {
             while !flags.isReached.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
             // So that the kernel has taken what it can, although the result doesn't depend on it.
             try await Task.sleep(for: .milliseconds(100))
-            session.pinning = try .pinning(isAccepted ? site.intermediate.key.pin : strangePin)
+            session.pinning = try .pinning(isAccepted ? site.intermediate.key.pin : unknownPin)
             flags.isReplaced.withLock { $0 = true }
             writer?.write("second")
             writer?.close()
@@ -189,7 +189,7 @@ struct ReplacedSettingsTests {
             request.httpBody = Data(repeating: 7, count: Self.size)
             let work = Task { [request] in try await session.data(for: request) }
             while !flags.isReached.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
-            session.pinning = try .pinning(strangePin, host: isForbidden ? "start.test" : "other.test")
+            session.pinning = try .pinning(unknownPin, host: isForbidden ? "start.test" : "other.test")
             flags.isReplaced.withLock { $0 = true }
             if isForbidden {
                 let error = await #expect(throws: URLError.self) { try await work.value }
@@ -210,10 +210,10 @@ struct ReplacedSettingsTests {
             let session = try site.session(server, delegate: SessionHandlerDelegate(acceptServer)) {
                 $0.trustStore = TrustStore(certificates: [])
             }
-            let folder = try TestFolder()
-            let work = Task { try await Self.send(.body, over: session, pipe: folder.path, flags) }
+            let directory = try TestDirectory()
+            let work = Task { try await Self.send(.body, over: session, pipe: directory.path, flags) }
             while !flags.isReached.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
-            session.pinning = try .pinning(strangePin, host: "other.test")
+            session.pinning = try .pinning(unknownPin, host: "other.test")
             flags.isReplaced.withLock { $0 = true }
             let error = await #expect(throws: URLError.self) { try await work.value }
             #expect(error?.code == .serverCertificateHasUnknownRoot)
@@ -229,7 +229,7 @@ struct ReplacedSettingsTests {
         let issuer = try TestCertificate.root("Client Root")
         let identity = try issuer.issue(.client("alice")).identity
         let current = Locked<URLSession?>(nil)
-        let next = try PinningPolicy.pinning(strangePin)
+        let next = try PinningPolicy.pinning(unknownPin)
         let delegate = TaskHandlerDelegate { challenge in
             guard challenge.protectionSpace.serverTrust == nil else { return (.performDefaultHandling, nil) }
             if isReplaced { current.withLock { $0?.pinning = next } }
@@ -265,8 +265,8 @@ struct ReplacedSettingsTests {
             let session = try site.session(server, policy: .pinning(site.leaf.key.pin)) {
                 $0.serverTrustObserver = { decisions.append($0.connection) }
             }
-            let folder = try TestFolder()
-            let work = Task { try await Self.send(.body, over: session, pipe: folder.path, flags) }
+            let directory = try TestDirectory()
+            let work = Task { try await Self.send(.body, over: session, pipe: directory.path, flags) }
             while !flags.isReached.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
             for _ in 0..<3 { session.pinning = try .pinning(site.leaf.key.pin) }
             flags.isReplaced.withLock { $0 = true }

@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -147,7 +147,7 @@ struct TransparencyTests {
     @Test("A delegate can't accept a server whose rule requires transparency, whatever its pins' mode is")
     func delegate() async throws {
         let rule = PinningRule(
-            host: try ServerName("pinned.test"), pins: [try Pin(strangePin)], mode: .off,
+            host: try ServerName("pinned.test"), pins: [try Pin(unknownPin)], mode: .off,
             certificateTransparency: .require)
         let policy = try PinningPolicy(rules: [rule])
         try await LoopbackServer(chain: site.chain).run { server async throws in

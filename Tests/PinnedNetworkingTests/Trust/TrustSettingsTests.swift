@@ -1,6 +1,6 @@
 import CertificatePinning
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -16,7 +16,7 @@ import Testing
         var testDescription: String { name }
 
         static let all = [
-            Row(name: "pinning") { $0.pinning = try .pinning(strangePin) },
+            Row(name: "pinning") { $0.pinning = try .pinning(unknownPin) },
             Row(name: "store") { $0.store = TrustStore(certificates: [try root()]) },
             Row(name: "policy") { $0.policy = .strict },
             Row(name: "revocation") { $0.revocation = RevocationEvidence(certificates: [try root()]) },

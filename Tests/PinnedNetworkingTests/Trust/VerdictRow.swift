@@ -1,5 +1,5 @@
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 /// A connection to a server, one thing that is wrong by the time of the request, and the expected result.

@@ -1,7 +1,7 @@
 import CertificateTrust
 import PinctlBasics
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 // Each check was disabled once, and these tests failed:
@@ -220,7 +220,7 @@ private struct VerdictScene {
 
     private func change() throws {
         switch row.change {
-        case .policy, .yesToMismatch: session.pinning = try .pinning(strangePin)
+        case .policy, .yesToMismatch: session.pinning = try .pinning(unknownPin)
         case .roots, .yesToUntrusted: session.trustStore = TrustStore(certificates: [])
         case .identity: try useIdentity(1)
         default: break

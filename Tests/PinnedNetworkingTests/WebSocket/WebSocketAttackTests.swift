@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking
@@ -38,7 +38,7 @@ struct WebSocketAttackTests {
         try await LoopbackServer(chain: site.chain, .echo).run { server in
             let pinned = try site.session(server, policy: .pinning(site.leaf.key.pin))
             #expect(try await exchange(pinned) == "secret")
-            let other = try site.session(server, policy: .pinning(strangePin))
+            let other = try site.session(server, policy: .pinning(unknownPin))
             let error = try await failure(other)
             #expect(error.code == .serverCertificateUntrusted)
             #expect(error.pinningError != nil)
@@ -69,7 +69,7 @@ struct WebSocketAttackTests {
             #expect(server.records.count == 1, "the WebSocket uses the idle connection")
             #expect(try await session.get().body == "hello")
             #expect(server.records.count == 2, "and takes it out of the pool")
-            session.pinning = try .pinning(strangePin)
+            session.pinning = try .pinning(unknownPin)
             #expect(try await failure(session).code == .serverCertificateUntrusted)
             #expect(server.records.flatMap(\.requests).count == 3)
         }

@@ -1,6 +1,6 @@
-import HTTPMessages
 import PinctlBasics
-import TestPKI
+import PinctlHTTPMessages
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking

@@ -1,6 +1,6 @@
 import CertificateTrust
-import HTTPMessages
-import TestPKI
+import PinctlHTTPMessages
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking

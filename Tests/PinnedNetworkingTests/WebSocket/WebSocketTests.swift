@@ -1,6 +1,6 @@
 import CertificateTrust
 import PinctlBasics
-import TestPKI
+import PinctlTestPKI
 import Testing
 
 @testable import PinnedNetworking

@@ -1,9 +1,9 @@
 """Judges mutated and weak chains with this project and four other libraries, and explains every difference.
 
-usage: oracle.py SEED COUNT FOLDER LIMBO-HARNESS GO-HARNESS [LIMBO.json]
+usage: oracle.py SEED COUNT DIRECTORY LIMBO-HARNESS GO-HARNESS [LIMBO.json]
 
 A difference is a case in which the verdict of a profile and a library's verdict are not the same. Prints the
-differences that `explanations.py` has a row for, counted by row, and lists the others, whose cases FOLDER gets as
+differences that `explanations.py` has a row for, counted by row, and lists the others, whose cases DIRECTORY gets as
 unexplained.limbo. The last lines have the sums for each library and for the run. Exits with 1 if there is one, if this
 project's harness crashes, if a chain is refused that isn't mutated yet, if one is accepted in which the reference finds
 no valid path, whatever the libraries say, or if a harness leaves a case out.
@@ -142,7 +142,7 @@ def summarize(seed, total):
 
 
 def main():
-    seed, count, folder, ours, go, *limbo = sys.argv[1:]
+    seed, count, directory, ours, go, *limbo = sys.argv[1:]
     counts = zip(KINDS, (40, int(count), int(count), int(count) // 20))
     pieces = [
         (kind, range(start, min(start + PIECE, end))) for kind, end in counts for start in range(0, end, PIECE)]
@@ -153,7 +153,7 @@ def main():
             total.add(future.result())
     show(total)
     if total.unexplained:
-        path = os.path.join(folder, "unexplained.limbo")
+        path = os.path.join(directory, "unexplained.limbo")
         with open(path, "w") as file:
             cases = {case["id"]: case for _, _, case in total.unexplained}
             json.dump({"version": 1, "testcases": list(cases.values())}, file)

@@ -26,7 +26,7 @@ extension Flag {
     static let pem = Flag("pem", "print only the certificates, as PEM")
     static let base64 = Flag("base64", "print only the certificates, each as a line of base64 DER")
     static let save = Flag(
-        "save", value: .folder("DIR"),
+        "save", value: .directory("DIR"),
         "write each certificate to a file in DIR, such as api.example.com_443_rsa_0.pem")
     static let der = Flag("der", "with --save, write DER to files ending in .der")
     static let initialFrom = Flag(

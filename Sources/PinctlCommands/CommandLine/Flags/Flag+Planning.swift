@@ -13,7 +13,7 @@ extension Flag {
         "judge Android's config as an app does that targets this API level",
         details: "The default is the level in an AndroidManifest.xml or a Gradle file above the config.")
     static let repository = Flag(
-        "repository", value: .folder("DIR"), "read git: sources from this repository (default: current directory)")
+        "repository", value: .directory("DIR"), "read git: sources from this repository (default: current directory)")
     static let plannedHost = Flag(
         "host", value: .text("HOST[:PORT]"), repeatable: true, "check only this host")
     static let failWithin = Flag(

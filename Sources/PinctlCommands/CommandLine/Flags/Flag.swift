@@ -7,7 +7,7 @@ package struct Flag: Sendable, Hashable {
     package enum Value: Sendable, Hashable {
         case text(String)
         case file(String)
-        case folder(String)
+        case directory(String)
         /// One of these words.
         case choice(String, [String])
         /// A text that begins with one of these words.
@@ -15,7 +15,7 @@ package struct Flag: Sendable, Hashable {
 
         package var name: String {
             switch self {
-            case .text(let name), .file(let name), .folder(let name), .choice(let name, _), .beginning(let name, _):
+            case .text(let name), .file(let name), .directory(let name), .choice(let name, _), .beginning(let name, _):
                 name
             }
         }

@@ -74,7 +74,7 @@ extension Completion {
         switch value {
         case .text: ":"
         case .file: "_pinctl_files"
-        case .folder: "_pinctl_directories"
+        case .directory: "_pinctl_directories"
         case .choice(_, let choices): "_pinctl_words \(words(choices))"
         case .beginning(_, let choices): "_pinctl_beginnings \(words(choices))"
         }

@@ -48,7 +48,7 @@ extension Completion {
         switch value {
         case .text: "-x"
         case .file: "-r -F"
-        case .folder: "-x -a '(__fish_complete_directories (commandline -ct))'"
+        case .directory: "-x -a '(__fish_complete_directories (commandline -ct))'"
         case .choice(_, let words), .beginning(_, let words): "-x -a \(quoted(words.joined(separator: " ")))"
         }
     }

@@ -71,7 +71,7 @@ extension Completion {
         switch value {
         case .text: " "
         case .file: "_files"
-        case .folder: "_files -/"
+        case .directory: "_files -/"
         case .choice(_, let words): "(\(words.joined(separator: " ")))"
         case .beginning(_, let words): "{compadd -S \"\" -- \(words.joined(separator: " "))}"
         }

@@ -14,7 +14,7 @@ final class ChildProcess {
     private var buffered: [UInt8] = []
     private var start = 0
     /// The beginning of its standard error.
-    private(set) var complaint: [UInt8] = []
+    private(set) var errorOutput: [UInt8] = []
     private let deadline: ContinuousClock.Instant
 
     /// Starts the program at an absolute path. `arguments` doesn't include the program's name.
@@ -177,7 +177,7 @@ final class ChildProcess {
                 if errno == EINTR { continue }
                 return errno == EAGAIN
             }
-            complaint += chunk[..<count].prefix(max(0, 4096 - complaint.count))
+            errorOutput += chunk[..<count].prefix(max(0, 4096 - errorOutput.count))
         }
     }
 
@@ -241,8 +241,8 @@ extension ChildProcessError: CustomStringConvertible {
 /// Returns the path of a program in the directories of PATH. Relative directories are skipped, so that nothing in the
 /// working directory is run.
 func programPath(_ name: String, in path: String) -> String? {
-    for folder in path.split(separator: ":") where folder.hasPrefix("/") {
-        let file = "\(folder)/\(name)"
+    for directory in path.split(separator: ":") where directory.hasPrefix("/") {
+        let file = "\(directory)/\(name)"
         if unsafe access(file, X_OK) == 0 { return file }
     }
     return nil

@@ -11,7 +11,7 @@ import PinctlLibC
 /// the configuration names.
 final class TaggedFiles {
     private let program: String
-    private let folder: String
+    private let directory: String
     private let environment: [String]
     private var reader: ChildProcess?
     /// The number of bytes that may still be read from all files together. The initial value is enough for a few
@@ -29,11 +29,11 @@ final class TaggedFiles {
         let object: String
     }
 
-    /// Opens the repository that contains `folder`.
-    init(folder: String, variables: [String: String]) throws(TaggedFilesError) {
+    /// Opens the repository that contains `directory`.
+    init(directory: String, variables: [String: String]) throws(TaggedFilesError) {
         guard let program = programPath("git", in: variables["PATH"] ?? "/usr/bin:/bin") else { throw .noGit }
         self.program = program
-        self.folder = folder
+        self.directory = directory
         // The user's configuration may mark a repository as trusted. All other environment variables of git say where
         // to look or what to run, so they aren't passed on.
         environment =
@@ -45,10 +45,10 @@ final class TaggedFiles {
         let answer = try run("rev-parse", "--git-dir")
         guard answer.status == 0 else {
             let mark = "detected dubious ownership in repository at '"
-            guard let start = answer.complaint.firstRange(of: mark)?.upperBound else {
-                throw .noRepository(folder: folder, answer.complaint)
+            guard let start = answer.errorOutput.firstRange(of: mark)?.upperBound else {
+                throw .noRepository(directory: directory, answer.errorOutput)
             }
-            throw .foreignOwner(folder: String(answer.complaint[start...].prefix { $0 != "'" }))
+            throw .foreignOwner(directory: String(answer.errorOutput[start...].prefix { $0 != "'" }))
         }
     }
 
@@ -56,7 +56,7 @@ final class TaggedFiles {
     func tags(matching glob: String) throws(TaggedFilesError) -> [Tag] {
         let answer = try run(
             "for-each-ref", "--sort=version:refname", "--format=%(objectname)%00%(refname)", "--", "refs/tags/")
-        guard answer.status == 0 else { throw .failed(answer.complaint) }
+        guard answer.status == 0 else { throw .failed(answer.errorOutput) }
         var all: [Tag] = []
         var hasAny = false
         for line in answer.output.split(separator: UInt8(ascii: "\n")) {
@@ -81,7 +81,7 @@ final class TaggedFiles {
     /// Returns a file as it was at a tag. The path is relative to the top of the tree.
     func contents(_ written: String, at tag: Tag, limit: Int) throws(InputFileError) -> [UInt8] {
         // git treats `.` and `..` as names, and at the start of a path as relative to its own directory.
-        guard let path = PolicyFolder.resolvingDots(in: written) else {
+        guard let path = PolicyDirectory.resolvingDots(in: written) else {
             let reason = "it leads out of the repository: name a file inside, from its top"
             throw InputFileError(path: written, reason: .unavailable(reason))
         }
@@ -93,7 +93,7 @@ final class TaggedFiles {
         } catch {
             switch error {
             case .missing: throw InputFileError(path: path, reason: absence(of: path, at: tag))
-            case .folder: throw InputFileError(path: path, reason: .directory)
+            case .directory: throw InputFileError(path: path, reason: .directory)
             case .tooLarge(let limit): throw InputFileError(path: path, reason: .tooLarge(limit: limit))
             default:
                 // git exits when it would have to fetch an object.
@@ -108,7 +108,7 @@ final class TaggedFiles {
     /// Returns the paths of all files at a tag.
     func paths(at tag: Tag) throws(TaggedFilesError) -> [String] {
         let answer = try run("ls-tree", "-r", "--full-tree", "--name-only", "-z", tag.object)
-        guard answer.status == 0 else { throw .failed(answer.complaint) }
+        guard answer.status == 0 else { throw .failed(answer.errorOutput) }
         return answer.output.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -120,7 +120,7 @@ final class TaggedFiles {
 
     /// Returns a file as it was at a tag, or `nil` if there is none that can be read.
     func contentsIfPresent(_ written: String, at tag: Tag) -> [UInt8]? {
-        guard let path = PolicyFolder.resolvingDots(in: written), !path.isEmpty,
+        guard let path = PolicyDirectory.resolvingDots(in: written), !path.isEmpty,
             !path.utf8.contains(UInt8(ascii: "\n")), !path.utf8.contains(0)
         else { return nil }
         return try? object("\(tag.object):\(path)", limit: Self.maximumSize)
@@ -131,7 +131,9 @@ final class TaggedFiles {
     private func absence(of path: String, at tag: Tag) -> InputFileError.Reason {
         do throws(TaggedFilesError) {
             let answer = try run("ls-tree", "--full-tree", tag.object, "--", path)
-            guard answer.status == 0 else { return .unavailable(TaggedFilesError.failed(answer.complaint).description) }
+            guard answer.status == 0 else {
+                return .unavailable(TaggedFilesError.failed(answer.errorOutput).description)
+            }
             guard answer.output.isEmpty else {
                 return .unavailable(
                     "git has its name and not its contents: fetch a partial clone whole with git fetch --refetch "
@@ -148,13 +150,13 @@ final class TaggedFiles {
     private func elsewhere(_ path: String, at tag: Tag) throws(TaggedFilesError) -> String? {
         let parts = path.split(separator: "/").map(String.init)
         for count in 1..<max(1, parts.count) {
-            let folder = parts[..<count].joined(separator: "/")
-            let entry = try run("ls-tree", "--full-tree", tag.object, "--", folder).output
+            let directory = parts[..<count].joined(separator: "/")
+            let entry = try run("ls-tree", "--full-tree", tag.object, "--", directory).output
             if entry.starts(with: Array("120000 ".utf8)) {
-                return "\(folder) is a symbolic link at this tag: name the path that it leads to"
+                return "\(directory) is a symbolic link at this tag: name the path that it leads to"
             }
             if entry.starts(with: Array("160000 ".utf8)) {
-                return "\(folder) is a submodule: name its repository with --repository"
+                return "\(directory) is a submodule: name its repository with --repository"
             }
         }
         return nil
@@ -173,7 +175,7 @@ final class TaggedFiles {
         case .blob(let bytes):
             bytesLeft -= bytes.count
             return bytes
-        case .other: throw .folder
+        case .other: throw .directory
         case .missing: throw .missing
         case .tooLarge:
             // The contents aren't read, so the process is started again for the next file.
@@ -205,11 +207,11 @@ final class TaggedFiles {
 
     private func run(
         _ arguments: String...
-    ) throws(TaggedFilesError) -> (output: [UInt8], status: Int32, complaint: String) {
+    ) throws(TaggedFilesError) -> (output: [UInt8], status: Int32, errorOutput: String) {
         do throws(ChildProcessError) {
             let process = try start(arguments)
             let (output, status) = try process.finish(limit: 32 << 20)
-            return (output, status, String(decoding: process.complaint, as: UTF8.self))
+            return (output, status, String(decoding: process.errorOutput, as: UTF8.self))
         } catch {
             throw .failed(error.description)
         }
@@ -221,7 +223,7 @@ final class TaggedFiles {
             "protocol.allow=never",
         ]
         return try ChildProcess(
-            program, ["--no-pager", "-C", folder] + settings.flatMap { ["-c", $0] } + arguments,
+            program, ["--no-pager", "-C", directory] + settings.flatMap { ["-c", $0] } + arguments,
             environment: environment, patience: Self.patience)
     }
 }
@@ -229,12 +231,12 @@ final class TaggedFiles {
 /// A reason why files at tags can't be read.
 enum TaggedFilesError: Error, Hashable {
     case noGit
-    case noRepository(folder: String, String)
-    case foreignOwner(folder: String)
+    case noRepository(directory: String, String)
+    case foreignOwner(directory: String)
     case noTag(glob: String, hasTags: Bool, isShallow: Bool)
     case foreignName(String)
     case missing
-    case folder
+    case directory
     case tooLarge(limit: Int)
     case failed(String)
 }
@@ -242,12 +244,12 @@ enum TaggedFilesError: Error, Hashable {
 extension TaggedFilesError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .noGit: "the program git is in no folder of PATH: install it, or name files instead of tags"
-        case .noRepository(let folder, let complaint):
-            "\(folder) is in no repository that git can read (\(Self.firstLine(complaint))): give --repository DIR"
-        case .foreignOwner(let folder):
-            "\(folder) belongs to another user, and git reads it only if you trust it: run git config --global --add "
-                + "safe.directory \(folder)"
+        case .noGit: "the program git is in no directory of PATH: install it, or name files instead of tags"
+        case .noRepository(let directory, let errorOutput):
+            "\(directory) is in no repository that git can read (\(Self.firstLine(errorOutput))): give --repository DIR"
+        case .foreignOwner(let directory):
+            "\(directory) belongs to another user, and git reads it only if you trust it: run git config --global --add "
+                + "safe.directory \(directory)"
         case .noTag(let glob, let hasTags, let isShallow):
             (hasTags ? "no tag matches \"\(glob)\"" : "the repository has no tags")
                 + (isShallow ? ", and it is a shallow clone" : "")
@@ -256,7 +258,7 @@ extension TaggedFilesError: CustomStringConvertible {
                     : ": see git tag --list")
         case .foreignName(let name): "the tag \(name) has a name that is not UTF-8: give it another one"
         case .missing: "no such file"
-        case .folder: "is a folder"
+        case .directory: "is a directory"
         case .tooLarge(let limit): "larger than \(limit) bytes, the most that is read"
         case .failed(let reason): "git failed: \(Self.firstLine(reason))"
         }

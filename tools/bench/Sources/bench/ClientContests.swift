@@ -5,7 +5,7 @@ struct ClientField {
     enum Security { case http, https }
 
     /// Where the server's files are: `root.pem`, `anchors.pem` (the system's roots and this one), `policy.json`.
-    let folder: String
+    let directory: String
     /// Addresses of the server. At the last one a connection serves one request, and no session is resumed.
     let http, https, closing: String
     let runner: String
@@ -17,7 +17,7 @@ struct ClientField {
 
     /// Requests by `curl`, one process.
     func curl(_ count: Int, atOnce: Int = 1, _ address: String, anchors: String) -> [String] {
-        ["curl", "--silent", "--no-progress-meter", "--cacert", "\(folder)/\(anchors)", "--output", "/dev/null"]
+        ["curl", "--silent", "--no-progress-meter", "--cacert", "\(directory)/\(anchors)", "--output", "/dev/null"]
             + (atOnce == 1 ? [] : ["--parallel", "--parallel-immediate", "--parallel-max", "\(atOnce)"])
             + ["\(address)/five?[1-\(count)]"]
     }
@@ -27,7 +27,7 @@ struct ClientField {
         _ count: Int, atOnce: Int = 1, _ address: String, anchors: String, pinned: Bool, stripped: Bool = false
     ) -> [String] {
         [stripped ? strippedClient : client, "requests", "\(count)", "\(atOnce)", "\(address)/five"]
-            + ["\(folder)/\(anchors)"] + (pinned ? ["\(folder)/policy.json"] : [])
+            + ["\(directory)/\(anchors)"] + (pinned ? ["\(directory)/policy.json"] : [])
     }
 
     /// Requests by Foundation's `URLSession`, one process; nil when it cannot be made to trust the server.
@@ -41,7 +41,7 @@ struct ClientField {
         guard let unshare = findTool("unshare") else { return nil }
         let script = "mount --bind \"$0\" /etc/ssl/certs/ca-certificates.crt && exec \"$@\""
         let trusting =
-            [unshare, "--user", "--map-root-user", "--mount", "sh", "-c", script, "\(folder)/root.pem"]
+            [unshare, "--user", "--map-root-user", "--mount", "sh", "-c", script, "\(directory)/root.pem"]
         return (try? output(of: trusting + command(1))) == nil ? nil : trusting + command(count)
     }
 }
@@ -132,7 +132,7 @@ func streams(_ field: ClientField, _ report: inout Report) throws {
         var growth = 0.0
         for _ in 0..<5 {
             let start = DispatchTime.now()
-            let text = try output(of: [field.client, way.word, "\(field.https)/large", "\(field.folder)/root.pem"])
+            let text = try output(of: [field.client, way.word, "\(field.https)/large", "\(field.directory)/root.pem"])
             times.rounds.append(Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds))
             let fields = text.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
             guard fields.count == 2, fields[1] == 100_000_000 else { throw BenchError("the client said \(text)") }

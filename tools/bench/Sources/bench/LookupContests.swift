@@ -1,7 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 
-/// Rules of a policy with 100,000 hosts, found for names that have one, for names below them and for strangers.
+/// Rules of a policy with 100,000 hosts, found for names that have one, for names below them and for unrelated.
 func lookups(_ report: inout Report) throws {
     let hosts = 100_000
     let pin = Pin(.publicKey(SPKIFingerprint(bytes: [32 of UInt8](repeating: 7))))

@@ -3,7 +3,7 @@ import Foundation
 /// Servers on loopback, and the programs that ask them for their certificates.
 struct ProbeField {
     /// Where `root.pem`, `anchors.pem` (the system's roots and this one) and the keys are.
-    let folder: String
+    let directory: String
     /// The port of the servers at 127.0.1.1 and so on.
     let port: String
     let count: Int
@@ -14,14 +14,14 @@ struct ProbeField {
     /// The pin of the root, which every server's chain holds.
     let pin: String
 
-    init(folder: String, port: String, count: Int, runner: String, delay: String, pinctl: String) throws {
-        self.folder = folder
+    init(directory: String, port: String, count: Int, runner: String, delay: String, pinctl: String) throws {
+        self.directory = directory
         self.port = port
         self.count = count
         self.runner = runner
         self.delay = delay
         self.pinctl = pinctl
-        pin = try output(of: [pinctl, "hash", "\(folder)/root.pem"]).trimmingCharacters(in: .whitespacesAndNewlines)
+        pin = try output(of: [pinctl, "hash", "\(directory)/root.pem"]).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// A file of targets in one of the networks.
@@ -36,19 +36,19 @@ struct ProbeField {
     }
 
     private func file(_ lines: [String], _ name: String) throws -> String {
-        let path = "\(folder)/\(name)"
+        let path = "\(directory)/\(name)"
         try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
         return path
     }
 
     func check(_ targets: String, anchors: String, atOnce: Int = 64) -> [String] {
-        [pinctl, "check", "--first", "--ca-file", "\(folder)/\(anchors)", "--pin", pin, "--jobs", "\(atOnce)"]
+        [pinctl, "check", "--first", "--ca-file", "\(directory)/\(anchors)", "--pin", pin, "--jobs", "\(atOnce)"]
             + ["--targets", targets]
     }
 
     func curl(_ addresses: String, anchors: String, atOnce: Int = 64) -> [String] {
         ["curl", "--silent", "--no-progress-meter", "--head", "--parallel", "--parallel-immediate", "--parallel-max"]
-            + ["\(atOnce)", "--cacert", "\(folder)/\(anchors)", "--output", "/dev/null"]
+            + ["\(atOnce)", "--cacert", "\(directory)/\(anchors)", "--output", "/dev/null"]
             + ["https://\(addresses):\(port)/"]
     }
 }
@@ -77,7 +77,7 @@ func scanners(_ field: ProbeField, sslyze: String?, _ report: inout Report) thro
     let count = 20
     let targets = try field.targets(1, count, "few")
     let pipeline =
-        "openssl s_client -connect $0 -CAfile '\(field.folder)/anchors.pem' </dev/null 2>/dev/null | openssl x509 -noout "
+        "openssl s_client -connect $0 -CAfile '\(field.directory)/anchors.pem' </dev/null 2>/dev/null | openssl x509 -noout "
         + "-pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | openssl base64"
     var contenders: [(name: String, command: [String])] = [
         ("pinctl check --pin", field.check(targets, anchors: "anchors.pem")),
@@ -118,7 +118,10 @@ func oneServer(_ field: ProbeField, _ report: inout Report) throws {
     let runs = try runInTurn(
         field.runner, rounds: 21,
         [
-            [field.pinctl, "check", "--first", "--ca-file", "\(field.folder)/anchors.pem", "--pin", field.pin, target],
+            [
+                field.pinctl, "check", "--first", "--ca-file", "\(field.directory)/anchors.pem", "--pin", field.pin,
+                target,
+            ],
             field.curl("127.0.1.1", anchors: "anchors.pem", atOnce: 1),
         ])
     let ours = Times(name: "pinctl check --pin", rounds: runs[0].map(\.wallTime))

@@ -96,8 +96,8 @@ func labelledLines(_ tools: Tools, bundle: String, _ report: inout Report) throw
     let times = zip(names, runs).map { Times(name: $0, rounds: $1.map { $0.cpuTime / count }) }
     report.heading("A labelled line for each certificate of a PEM file of \(Int(count)) (CPU time of the process)")
     report.row(times[0].name, time(times[0].median))
-    // 250,000 lines a second where the loop hashes a million. The clock of a shared machine changes by more than half from
-    // one minute to the next, and the loop's speed changes with it.
+    // 250,000 lines a second where the loop hashes a million. The clock of a shared machine changes by more than half
+    // from one minute to the next, and the loop's speed changes with it.
     for contender in times.dropFirst() {
         let target = Target(
             measured: contender.ratio(to: times[0]), unit: "times the C loop", bound: .atMost, limit: 3)

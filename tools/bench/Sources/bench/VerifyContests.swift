@@ -72,10 +72,10 @@ struct MeasuredChain {
 }
 
 extension MeasuredChain {
-    init(_ kind: String, in folder: String) {
+    init(_ kind: String, in directory: String) {
         self.init(
-            name: kind + ", one intermediate", chain: "\(folder)/\(kind)/chain.pem",
-            anchors: "\(folder)/\(kind)/anchors.pem")
+            name: kind + ", one intermediate", chain: "\(directory)/\(kind)/chain.pem",
+            anchors: "\(directory)/\(kind)/anchors.pem")
     }
 }
 

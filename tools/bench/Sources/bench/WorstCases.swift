@@ -64,7 +64,7 @@ private func peakMemory() throws -> Double {
 }
 
 /// Evaluations of chains that are meant to be slow or large, every path refused, in both profiles: the costliest ones.
-func worstCases(_ folder: String, ordinary: MeasuredChain, _ report: inout Report) throws {
+func worstCases(_ directory: String, ordinary: MeasuredChain, _ report: inout Report) throws {
     struct Cost {
         var name = ""
         /// Milliseconds.
@@ -72,7 +72,7 @@ func worstCases(_ folder: String, ordinary: MeasuredChain, _ report: inout Repor
         /// MiB.
         var memory = 0.0
     }
-    let files = try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }
+    let files = try FileManager.default.contentsOfDirectory(atPath: directory).map { "\(directory)/\($0)" }
     let costs = try files.flatMap { file in
         try ["default", "strict"].map { profile in
             let command = [

@@ -29,16 +29,16 @@ do {
         let tools = Tools(
             runner: arguments[4], cHasher: arguments[5], pinctl: arguments[6], staticPinctl: arguments[7],
             strippedBench: arguments[8], peers: peers(arguments.dropFirst(9)))
-        finish(try measure(system: arguments[2], folder: arguments[3], tools))
+        finish(try measure(system: arguments[2], directory: arguments[3], tools))
     case "client" where arguments.count == 10:
         let field = ClientField(
-            folder: arguments[2], http: arguments[3], https: arguments[4], closing: arguments[5],
+            directory: arguments[2], http: arguments[3], https: arguments[4], closing: arguments[5],
             runner: arguments[6], client: arguments[7], strippedClient: arguments[8],
             foundationClient: arguments[9])
         finish(try measure(field))
     case "probes" where (8...9).contains(arguments.count):
         let field = try ProbeField(
-            folder: arguments[2], port: arguments[3], count: Int(arguments[4]) ?? 0, runner: arguments[5],
+            directory: arguments[2], port: arguments[3], count: Int(arguments[4]) ?? 0, runner: arguments[5],
             delay: arguments[6], pinctl: arguments[7])
         finish(try measure(field, sslyze: arguments.dropFirst(8).first))
     default:
@@ -71,23 +71,23 @@ private func peers(_ paths: ArraySlice<String>) -> [Peer] {
     ]
 }
 
-private func measure(system: String, folder: String, _ tools: Tools) throws -> Report {
+private func measure(system: String, directory: String, _ tools: Tools) throws -> Report {
     var report = Report()
     try pinsFromDER("roots of the system's store", system, &report)
-    try pinsFromDER("leaves, half RSA 2048, half P-256", folder + "/leaves.pem", &report)
-    try pinsFromPEM("roots of the system's store", folder + "/roots-10k.pem", &report)
-    try pinsFromPEM("leaves, half RSA 2048, half P-256", folder + "/leaves-10k.pem", &report)
+    try pinsFromDER("leaves, half RSA 2048, half P-256", directory + "/leaves.pem", &report)
+    try pinsFromPEM("roots of the system's store", directory + "/roots-10k.pem", &report)
+    try pinsFromPEM("leaves, half RSA 2048, half P-256", directory + "/leaves-10k.pem", &report)
     for kind in ["RSA 2048", "P-256"] {
         for form in [ChainForm.parsed, .der] {
-            try verification(MeasuredChain(kind, in: folder), form, tools, &report)
+            try verification(MeasuredChain(kind, in: directory), form, tools, &report)
         }
-        try twoThreads(MeasuredChain(kind, in: folder), &report)
+        try twoThreads(MeasuredChain(kind, in: directory), &report)
     }
     try lookups(&report)
-    try worstCases(folder + "/worst", ordinary: MeasuredChain("P-256", in: folder), &report)
-    try startUp(tools, certificate: folder + "/one.pem", &report)
-    try labelledLines(tools, bundle: folder + "/roots-100k.pem", &report)
-    try largeFile(tools, large: folder + "/roots-100k.pem", one: folder + "/one.pem", &report)
+    try worstCases(directory + "/worst", ordinary: MeasuredChain("P-256", in: directory), &report)
+    try startUp(tools, certificate: directory + "/one.pem", &report)
+    try labelledLines(tools, bundle: directory + "/roots-100k.pem", &report)
+    try largeFile(tools, large: directory + "/roots-100k.pem", one: directory + "/one.pem", &report)
     return report
 }
 

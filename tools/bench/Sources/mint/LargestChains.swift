@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 
 /// As large as what is presented may be. Debug builds take too long over them, so that the tests have smaller ones.
 extension PathologicalChain {

@@ -1,11 +1,11 @@
-// mint FOLDER: writes chains that are meant to make an evaluation slow or large, those of
+// mint DIRECTORY: writes chains that are meant to make an evaluation slow or large, those of
 // Tests/CertificateTrustTests/Paths and larger ones, a file each: what it is, the host, the time in seconds since 1970,
 // and in base64 a line for each certificate that is presented or an anchor, for each list of revoked ones, and for a
 // stapled response.
 import Foundation
 
 guard CommandLine.arguments.count == 2 else {
-    print("usage: mint FOLDER")
+    print("usage: mint DIRECTORY")
     exit(2)
 }
 for (index, chain) in (PathologicalChain.all + PathologicalChain.largest).enumerated() {

@@ -1,5 +1,5 @@
-import ConformanceSuite
 import Foundation
+import PinctlConformanceSuite
 
 /// One line for each suite and profile, below it one for each of its parts.
 enum Table {

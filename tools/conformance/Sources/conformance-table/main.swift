@@ -1,5 +1,5 @@
-import ConformanceSuite
 import Foundation
+import PinctlConformanceSuite
 
 /// Holds what the harness answered against the data and the written divergences; see tools/conformance/run.
 func outcomes(data: URL, answers: URL) throws -> [Outcome] {
@@ -26,7 +26,7 @@ func outcomes(data: URL, answers: URL) throws -> [Outcome] {
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4 else {
-    print("usage: conformance-table DIVERGENCES.json DATA-FOLDER ANSWERS-FOLDER")
+    print("usage: conformance-table DIVERGENCES.json DATA-DIRECTORY ANSWERS-DIRECTORY")
     exit(2)
 }
 do {

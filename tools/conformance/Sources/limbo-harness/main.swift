@@ -1,5 +1,5 @@
-import ConformanceSuite
 import Foundation
+import PinctlConformanceSuite
 
 let usage = """
     usage: limbo-harness [--profile default|strict] [--timings] <LIMBO.json >RESULTS.json

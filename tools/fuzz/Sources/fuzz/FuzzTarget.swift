@@ -3,7 +3,7 @@ struct FuzzTarget: Sendable {
     let name: String
     let run: @Sendable ([UInt8]) -> Void
 
-    /// All of them. Each has a folder of its name in `seeds`.
+    /// All of them. Each has a directory of its name in `seeds`.
     static let all: [FuzzTarget] =
         dialects + [
             http, webSocket, codings, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range, credentials,
@@ -26,6 +26,6 @@ func precondition(
 func preconditionFailure(
     _ message: @autoclosure () -> String = "a broken promise", file: StaticString = #fileID, line: UInt = #line
 ) -> Never {
-    tell("\(file):\(line): \(message())")
+    report("\(file):\(line): \(message())")
     Swift.preconditionFailure()
 }

@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 
 /// Makes new inputs of old ones. The same seed makes the same inputs.
 struct Mutator {

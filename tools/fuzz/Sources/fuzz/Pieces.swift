@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 
 /// A message as a network may bring it: in pieces of one to three bytes for the most part, and of up to 4 KiB. The same
 /// message is always cut the same way.

@@ -3,9 +3,9 @@ import Glibc
 
 let usage = """
     usage: fuzz TARGET FILE…
-           fuzz TARGET --mutate FOLDER [--runs N] [--first N] [--size BYTES] [--verbose]
+           fuzz TARGET --mutate DIRECTORY [--runs N] [--first N] [--size BYTES] [--verbose]
            fuzz TARGET --cover [ARGUMENT…]
-    Feeds files, or changed copies of a folder's files, to a target. A trap or ten seconds without an end is a finding:
+    Feeds files, or changed copies of a directory's files, to a target. A trap or ten seconds without an end is a finding:
     run it with --verbose for the number of the input, and with --first for that input alone. --size makes each input
     as large. The last line says how much memory it took. --cover is for
     a build with -DCOVERAGE, as tools/fuzz/run --minutes makes it, and hands the arguments to libFuzzer.
@@ -54,7 +54,7 @@ if arguments.first == "--cover" {
     return number
 }
 
-guard let folder = option("--mutate") else {
+guard let directory = option("--mutate") else {
     guard !arguments.isEmpty else { fail(usage) }
     for path in arguments { feed(target, contents(path)) }
     print("\(name): \(arguments.count) files, at most \(peak()) KiB")
@@ -64,12 +64,12 @@ let first = number("--first")
 let runs = number("--runs") ?? (first == nil ? 100_000 : 1)
 let size = number("--size") ?? 0
 let isVerbose = arguments.contains("--verbose")
-let files = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
-guard !files.isEmpty else { fail("\(folder) holds no files") }
-let seeds = files.map { contents("\(folder)/\($0)") }
+let files = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
+guard !files.isEmpty else { fail("\(directory) holds no files") }
+let seeds = files.map { contents("\(directory)/\($0)") }
 if first == nil { for seed in seeds { feed(target, seed) } }
 for run in (first ?? 0)..<(first ?? 0) + runs {
-    if isVerbose { tell("\(run)") }
+    if isVerbose { report("\(run)") }
     var mutator = Mutator(seeds, run: UInt64(run))
     feed(target, mutator.input(size: size))
 }

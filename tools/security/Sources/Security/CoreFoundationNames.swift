@@ -1,5 +1,6 @@
-// The names of Core Foundation in the signatures of this module, so that code with casts such as `as CFString` compiles.
-// They are Swift's own types: memory is managed by Swift, and functions such as `CFRetain` and `CFGetTypeID` are missing.
+// The names of Core Foundation in the signatures of this module, so that code with casts such as `as CFString`
+// compiles. They are Swift's own types: memory is managed by Swift, and functions such as `CFRetain` and `CFGetTypeID`
+// are missing.
 
 public import Foundation
 

@@ -18,18 +18,18 @@ public func SecPolicyCreateBasicX509() -> SecPolicy { SecPolicy(kind: .basicX509
 
 /// Returns the policy of a TLS server.
 ///
-/// If `hostname` is `nil`, a certificate for any host is accepted, as on Apple's platforms. Every trust is refused under
-/// a policy for TLS clients (`server` is false), which is unsupported, and one for a hostname that isn't valid.
+/// If `hostname` is `nil`, a certificate for any host is accepted, as on Apple's platforms. Every trust is refused
+/// under a policy for TLS clients (`server` is false), which is unsupported, and one for a hostname that isn't valid.
 public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy {
     SecPolicy(kind: server ? .server(host: hostname) : .client)
 }
 
 /// Returns a policy that checks revocation, or `nil` if `revocationFlags` has an unknown flag or no method.
 ///
-/// Nothing is fetched. The evidence is the session's `revocationEvidence`: lists, and an OCSP response if the program has
-/// one, because the client requests none. All of it can reject a certificate, whatever the methods. With
-/// ``kSecRevocationRequirePositiveResponse``, every certificate below the anchor needs evidence that it is good, from one
-/// of the methods.
+/// Nothing is fetched. The evidence is the session's `revocationEvidence`: lists, and an OCSP response if the program
+/// has one, because the client requests none. All of it can reject a certificate, whatever the methods. With
+/// ``kSecRevocationRequirePositiveResponse``, every certificate below the anchor needs evidence that it is good, from
+/// one of the methods.
 public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPolicy? {
     let known =
         kSecRevocationUseAnyAvailableMethod | kSecRevocationPreferCRL | kSecRevocationRequirePositiveResponse

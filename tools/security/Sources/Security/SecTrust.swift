@@ -9,9 +9,9 @@ public import PinnedNetworking
 
 /// Creates a trust from certificates, with the leaf first.
 ///
-/// `certificates` is a ``SecCertificate`` or a list of them, and `policies` a ``SecPolicy``, a list of them, or `nil` for
-/// ``SecPolicyCreateBasicX509()``. The anchors are the operating system's. Only the functions of this module evaluate
-/// this trust: its own `evaluate(at:)` always refuses it, and so do sessions as a credential.
+/// `certificates` is a ``SecCertificate`` or a list of them, and `policies` a ``SecPolicy``, a list of them, or `nil`
+/// for ``SecPolicyCreateBasicX509()``. The anchors are the operating system's. Only the functions of this module
+/// evaluate this trust: its own `evaluate(at:)` always refuses it, and so do sessions as a credential.
 @discardableResult
 public func SecTrustCreateWithCertificates(
     _ certificates: CFTypeRef, _ policies: CFTypeRef?, _ trust: inout SecTrust?
@@ -78,8 +78,8 @@ public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificate
     return isUsable ? errSecSuccess : errSecParam
 }
 
-/// Sets whether only the anchors of ``SecTrustSetAnchorCertificates(_:_:)`` count, which is so after that call. If false,
-/// those of the system or session count too.
+/// Sets whether only the anchors of ``SecTrustSetAnchorCertificates(_:_:)`` count, which is so after that call. If
+/// false, those of the system or session count too.
 @discardableResult
 public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus {
     TrustSettings.change(trust) { $0.isAnchorsOnly = anchorCertificatesOnly }
@@ -157,7 +157,8 @@ public func SecTrustGetCertificateCount(_ trust: SecTrust) -> CFIndex {
     TrustSettings.chain(of: trust)?.count ?? 0
 }
 
-/// Returns one of the certificates that ``SecTrustCopyCertificateChain(_:)`` returns, or `nil` if there is none at `ix`.
+/// Returns one of the certificates that ``SecTrustCopyCertificateChain(_:)`` returns, or `nil` if there is none at
+/// `ix`.
 @available(*, deprecated, message: "Use SecTrustCopyCertificateChain.")
 public func SecTrustGetCertificateAtIndex(_ trust: SecTrust, _ ix: CFIndex) -> SecCertificate? {
     guard let chain = TrustSettings.chain(of: trust), chain.indices.contains(ix) else { return nil }

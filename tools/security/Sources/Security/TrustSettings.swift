@@ -3,8 +3,8 @@ import Foundation
 import PinnedNetworking
 import Synchronization
 
-/// The settings of a trust that a program can change on Apple's platforms. They are attached to the trust, which doesn't
-/// use them itself.
+/// The settings of a trust that a program can change on Apple's platforms. They are attached to the trust, which
+/// doesn't use them itself.
 struct TrustSettings: Sendable {
     /// The anchors that a program set.
     enum Anchors: Sendable {

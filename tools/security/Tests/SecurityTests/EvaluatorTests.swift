@@ -1,7 +1,7 @@
 import Foundation
+import PinctlTestPKI
 import PinnedNetworking
 import Security
-import TestPKI
 import Testing
 
 /// The certificates of the tests.

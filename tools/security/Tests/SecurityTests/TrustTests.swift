@@ -1,7 +1,7 @@
 import CertificateTrust
 import Foundation
+import PinctlTestPKI
 import PinnedNetworking
-import TestPKI
 import Testing
 
 @testable import Security
@@ -235,12 +235,12 @@ struct TrustTests {
 
     @Test("The chain of an untrusted server ends before a certificate that didn't sign it")
     func untrustedChain() throws {
-        let stranger = try TestSite("localhost", authority: "Other", isValidNow: true)
+        let unrelated = try TestSite("localhost", authority: "Other", isValidNow: true)
         // The root of another CA with the intermediate's issuer name, but another key.
         let namesake = try TestCertificate.root("Other Root") { $0.makeValidNow() }
         for (chain, expected) in [
-            (stranger.chain + [stranger.root], 3), (stranger.chain, 2), ([stranger.leaf, site.root], 1),
-            ([stranger.leaf, stranger.intermediate, namesake], 2), ([stranger.leaf], 1),
+            (unrelated.chain + [unrelated.root], 3), (unrelated.chain, 2), ([unrelated.leaf, site.root], 1),
+            ([unrelated.leaf, unrelated.intermediate, namesake], 2), ([unrelated.leaf], 1),
         ] {
             let trust = try trust(chain)
             #expect(code(trust) == errSecCreateChainFailed || code(trust) == errSecNotTrusted)

@@ -2,9 +2,9 @@ import PinnedNetworking
 
 // client ACTION PORT
 //
-// Sends requests to localhost with the trust store root.pem and the policy pins.jsonc of this directory, and prints what
-// came. Exits with 0 only if everything did, and otherwise prints why not. Then it exits with 4 if the server was refused,
-// and with 1 if anything else failed.
+// Sends requests to localhost with the trust store root.pem and the policy pins.jsonc of this directory, and prints
+// what came. Exits with 0 only if everything did, and otherwise prints why not. Then it exits with 4 if the server was
+// refused, and with 1 if anything else failed.
 do {
     let arguments = CommandLine.arguments
     guard arguments.count == 3, let port = UInt16(arguments[2]) else {

@@ -1,8 +1,8 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
+import PinctlTestPKI
 import Synchronization
-import TestPKI
 
 /// All runs of one scenario.
 final class Campaign: Sendable {

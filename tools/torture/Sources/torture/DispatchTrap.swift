@@ -1,6 +1,6 @@
 import FoundationEssentials
+import PinctlTestPKI
 import Synchronization
-import TestPKI
 
 /// The traps of libdispatch, on which Swift's tasks run: it ends a process that has no descriptor or memory for its own
 /// event loop. Nothing in this project can prevent that, so they aren't findings.

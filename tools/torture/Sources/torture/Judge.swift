@@ -14,7 +14,8 @@ struct Judge: Sendable {
     func problems(of outcome: Campaign.Outcome, _ fault: Fault) -> [String] {
         guard let status = outcome.status else { return ["it doesn't end"] }
         var problems: [String] = []
-        // OpenSSL 3.0 dereferences null pointers after some failed allocations, which ends the process before it decides.
+        // OpenSSL 3.0 dereferences null pointers after some failed allocations, which ends the process before it
+        // decides.
         if hasTrapped(outcome), DispatchTrap.explains(outcome, of: program) { return leaks(in: outcome) }
         if status >= 128, !isCrashOfOpenSSL(outcome) { problems.append("signal \(status - 128) in \(outcome.crash)") }
         if status == scenario.status {
@@ -69,8 +70,8 @@ struct Judge: Sendable {
         outcome.status == 128 + 4 || outcome.status == 128 + 5 || scenario.program == .pinctl && outcome.status == 70
     }
 
-    /// Whether OpenSSL ran out of memory and the chain was refused. OpenSSL 3.0 hides some failed allocations, so that the
-    /// reason can be another one than `out-of-memory`: it finds that a key can't be read, or is too weak.
+    /// Whether OpenSSL ran out of memory and the chain was refused. OpenSSL 3.0 hides some failed allocations, so that
+    /// the reason can be another one than `out-of-memory`: it finds that a key can't be read, or is too weak.
     private func isRefused(_ outcome: Campaign.Outcome, _ fault: Fault) -> Bool {
         fault.call == "allocate" && (outcome.output + outcome.errors).contains("not trusted")
     }

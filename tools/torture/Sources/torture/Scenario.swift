@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 
 /// A run of a program that must end in one way when nothing fails.
 struct Scenario: Sendable {
@@ -25,7 +25,7 @@ struct Scenario: Sendable {
         var requestsCertificate = false
 
         enum KeyPath: Sendable {
-            case trusted, strange
+            case trusted, unknown
         }
     }
 
@@ -79,7 +79,7 @@ extension Scenario {
             arguments: ["verify", "chain.pem", "--host", "www.test", "--ca-file", "root.pem"], status: 4),
         .init(
             name: "verify-issuer", program: .pinctl,
-            arguments: ["verify", "strange.pem", "--host", "localhost", "--ca-file", "root.pem"], status: 4),
+            arguments: ["verify", "unknown.pem", "--host", "localhost", "--ca-file", "root.pem"], status: 4),
         .init(
             name: "verify-signature", program: .pinctl,
             arguments: ["verify", "forged.pem", "--host", "localhost", "--ca-file", "root.pem"], status: 4),
@@ -112,7 +112,7 @@ extension Scenario {
             server: Server(script: hello), forbidden: .everything),
         .init(
             name: "check-chain", program: .pinctl, arguments: check + ["pins.jsonc", "localhost:PORT"], status: 4,
-            server: Server(site: .strange, script: hello), forbidden: .everything),
+            server: Server(site: .unexpected, script: hello), forbidden: .everything),
         .init(
             name: "check-report", program: .pinctl,
             arguments: check + ["pins.jsonc", "--report", "sarif=report.sarif", "localhost:PORT@127.0.0.1"],
@@ -127,7 +127,7 @@ extension Scenario {
     private static let client: [Scenario] = [
         request("get", hello),
         request("get-pin", action: "get-other", status: 4, hello, forbidden: .everything),
-        request("get-chain", action: "get", status: 4, site: .strange, hello, forbidden: .everything),
+        request("get-chain", action: "get", status: 4, site: .unexpected, hello, forbidden: .everything),
         request("reuse", action: "twice", hello), request("resumption", action: "twice", closing),
         request("replaced", status: 4, hello, forbidden: .second),
         request("replaced-resumption", action: "replaced", status: 4, closing, forbidden: .second),

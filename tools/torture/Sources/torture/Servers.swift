@@ -1,4 +1,4 @@
-import TestPKI
+import PinctlTestPKI
 
 /// A server that asks for a password.
 enum LoginServer {

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Glibc
-import TestPKI
+import PinctlTestPKI
 
 /// The certificates of all runs, and the files that each run finds in its directory.
 struct World: Sendable {
     let site: TestSite
     /// A site of another CA with the same names.
-    let strange: TestSite
+    let unknown: TestSite
     /// The CA of the client's certificate. The server verifies that at the fixed time of the tests.
     private let readers: TestCertificate
     let files: [String: String]
@@ -25,9 +25,9 @@ struct World: Sendable {
 
     init() throws {
         site = try TestSite("localhost", isValidNow: true)
-        strange = try TestSite("localhost", isValidNow: true)
+        unknown = try TestSite("localhost", isValidNow: true)
         // The names of the CA match, and the signature doesn't.
-        let forged = try strange.intermediate.leaf("localhost", key: site.leaf.key) { settings in
+        let forged = try unknown.intermediate.leaf("localhost", key: site.leaf.key) { settings in
             settings.makeValidNow()
             // It would exclude the issuer before the signature is checked.
             settings.hasAuthorityKeyIdentifier = false
@@ -52,7 +52,7 @@ struct World: Sendable {
         }
         let chain = site.chain.map(\.pemText).joined()
         files = [
-            "root.pem": site.root.pemText, "chain.pem": chain, "strange.pem": strange.chain.map(\.pemText).joined(),
+            "root.pem": site.root.pemText, "chain.pem": chain, "unknown.pem": unknown.chain.map(\.pemText).joined(),
             "revoked.pem": revoked, "forged.pem": forged.pemText + site.intermediate.pemText,
             "server.key": try site.leaf.key.privateKeyPEM,
             "identity.pem": try identity.pemText + identity.key.privateKeyPEM,
@@ -76,7 +76,7 @@ struct World: Sendable {
 
     /// Starts the server of a scenario.
     func start(_ server: Scenario.Server) throws -> LoopbackServer {
-        let chain = server.site == .trusted ? site.chain : strange.chain
+        let chain = server.site == .trusted ? site.chain : unknown.chain
         return try LoopbackServer(chain: chain, server.script) { settings in
             guard server.requestsCertificate else { return }
             settings.clientAuthentication = .init(issuers: [readers], roots: [readers], isRequired: true)

@@ -1,7 +1,7 @@
 import PinnedNetworking
 
-/// Sends requests of every kind, 25 at a time, and prints what the process has before and after: `soak URL SILENT COUNT`,
-/// where SILENT is the URL of a server that never answers.
+/// Sends requests of every kind, 25 at a time, and prints what the process has before and after: `soak URL SILENT
+/// COUNT`, where SILENT is the URL of a server that never answers.
 @main
 struct Main {
     static func main() async throws {
@@ -26,8 +26,8 @@ struct Main {
     static func settle() async throws { try await Task.sleep(for: .seconds(2)) }
 
     static func send(_ count: Int, _ url: URL, _ silent: URL, _ counts: inout [String: Int]) async throws {
-        let strange = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-        let rule = PinningRule(host: try ServerName("127.0.0.1"), pins: [try Pin(strange)])
+        let unknown = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+        let rule = PinningRule(host: try ServerName("127.0.0.1"), pins: [try Pin(unknown)])
         let refusing = URLSessionConfiguration.ephemeral
         refusing.pinning = try PinningPolicy(rules: [rule])
         for start in stride(from: 0, to: count, by: 500) {

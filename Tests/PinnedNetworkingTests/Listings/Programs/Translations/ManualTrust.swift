@@ -1,6 +1,7 @@
 import PinnedNetworking
 
-// What "Performing Manual Server Trust Authentication" describes: one host's key is compared with the one in the bundle.
+// What "Performing Manual Server Trust Authentication" describes: one host's key is compared with the one in the
+// bundle.
 final class ManualTrustDelegate: NSObject, URLSessionDelegate {
     func urlSession(
         _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,

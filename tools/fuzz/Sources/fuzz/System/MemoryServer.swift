@@ -1,6 +1,6 @@
 import CPinctlOpenSSL
 
-@testable import TestPKI
+@testable import PinctlTestPKI
 
 /// The server's side of one TLS connection, without a socket.
 @safe final class MemoryServer {

@@ -1,6 +1,6 @@
 import Glibc
 
-@testable import TestPKI
+@testable import PinctlTestPKI
 
 /// A server on loopback without a thread of its own. Whoever holds it decides when it reads, writes and closes.
 final class PolledServer {

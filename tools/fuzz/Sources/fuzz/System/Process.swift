@@ -7,7 +7,7 @@ func peak() -> Int {
 }
 
 /// Prints a line at once: what is buffered is lost with a trap.
-func tell(_ text: String) {
+func report(_ text: String) {
     let line = Array("\(text)\n".utf8)
     _ = unsafe write(1, line, line.count)
 }

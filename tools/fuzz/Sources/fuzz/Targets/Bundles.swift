@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestPKI
+import PinctlTestPKI
 
 @testable import CertificatePinning
 @testable import CertificateTrust

@@ -1,5 +1,5 @@
 import CertificateTrust
-import TestPKI
+import PinctlTestPKI
 
 /// Certificates to build paths from, with what is known of each because it was minted that way.
 struct CertificatePool: Sendable {
@@ -155,8 +155,8 @@ struct CertificatePool: Sendable {
 }
 
 extension CertificatePool {
-    /// Whether a path, leaf first and anchor last, is valid for a name at a time: RFC 5280, section 6, for what this pool
-    /// has. It is written from the properties, and calls nothing that it checks.
+    /// Whether a path, leaf first and anchor last, is valid for a name at a time: RFC 5280, section 6, for what this
+    /// pool has. It is written from the properties, and calls nothing that it checks.
     func isValid(_ path: [Entry], for name: String, at time: Int64, maximumIntermediates: Int) -> Bool {
         guard let leaf = path.first, leaf.servesTLS, leaf.names.contains(where: { Self.covers($0, name) }) else {
             return false

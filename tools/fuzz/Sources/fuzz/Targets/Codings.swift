@@ -1,5 +1,5 @@
+@testable import PinctlZlib
 @testable import PinnedNetworking
-@testable import SystemZlib
 
 extension FuzzTarget {
     /// A response's body, whole and in pieces: a line with the value of Content-Encoding, and the encoded bytes.

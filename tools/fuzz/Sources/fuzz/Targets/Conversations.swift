@@ -1,7 +1,7 @@
 import CertificateTrust
 
+@testable import PinctlTLSTransport
 @testable import PinnedNetworking
-@testable import TLSTransport
 
 extension FuzzTarget {
     static let socks5 = socks("socks5", .socks5)

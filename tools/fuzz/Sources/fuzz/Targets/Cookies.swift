@@ -1,8 +1,8 @@
 import CertificateTrust
 import Foundation
 
-@testable import HTTPMessages
 @testable import PinctlBasics
+@testable import PinctlHTTPMessages
 @testable import PinnedNetworking
 
 extension FuzzTarget {

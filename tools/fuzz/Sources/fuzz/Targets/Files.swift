@@ -1,6 +1,6 @@
 @testable import CertificateTrust
-@testable import HTTPMessages
 @testable import PinctlBasics
+@testable import PinctlHTTPMessages
 @testable import PinnedNetworking
 
 extension FuzzTarget {

@@ -1,6 +1,6 @@
 import CertificateTrust
 
-@testable import HTTPMessages
+@testable import PinctlHTTPMessages
 
 extension FuzzTarget {
     /// A server's response, whole and in pieces: it comes to the same.

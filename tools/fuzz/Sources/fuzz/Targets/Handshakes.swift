@@ -1,12 +1,12 @@
 import CertificateTrust
 
 @testable import OpenSSLBridge
-@testable import TestPKI
+@testable import PinctlTestPKI
 
 extension FuzzTarget {
-    /// Handshakes with a server in this process, whose records a script changes, drops, repeats and adds to, and what the
-    /// server sends after them. No handshake ends well without an acceptance or with a changed record, and what is read is
-    /// what the server wrote.
+    /// Handshakes with a server in this process, whose records a script changes, drops, repeats and adds to, and what
+    /// the server sends after them. No handshake ends well without an acceptance or with a changed record, and what is
+    /// read is what the server wrote.
     static let handshakes = FuzzTarget(name: "handshakes") { bytes in
         var script = Script(bytes)
         let kind = script.number(below: 8)

@@ -3,8 +3,8 @@ import FoundationEssentials
 @testable import CertificateTrust
 
 extension FuzzTarget {
-    /// Chains and anchors of a pool, in any order, for a name, a time and a policy. An accepted path is valid by a second
-    /// implementation of the rules, and where that one finds a path in a small chain, one is accepted.
+    /// Chains and anchors of a pool, in any order, for a name, a time and a policy. An accepted path is valid by a
+    /// second implementation of the rules, and where that one finds a path in a small chain, one is accepted.
     static let paths = FuzzTarget(name: "paths") { bytes in
         let pool = CertificatePool.shared
         var script = Script(bytes)

@@ -49,7 +49,8 @@ private struct ScriptedPlan {
         let policies: [PinningPolicy]
         let dialect: PinDialect
 
-        /// The policies for clients on which the roots of the stores weren't added locally, so that they bypass no pins.
+        /// The policies for clients on which the roots of the stores weren't added locally, so that they bypass no
+        /// pins.
         var clients: [PinningPolicy] {
             policies.map { policy in policy.replacingRules { $0.with(pins: $0.pins) } }
         }
@@ -79,7 +80,7 @@ private struct ScriptedPlan {
         certificates: (leaves.prefix(2) + authorities.prefix(4)).map(\.certificate),
         ends: [1_745_000_000, 1_749_999_999.5, 1_750_000_000, 1_800_000_000, .infinity])
     /// A root, whose key isn't pinned.
-    private static let stranger = pool.authorities[35].certificate
+    private static let unrelated = pool.authorities[35].certificate
 
     init(_ script: inout Script) {
         let seconds = script.element(of: [1_745_000_000, 1_800_000_000, 1_699_999_000, 1_749_999_999, 1_800_000_001])
@@ -151,12 +152,12 @@ extension ScriptedPlan {
         precondition(cell.end == nil || limit.map { $0 > now } == true, "an end beyond the limit")
         guard files.policies.count == 1, files.dialect == .policy, let policy = files.clients.first else { return }
         let rule = policy.rule(for: host.name, port: host.port)
-        for rescue in cell.rescues {
+        for rescue in cell.sufficientPins {
             let holder = Self.parts.certificates.first { CanonicalPin(.publicKey, .sha256, rescue.value).matches($0) }
             // A new certificate with the key isn't this one, as with keys below. The remedies leave out denied keys.
             guard let holder, !policy.pinsCertificate(holder), !policy.deniesKey(of: holder) else { continue }
             let path = VerifiedPath(
-                certificates: [holder, Self.stranger], leaf: holder, name: host.name, transparencyFinding: nil)
+                certificates: [holder, Self.unrelated], leaf: holder, name: host.name, transparencyFinding: nil)
             precondition(
                 (try? policy.decide(path, port: host.port, at: now)) != nil,
                 "a leaf with the key \(rescue) is refused: \(policy) at \(host.title)")
@@ -187,7 +188,7 @@ extension ScriptedPlan {
         }
         let keyAnswers = keys.map { candidate in
             let path = VerifiedPath(
-                certificates: [candidate.leaf.certificate, Self.stranger], leaf: candidate.leaf.certificate,
+                certificates: [candidate.leaf.certificate, Self.unrelated], leaf: candidate.leaf.certificate,
                 name: host.name, transparencyFinding: nil)
             return answer(of: policy, on: path, host, now)
         }

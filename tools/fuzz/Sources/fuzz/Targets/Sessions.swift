@@ -1,15 +1,15 @@
 import Foundation
-import TestPKI
+import PinctlTestPKI
 
 @testable import CertificateTrust
-@testable import HTTPMessages
 @testable import PinctlBasics
+@testable import PinctlHTTPMessages
 @testable import PinnedNetworking
 
 extension FuzzTarget {
     /// A whole session, with a server and delegates that do what a script says: the connection pool, redirects, logins,
-    /// uploads, downloads and WebSockets. Every task ends exactly once, no call comes in the wrong order, and no connection
-    /// is left.
+    /// uploads, downloads and WebSockets. Every task ends exactly once, no call comes in the wrong order, and no
+    /// connection is left.
     static let sessions = FuzzTarget(name: "sessions") { bytes in
         // A step can take a millisecond.
         var script = Script(Array(bytes.prefix(512)))

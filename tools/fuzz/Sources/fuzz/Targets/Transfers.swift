@@ -1,6 +1,6 @@
 import CertificateTrust
 
-@testable import HTTPMessages
+@testable import PinctlHTTPMessages
 @testable import PinnedNetworking
 
 extension FuzzTarget {

@@ -1,4 +1,4 @@
-@testable import HTTPMessages
+@testable import PinctlHTTPMessages
 
 extension FuzzTarget {
     /// The frames of a server, whole and in pieces: they come to the same, and nothing is larger than allowed.

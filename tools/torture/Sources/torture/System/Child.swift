@@ -1,5 +1,5 @@
 import Glibc
-import TestPKI
+import PinctlTestPKI
 
 /// A program that ran to its end in a directory, with its output in two files there.
 struct Child: Sendable {
