@@ -16,7 +16,10 @@ extension CanonicalPolicy {
         _ path: [X509Certificate], by rules: [CanonicalRule], under circumstances: DecisionCircumstances
     ) -> CanonicalDecision {
         var fingerprints = PathFingerprints<CanonicalPin>(path)
-        return decide(by: rules, under: circumstances, pathLength: path.count, anchor: path.last) {
+        let denied = CanonicalMatch.all(of: denied, length: path.count) { pin, index in
+            fingerprints.hasMatch(pin, at: index) || pin.isOfEquivalent(of: path, at: index)
+        }
+        return decide(by: rules, denied, under: circumstances, pathLength: path.count, anchor: path.last) {
             fingerprints.hasMatch($0, at: $1)
         }
     }
@@ -27,9 +30,18 @@ extension CanonicalPolicy {
         by rules: [CanonicalRule], under circumstances: DecisionCircumstances, pathLength: Int,
         anchor: X509Certificate? = nil, isMatch: (CanonicalPin, Int) -> Bool
     ) -> CanonicalDecision {
+        decide(
+            by: rules, CanonicalMatch.all(of: denied, length: pathLength, isMatch), under: circumstances,
+            pathLength: pathLength, anchor: anchor, isMatch: isMatch)
+    }
+
+    private func decide(
+        by rules: [CanonicalRule], _ denied: [CanonicalMatch], under circumstances: DecisionCircumstances,
+        pathLength: Int, anchor: X509Certificate?, isMatch: (CanonicalPin, Int) -> Bool
+    ) -> CanonicalDecision {
         var decision = CanonicalDecision.by(
-            rules, unlisted: unlisted, denied: CanonicalMatch.all(of: denied, length: pathLength, isMatch),
-            length: pathLength, anchor: anchor, under: circumstances, isMatch: isMatch)
+            rules, unlisted: unlisted, denied: denied, length: pathLength, anchor: anchor, under: circumstances,
+            isMatch: isMatch)
         // Several rules may have the same pin.
         var seen: Set<CanonicalMatch> = []
         decision.matches.removeAll { !seen.insert(CanonicalMatch(pin: $0.pin.unnamed, index: $0.index)).inserted }
@@ -70,6 +82,17 @@ extension CanonicalPin: DecidingPin {
         case .sha1: CertificateTrust.digest("SHA1", of: bytes)
         case .sha512: CertificateTrust.digest("SHA2-512", of: bytes)
         }
+    }
+}
+
+extension CanonicalPin {
+    /// Returns whether the pin is that of another form of a certificate on a path, which anyone can make from it. A
+    /// denied certificate is refused in every form. An anchor is trusted byte for byte.
+    fileprivate func isOfEquivalent(of path: [X509Certificate], at index: Int) -> Bool {
+        guard kind == Kind(content: .certificate, digest: .sha256), index + 1 < path.count else { return false }
+        // Without memory, it could be any certificate.
+        guard let forms = path[index].equivalentFingerprints(issuedBy: path[index + 1]) else { return true }
+        return forms.contains { CanonicalPin(Pin(.certificate($0))).value == value }
     }
 }
 

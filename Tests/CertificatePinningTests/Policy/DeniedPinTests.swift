@@ -56,6 +56,14 @@ struct DeniedPinTests {
                 // The certificate isn't in that position.
                 let elsewhere = [Pin(.certificate(try certificate.parsed.fingerprint), role: .root)]
                 #expect(try PinningPolicy(pins: [leaf.pin()], deny: elsewhere).verdict(trust) == "accepted: matched")
+
+                // plan decides alike on a policy file.
+                let path = try sent.map { try X509Certificate(derBytes: $0) } + [root.parsed]
+                for (deny, isDenied) in [(deny, true), (elsewhere, false)] {
+                    let policy = CanonicalPolicy(rules: [], combination: .closest, denied: deny.map { CanonicalPin($0) })
+                    let decision = policy.decide(path, by: [], under: DecisionCircumstances(at: TestSite.time))
+                    #expect((decision.verdict == .denied) == isDenied)
+                }
             }
         }
     }
