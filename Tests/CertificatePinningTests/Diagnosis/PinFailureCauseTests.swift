@@ -124,9 +124,9 @@ struct PinFailureCauseTests {
         #expect(
             pinned.text
                 == "the chain is incomplete, because the server doesn't send the certificate of its issuer, CN=Test "
-                + "Intermediate: configure the server to send its intermediate certificates; if that issuer is a private "
-                + "root of yours, trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because the "
-                + "connection may be intercepted")
+                + "Intermediate: configure the server to send its intermediate certificates, or, if that issuer is a "
+                + "private root of yours, trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because "
+                + "the connection may be intercepted")
         // Two causes would contradict. The remedy covers an interception.
         #expect(try diagnose(alone, PinningPolicy(pins: [unrelated.leaf.pin()])).causes == ["issuer-missing"])
         let appended = try TestSite.trust(sent: [unrelated.leaf, server.leaf], anchors: [server.root])

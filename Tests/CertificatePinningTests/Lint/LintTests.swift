@@ -338,7 +338,7 @@ struct LintTests {
     @Test("P009: a parent's rule is compared with the rules for the names that it includes", arguments: reaches)
     func reach(parent: HostPattern.Scope, host: String, scope: HostPattern.Scope, isFound: Bool) {
         func rule(_ pattern: HostPattern, _ byte: UInt8) -> CanonicalRule {
-            let pins = [byte, 100 + byte].map { CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 32)) }
+            let pins = [byte, 100 + byte].map { CanonicalPin(.publicKey, .sha256, Array($0..<$0 + 32)) }
             return CanonicalRule(patterns: [pattern], pins: pins)
         }
         let rules = [rule(HostPattern("a.test", parent), 1), rule(HostPattern(host, scope), 2)]
@@ -349,7 +349,7 @@ struct LintTests {
 
     @Test("P009: where the longest name decides alone, a rule is compared with that of the longest parent only")
     func carvedOut() {
-        let pins = (1...2).map { CanonicalPin(.publicKey, .sha256, [UInt8](repeating: $0, count: 32)) }
+        let pins = [1, 2].map { CanonicalPin(.publicKey, .sha256, Array($0..<$0 + 32)) }
         let rules = [("a.test", HostPattern.Scope.exactAndBelow), ("b.a.test", .exact), ("c.b.a.test", .exact)].map {
             CanonicalRule(patterns: [HostPattern($0, $1)], pins: pins)
         }

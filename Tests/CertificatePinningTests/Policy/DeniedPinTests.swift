@@ -60,7 +60,8 @@ struct DeniedPinTests {
                 // plan decides alike on a policy file.
                 let path = try sent.map { try X509Certificate(derBytes: $0) } + [root.parsed]
                 for (deny, isDenied) in [(deny, true), (elsewhere, false)] {
-                    let policy = CanonicalPolicy(rules: [], combination: .closest, denied: deny.map { CanonicalPin($0) })
+                    let denied = deny.map { CanonicalPin($0) }
+                    let policy = CanonicalPolicy(rules: [], combination: .closest, denied: denied)
                     let decision = policy.decide(path, by: [], under: DecisionCircumstances(at: TestSite.time))
                     #expect((decision.verdict == .denied) == isDenied)
                 }

@@ -27,7 +27,7 @@ struct GateTests {
             let checked: Int
             let warnings: Int
             let known: Int
-            let fixed: Int
+            let mended: Int
         }
         let results: [Result]
         let summary: Summary
