@@ -4,7 +4,8 @@ import CertificateTrust
 
 extension PolicyLinter {
     var shadowFindings: [LintFinding] {
-        let table = RuleTable(policy.rules, matching: HostMatching(.lowercased, .lowercased))
+        let table = RuleTable(
+            policy.rules, matching: HostMatching(.lowercased, .lowercased), combination: policy.combination)
         var findings: [LintFinding] = []
         for (index, rule) in policy.rules.enumerated() {
             for host in rule.patterns where Self.isName(host) {
