@@ -2,7 +2,8 @@
 import PackageDescription
 
 // Layers point down; the drawing and its reasons are on the design page,
-// Sources/CertificateTrust/CertificateTrust.docc/Design.md.
+// Sources/CertificateTrust/CertificateTrust.docc/Design.md. This is the list of modules: tools/layers lets each import
+// what it depends on here, and requires that the page describes it.
 
 // A warning is an error with the compiler that the project is tested with. A later one has warnings of its own, and
 // other versions of the system's headers deprecate other functions: neither may break anyone's build.

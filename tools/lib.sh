@@ -265,6 +265,16 @@ build_nested() {
 # build_release PACKAGE PRODUCT [ARGUMENT…]
 build_release() { build_nested release "$@"; }
 
+# Prints a line for each target of Package.swift, the list of modules: its kind, its name and what it depends on.
+targets() {
+    tr -s '\n ' ' ' <Package.swift |
+        grep -oE '\.(target|executableTarget|systemLibrary|testTarget)\( ?name: "[^"]+"(, dependencies: \[[^]]*\])?' |
+        sed -E 's/^\.([a-zA-Z]+)\( ?name: /\1 /; s/, dependencies://; s/[],"[]//g'
+}
+
+# Prints the libraries that Package.swift offers.
+libraries() { sed -nE 's/^ +\.library\(name: "([^"]+)".*/\1/p' Package.swift; }
+
 # symbol_graphs ARGUMENT…: writes the symbol graphs of the public declarations of each library to $graphs, with these
 # arguments of `swift symbolgraph-extract`.
 graphs=.build/symbol-graphs
@@ -273,7 +283,7 @@ symbol_graphs() {
     run_quietly swift build
     rm -rf "$graphs"
     mkdir -p "$graphs"
-    for library in CertificateTrust CertificatePinning PinDialects PinnedNetworking PolicyUpdates; do symbol_graph "$library" "$@"; done
+    for library in $(libraries); do symbol_graph "$library" "$@"; done
 }
 
 # symbol_graph MODULE ARGUMENT…: the same for one module, of this project or of the toolchain.
