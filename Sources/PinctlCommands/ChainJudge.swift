@@ -76,6 +76,7 @@ struct ChainJudge: Sendable {
         let refusals = refusals(of: trust, port: port, after: verdict)
         let whole = refusals.filter(\.isWhole)
         let rule = expectation.rule(for: name, port: port)
+        // mutant check-export: false for 2 by ExportedFileTests
         if verdict.isGood, !whole.isEmpty {
             return CheckResult(
                 verdict: verdict.refused(by: whole), subject: subject, source: source,
@@ -83,6 +84,7 @@ struct ChainJudge: Sendable {
         }
         var causes =
             verdict.word == .ok ? [] : expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
+        // mutant cause-clock: false by TrustSituationTests/givenTime
         if isTimeChosen { causes.removeAll(where: \.isOfClock) }
         return CheckResult(
             verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time,

@@ -19,6 +19,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     /// Records another outcome and keeps the more severe one: bad input, then findings, then untrusted chains, then
     /// servers that couldn't be checked.
     package mutating func record(_ other: ExitCode) {
+        // mutant exit-precedence: true by ExitCodeTests
         if other.rank > rank { self = other }
     }
 

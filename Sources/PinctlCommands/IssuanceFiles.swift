@@ -31,6 +31,7 @@ private enum IssuanceFiles {
     /// Reads the contents of a file of settings, or returns `nil` if no program is recognized.
     static func renewals(in bytes: [UInt8], _ path: String) throws(UsageError) -> [KeyRenewal]? {
         guard let program = IssuanceProgram(recognizing: bytes) else {
+            // mutant issuance-refusal: nil by PinctlTests.IssuanceTests
             if let reason = IssuanceProgram.refusal(of: bytes, path: path) { throw .unusable(["\(path): \(reason)"]) }
             return nil
         }
@@ -85,6 +86,7 @@ private enum IssuanceFiles {
             var contents = known[input.path]
             if contents == nil, case .file = FileKind(input.path) {
                 let bytes = try DialectInput.contents(input.path)
+                // mutant issuance-settings-first: true by PinctlTests.IssuanceTests
                 guard try renewals(in: bytes, input.path) == nil else {
                     throw .unusable([
                         "\(path): has certificates and settings in the directories below it: name \(input.directory)"
@@ -98,6 +100,7 @@ private enum IssuanceFiles {
         for directory in Set(files.map(\.input.directory)).sorted() {
             let settings = "\(directory)/../../renewal"
             let names = (try? FileManager.default.contentsOfDirectory(atPath: settings)) ?? []
+            // mutant issuance-certbot-archive: false by PinctlTests.IssuanceTests
             guard names.contains(where: { $0.hasSuffix(".conf") }) else { continue }
             throw .unusable(["\(path): belongs to certbot, whose settings say more: name \(plainPath(settings))"])
         }
@@ -137,6 +140,7 @@ private func certificates(inArchive directory: String) throws(UnreadableCertific
     let names: [String]
     do {
         names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        // mutant certbot-archive-unlisted: true by PinctlTests.IssuanceTests/certbotArchive
     } catch let error as CocoaError where [.fileNoSuchFile, .fileReadNoSuchFile].contains(error.code) {
         return []
     } catch {

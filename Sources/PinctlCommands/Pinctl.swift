@@ -19,6 +19,7 @@ package enum Pinctl {
             try await run(words, in: environment, &console)
         } catch {
             for message in error.messages { console.problem(message, .badInput) }
+            // mutant report-bad-input: {} by FailedRunTests/exitCode2
             reportFailure(error.messages, words, in: environment, &console)
             if case .missingCommand = error { for line in [""] + HelpText.overview { console.note(help: line) } }
         }
@@ -55,6 +56,7 @@ package enum Pinctl {
             console.isColored = try arguments.isColored(in: environment)
             if arguments.has(.quiet) { console.quiet() }
             let suffixes = environment.variables()["PINCTL_PUBLIC_SUFFIXES"] ?? ""
+            // mutant suffix-list-setting: nil as String? for 2 by SuffixListTests
             if !suffixes.isEmpty, let problem = environment.useSuffixes(suffixes) {
                 throw .unusable(["PINCTL_PUBLIC_SUFFIXES: \(problem)"])
             }

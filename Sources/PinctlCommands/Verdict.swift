@@ -87,9 +87,11 @@ extension Verdict {
             do throws(PinningError) {
                 switch try policy.evaluate(trust, port: Int(port), at: time) {
                 case .matched(let path, let matches, let rule): self = .matched(path, matches, rule)
+                // mutant check-mismatch: .trusted(mismatch.path, nil) by CheckTests
                 case .forgiven(let mismatch): self = .mismatch(mismatch)
                 case .bypassed(let mismatch): self = .bypassed(mismatch)
                 case .unpinned(let path, let rule): self = .trusted(path, rule)
+                // mutant check-expired: .trusted(path, nil) by CheckTests VerifyTests PlanAgreementTests
                 case .stopped(let path, let rule): self = .expired(rule, path, rule.stop)
                 }
             } catch {
@@ -206,6 +208,7 @@ extension Verdict {
 
     /// The policy has no rule for the server. Nothing else was checked.
     static func unlisted(by policy: String) -> Verdict {
+        // mutant check-unlisted: .ok for `.notCovered` by ScriptTests
         var verdict = Verdict(.notCovered, "not covered: \(policy) has no rule for it", remedy: "add one")
         verdict.groupTitle = "not covered: the policy has no rule for them"
         verdict.members = [("policy", .string(policy))]

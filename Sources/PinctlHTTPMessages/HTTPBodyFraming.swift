@@ -27,9 +27,11 @@ package enum HTTPBodyFraming: Sendable, Hashable {
             if field.isNamed("Content-Length") { lengths += field.members }
             if field.isNamed("Transfer-Encoding") { codings.append(field.value) }
         }
+        // mutant length-and-coding: true by HTTPResponseParserTests
         guard lengths.isEmpty || codings.isEmpty else { throw .lengthAndTransferEncoding }
         // Values that agree digit by digit are one (RFC 9110, section 8.6). Of others, two parsers could pick different
         // ones, which makes response smuggling possible.
+        // mutant two-lengths: true by HTTPResponseParserTests
         guard lengths.allSatisfy({ $0 == lengths[0] }) else { throw .repeatedContentLength(lengths.count) }
         let stated: HTTPBodyFraming
         if let length = lengths.first {
@@ -39,6 +41,9 @@ package enum HTTPBodyFraming: Sendable, Hashable {
             stated = .length(count)
         } else if let coding = codings.first {
             // The request offers no other coding (it has no TE field), and HTTP/1.0 has none (RFC 9112, section 6.1).
+            // mutant other-coding: true for 2 by HTTPResponseParserTests
+            // mutant two-codings: true for 1 by HTTPResponseParserTests
+            // mutant chunked-1-0: true for 3 by HTTPResponseParserTests
             guard codings.count == 1, HTTPGrammar.isEqual(coding, "chunked"), minorVersion == 1 else {
                 throw .unsupportedTransferEncoding(HTTPExcerpt(codings.joined(separator: ", ")))
             }
@@ -88,6 +93,7 @@ package struct HTTPBodyLimit: Sendable {
 
     /// Counts a part of the body. Throws if the body exceeds the limit.
     package mutating func add(_ part: ArraySlice<UInt8>) throws(HTTPResponseError) {
+        // mutant body-limit: true by HTTPExchangeTests HTTPResponseParserTests SessionTaskTests RequestFailureTests
         guard part.count <= limit - count else { throw .bodyTooLarge(limit: limit) }
         count += part.count
     }

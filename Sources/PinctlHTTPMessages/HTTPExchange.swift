@@ -79,6 +79,7 @@ package struct HTTPExchange: Sendable {
             case .body(let part):
                 return .body(part)
             case .end:
+                // mutant reuse-unsent: true for `requestBody == .sent` by HTTPExchangeTests
                 return .end(isReusable: requestBody == .sent && head?.isPersistent == true)
             }
         }

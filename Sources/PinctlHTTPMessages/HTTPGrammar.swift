@@ -56,6 +56,7 @@ package enum HTTPGrammar {
     /// overflow.
     package static func number(_ digits: some Collection<UInt8>, radix: Int) -> Int? {
         // Int(_:radix:) accepts a sign, which HTTP's numbers don't have.
+        // mutant length-number: true for 2 by HTTPResponseParserTests
         guard let first = digits.first, first != UInt8(ascii: "+"), first != UInt8(ascii: "-") else { return nil }
         return Int(String(decoding: digits, as: UTF8.self), radix: radix)
     }

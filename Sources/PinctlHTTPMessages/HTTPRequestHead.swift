@@ -42,16 +42,19 @@ package struct HTTPRequestHead: Sendable, Hashable {
         credentials: [HTTPField] = []
     ) throws(HTTPRequestError) {
         // Hops would disagree about a CONNECT that opens no tunnel, or a tunnel opened by another method.
+        // mutant method-injection: true for 1 by HTTPRequestHeadTests
         guard HTTPGrammar.isToken(method.utf8), (method == "CONNECT") == (target == .authority) else {
             throw .malformedMethod(HTTPExcerpt(method))
         }
         for field in fields {
             try Self.check(field)
+            // mutant other-host: true by HTTPRequestHeadTests
             guard !field.isNamed("Host") || origin.isNamed(field.value) else {
                 throw .otherHost(HTTPExcerpt(field.value), origin: origin.authority)
             }
         }
         for field in credentials { try Self.check(field) }
+        // mutant reserved-fields: true for `!Self.ignores($0)` by HTTPRequestHeadTests
         let fields = fields.filter { !Self.ignores($0) }
 
         let body = body == .length(0) ? .none : body
@@ -141,6 +144,8 @@ package struct HTTPRequestHead: Sendable, Hashable {
     private static let lineEnd = Array("\r\n".utf8)
 
     private static func check(_ field: HTTPField) throws(HTTPRequestError) {
+        // mutant field-injection: true for 2 by HTTPRequestHeadTests
+        // mutant field-name: true for 1 by HTTPRequestHeadTests
         guard HTTPGrammar.isToken(field.name.utf8), HTTPGrammar.isFieldContent(field.value.utf8) else {
             throw .malformedField(name: HTTPExcerpt(field.name))
         }
@@ -148,6 +153,7 @@ package struct HTTPRequestHead: Sendable, Hashable {
 
     private static func check(target: String) throws(HTTPRequestError) {
         guard target.utf8.first == UInt8(ascii: "/"),
+            // mutant target-injection: true by HTTPRequestHeadTests
             target.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") })
         else { throw .malformedTarget(HTTPExcerpt(target)) }
     }

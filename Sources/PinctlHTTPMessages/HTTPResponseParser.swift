@@ -89,6 +89,7 @@ package struct HTTPResponseParser: Sendable {
             while true {
                 if case .switched = state { return nil }
                 if case .ending = state {
+                    // mutant surplus-bytes: true by HTTPResponseParserTests HTTPExchangeTests
                     guard input.isEmpty else { throw .bytesAfterResponse }
                     try endPart()
                     state = .complete
@@ -116,6 +117,7 @@ package struct HTTPResponseParser: Sendable {
             try endPart()
             state = .complete
             return .end
+        // mutant truncated: { state = .complete; return .end } by HTTPResponseParserTests
         default: throw .truncated
         }
     }
@@ -167,6 +169,7 @@ package struct HTTPResponseParser: Sendable {
 
     private mutating func endOfHead(minorVersion: Int, statusCode: Int) throws(HTTPResponseError) -> Event {
         if statusCode == 101 {
+            // mutant switched: true by HTTPResponseParserTests
             guard allowsUpgrade else { throw .switchedProtocols }
             state = .switched
             return .head(
@@ -175,6 +178,7 @@ package struct HTTPResponseParser: Sendable {
         }
         guard statusCode >= 200 else {
             interimCount += 1
+            // mutant interim-count: true by HTTPResponseParserTests
             guard interimCount <= Self.interimLimit else { throw .tooManyInterimResponses(limit: Self.interimLimit) }
             fields = []
             state = .statusLine
@@ -201,6 +205,7 @@ package struct HTTPResponseParser: Sendable {
     private mutating func beginPart(_ framing: HTTPBodyFraming) throws(HTTPResponseError) {
         let ranges = fields.filter { $0.isNamed("Content-Range") }
         guard ranges.count == 1, let stated = Self.rangeLength(ranges[0].bytes) else { return }
+        // mutant part-length: false for 2 by HTTPResponseParserTests
         if case .length(let count) = framing, count != stated { throw .otherPart(stated: stated) }
         part = (stated, stated)
     }
@@ -221,11 +226,13 @@ package struct HTTPResponseParser: Sendable {
 
     private mutating func count(_ bytes: ArraySlice<UInt8>) throws(HTTPResponseError) {
         guard let (stated, remaining) = part else { return }
+        // mutant part-overrun: true by HTTPResponseParserTests
         guard bytes.count <= remaining else { throw .otherPart(stated: stated) }
         part = (stated, remaining - bytes.count)
     }
 
     private func endPart() throws(HTTPResponseError) {
+        // mutant part-underrun: false for 2 by HTTPResponseParserTests
         if let part, part.remaining > 0 { throw .otherPart(stated: part.stated) }
     }
 
@@ -309,7 +316,9 @@ extension HTTPResponseParser {
             return input.prefix(count - 2)
         }
         while let byte = input.popFirst() {
+            // mutant head-size: true by HTTPResponseParserTests
             guard partialLine.count < limit else { throw excess }
+            // mutant bare-line-end: true by HTTPResponseParserTests
             guard (byte == HTTPGrammar.lineFeed) == (partialLine.last == HTTPGrammar.carriageReturn) else {
                 throw .bareLineEnd
             }
@@ -369,6 +378,7 @@ extension HTTPResponseParser {
 
     private mutating func takeField(_ line: ArraySlice<UInt8>) throws(HTTPResponseError) -> HTTPField {
         fieldCount += 1
+        // mutant field-count: true by HTTPResponseParserTests
         guard fieldCount <= Self.fieldLimit else { throw .tooManyFields(limit: Self.fieldLimit) }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), HTTPGrammar.isToken(line[..<colon]),
             HTTPGrammar.isFieldContent(line[(colon + 1)...])
@@ -422,6 +432,7 @@ extension HTTPResponseParser {
             HTTPGrammar.isFieldContent(extensions)
         else { throw .malformedChunk(HTTPExcerpt(line)) }
         chunkExtensionCount += extensions.count
+        // mutant chunk-extensions: true by HTTPResponseParserTests
         guard chunkExtensionCount <= Self.chunkExtensionLimit else {
             throw .chunkExtensionsTooLarge(limit: Self.chunkExtensionLimit)
         }

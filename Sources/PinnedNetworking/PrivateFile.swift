@@ -70,6 +70,7 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
             return try opened.change(until: deadline) { () throws(PrivateDirectoryError) in
                 try read(opened)
                 // A file that can't be read isn't overwritten.
+                // mutant private-unreadable: true by StoredCredentialTests CookieStorageTests
                 guard readError == nil else { return false }
                 var changed = saved
                 body(&changed)

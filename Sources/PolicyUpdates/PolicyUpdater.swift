@@ -74,6 +74,7 @@ public actor PolicyUpdater {
         self.observer = observer
         firstTrust = PolicyBundleTrust(keySet: keySet, sequence: sequence)
         session = URLSession(configuration: Self.limited(configuration))
+        // mutant update-pinned: {} by PolicyFetchTests
         session.pinning = builtIn
     }
 
@@ -82,6 +83,7 @@ public actor PolicyUpdater {
     /// Returns the configuration with the limit on the time for a fetch.
     static func limited(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
         let limited = configuration.copy() as? URLSessionConfiguration ?? configuration
+        // mutant fetch-limit: limited.timeoutIntervalForResource by PolicyFetchTests/longestFetch
         limited.timeoutIntervalForResource = min(limited.timeoutIntervalForResource, longestFetch)
         return limited
     }
@@ -131,6 +133,7 @@ public actor PolicyUpdater {
     func run(every interval: Duration, checkingExpiryEvery shorter: Duration) async {
         await withTaskGroup { group in
             group.addTask { await self.step(every: interval) { await self.update() } }
+            // mutant update-slow: {} by PolicyFetchTests
             group.addTask { await self.step(every: shorter) { await self.apply() } }
         }
     }
@@ -204,6 +207,7 @@ public actor PolicyUpdater {
         trial.withLock { $0 = bundles.staged?.policy }
         guard let current = bundles.current else { return }
         let sequence = current.bundle.sequence
+        // mutant update-fallback: true by PolicyUpdaterTests
         if now() < current.bundle.expires {
             guard inForce != .bundle(sequence: sequence) else { return }
             inForce = .bundle(sequence: sequence)
@@ -212,6 +216,7 @@ public actor PolicyUpdater {
         } else {
             guard inForce != .fallback(sequence: sequence) else { return }
             inForce = .fallback(sequence: sequence)
+            // mutant update-denied: builtIn for `builtIn.denying(current.policy.deny)` by PolicyUpdaterTests
             store.replace(with: builtIn.denying(current.policy.deny))
             observer(.expired(sequence: sequence, at: current.bundle.expires))
         }
@@ -246,11 +251,13 @@ public actor PolicyUpdater {
 
     /// Returns the bundle at the URL with its entity tag, or `nil` if it is the one that was accepted.
     private func fetch() async throws -> ([UInt8], String?)? {
+        // mutant update-tls: true by PolicyFetchTests
         guard url.scheme?.lowercased() == "https" else {
             throw PolicyFetchError("\(url) isn't an https URL: publish the bundle over https")
         }
         var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
         // An expired bundle is fetched anew, whatever its entity tag is.
+        // mutant update-tag-expired: false for `hasExpired` by PolicyFetchTests
         let known = hasExpired ? nil : tag
         if let known { request.setValue(known, forHTTPHeaderField: "If-None-Match") }
         let (bytes, response) = try await session.bytes(for: request)
@@ -261,11 +268,13 @@ public actor PolicyUpdater {
         }
         var body: [UInt8] = []
         for try await byte in bytes {
+            // mutant update-size: true by PolicyFetchTests
             guard body.count < PolicyBundle.maximumSize else {
                 throw PolicyFetchError("\(url) is larger than \(PolicyBundle.maximumSize) bytes: check the URL")
             }
             body.append(byte)
         }
+        // mutant update-tag: response.value(forHTTPHeaderField: "ETag") for `response…entityTag)` by PolicyFetchTests
         return (body, response.value(forHTTPHeaderField: "ETag").flatMap(Self.entityTag))
     }
 

@@ -73,6 +73,7 @@ struct SavedPolicyBundles: Sendable {
         try changingDirectory { directory throws(PrivateDirectoryError) in
             let saved = try saved(in: directory, by: trust)
             var next = known.merged(with: saved ?? Bundles())
+            // mutant update-latest: trust by PolicyUpdaterTests
             let latest = next.latest?.trust ?? trust
             let verified: VerifiedPolicyBundle
             do throws(PolicyBundleError) {
@@ -81,6 +82,7 @@ struct SavedPolicyBundles: Sendable {
                 return .failure(error)
             }
             if verified.trust != latest {
+                // mutant update-stage: false for 2 by PolicyUpdaterTests
                 if let rollout = bundle.rollout, time < rollout.until,
                     !rollout.includes(installation: try installation(directory), of: bundle)
                 {
@@ -100,6 +102,7 @@ struct SavedPolicyBundles: Sendable {
         try changingDirectory { directory throws(PrivateDirectoryError) in
             let saved = try saved(in: directory, by: trust)
             var next = known.merged(with: saved ?? Bundles())
+            // mutant update-stage-end: true for 3 by PolicyUpdaterTests
             if let staged = next.staged, let rollout = staged.bundle.rollout, time >= rollout.until {
                 next = Bundles(current: staged)
             }
@@ -113,6 +116,8 @@ struct SavedPolicyBundles: Sendable {
     private func saved(
         in directory: PrivateDirectory, by trust: PolicyBundleTrust
     ) throws(PrivateDirectoryError) -> Bundles? {
+        // mutant update-unreadable: (try? bundles(in: directory, by: trust)) ?? .success(Bundles()) by
+        //   PolicyUpdaterTests
         let result = try bundles(in: directory, by: trust)
         return try? result.get()
     }

@@ -14,6 +14,7 @@ extension PolicyBundle {
         var keySets = previous?.keySets ?? []
         if let previous, keySet.number == previous.keySetNumber + 1 {
             keySets.append(SignedDocument(type: PolicyKeySet.type, payload: keySet.json))
+            // mutant key-set-adjacent: false for 2 by PolicyBundleTests/otherKeySet
         } else if let last = previous?.keySetNumber, last != keySet.number {
             throw .malformed(
                 "the bundle before it is signed by key set \(last), not by \(keySet.number) or the one before")
@@ -34,6 +35,7 @@ extension PolicyBundle {
         let payload = JSON.object(members)
         try self.init(
             SignedDocument(type: Self.type, payload: Array((payload.lines() + "\n").utf8)), keySets: keySets)
+        // mutant bundle-created-size: true by PolicyBundleTests/createdSize
         guard json.count <= Self.maximumSize else { throw .tooLarge(limit: Self.maximumSize) }
         do throws(PolicyFileError) { _ = try policyFile() } catch { throw .policy(error) }
     }
@@ -58,6 +60,7 @@ extension PolicyBundle {
             throw .policy(error)
         }
         // A file of roots may also have a server's key, and a bundle is public.
+        // mutant bundle-secret: false by PolicyBundleTests
         for (path, bytes) in files where bytes.firstRange(of: Array("PRIVATE KEY-----".utf8)) != nil {
             throw .policy(
                 PolicyFileError(problems: [
@@ -93,7 +96,9 @@ extension PolicyBundle {
     /// Returns the key of a signature of the bundle, or of the last key set in it, that isn't valid or isn't of one of
     /// these keys.
     package func invalidSigner(among keys: [SubjectPublicKeyInfo]) -> SPKIFingerprint? {
+        // mutant key-set-invalid-signer: [] for `keySets.suffix(1)` by PolicyBundleTests/invalidSigner
         for signed in keySets.suffix(1) + [document] {
+            // mutant bundle-invalid-signer: Set(keys.map(\.fingerprint)) by PolicyBundleTests/invalidSigner
             let signers = signed.signers(among: keys)
             if let bad = signed.signatures.first(where: { !signers.contains($0.key) }) { return bad.key }
         }

@@ -46,7 +46,9 @@ extension PolicyBundle {
     /// the bundle, which must be for the same application, as new as the one in force or newer, and valid now.
     public func verified(by trust: PolicyBundleTrust, at time: Date) throws(PolicyBundleError) -> VerifiedPolicyBundle {
         let verified = try verifiedAtAnyTime(by: trust)
+        // mutant bundle-future: true by PolicyBundleTests
         guard issued.timeIntervalSince(time) <= Self.clockTolerance else { throw .notYetIssued(issued, now: time) }
+        // mutant bundle-expired: true by PolicyBundleTests
         guard time < expires else { throw .expired(expires, now: time) }
         return verified
     }
@@ -55,8 +57,11 @@ extension PolicyBundle {
     package func verifiedAtAnyTime(by trust: PolicyBundleTrust) throws(PolicyBundleError) -> VerifiedPolicyBundle {
         let keySet = try keySet(after: trust.keySet)
         let signers = try keySet.requireSignatures(on: document, "the bundle")
+        // mutant bundle-audience: true by PolicyBundleTests
         guard audience == keySet.audience else { throw .otherAudience(audience, expected: keySet.audience) }
+        // mutant bundle-rollback: true by PolicyBundleTests PolicyUpdaterTests
         guard sequence >= trust.sequence else { throw .rollback(sequence: sequence, current: trust.sequence) }
+        // mutant bundle-equivocation: false for 1 by PolicyBundleTests
         if sequence == trust.sequence, let payload = trust.payload, payload != document.payload {
             throw .equivocation(sequence: sequence)
         }
@@ -78,9 +83,11 @@ extension PolicyBundle {
             let number = try PolicyKeySet(json: document.payload).number
             // The sets before the one in force lead to it, and were followed earlier.
             guard number > last.number else { continue }
+            // mutant key-set-order: true by PolicyBundleTests
             guard number == last.number + 1 else { throw .missingKeySet(last.number + 1) }
             last = try last.next(in: document)
         }
+        // mutant key-set-retired: true by PolicyBundleTests
         guard keySetNumber >= last.number else { throw .retiredKeySet(keySetNumber, current: last.number) }
         guard keySetNumber == last.number else { throw .missingKeySet(last.number + 1) }
         return last

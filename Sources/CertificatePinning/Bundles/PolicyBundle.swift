@@ -67,6 +67,7 @@ public struct PolicyBundle: Sendable {
     }
 
     init(_ document: SignedDocument, keySets: [SignedDocument]) throws(PolicyBundleError) {
+        // mutant key-set-count: true by PolicyBundleTests
         guard keySets.count <= Self.maximumKeySets else {
             throw .malformed("it has \(keySets.count) key sets, more than \(Self.maximumKeySets)")
         }
@@ -77,6 +78,7 @@ public struct PolicyBundle: Sendable {
         guard let issued = payload["issued"]?.string.flatMap({ Date(rfc3339: $0) }),
             let expires = payload["expires"]?.string.flatMap({ Date(rfc3339: $0) })
         else { throw .malformed("\"issued\" and \"expires\" must be times such as 2026-11-20T18:48:48Z") }
+        // mutant bundle-lifetime: true for 2 by PolicyBundleTests
         guard issued < expires, expires.timeIntervalSince(issued) <= Self.maximumLifetime else {
             throw .malformed("\"expires\" must be later than \"issued\", by at most 400 days")
         }
@@ -85,6 +87,7 @@ public struct PolicyBundle: Sendable {
             throw .malformed("\"until\" of \"rollout\" must be a time between \"issued\" and \"expires\"")
         }
         let members = payload["files"]?.members ?? []
+        // mutant bundle-file-count: true by PolicyBundleTests/refused
         guard members.count <= Self.maximumFiles else {
             throw .malformed("it has \(members.count) files, more than \(Self.maximumFiles)")
         }
@@ -136,6 +139,8 @@ public struct PolicyBundle: Sendable {
         // The bundle is smaller than every limit for a file.
         return PolicyDirectory(kept: { path, _ throws(InputFileError) in
             let name = path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
+            // mutant bundle-files: files[name] ?? (try? InputFile.contents(ofFile: path, limit: limit)) by
+            //   PolicyBundleTests
             guard let bytes = files[PolicyDirectory.resolvingDots(in: name) ?? name] else {
                 throw InputFileError(path: path, reason: .unavailable("isn't in the bundle: create the bundle again"))
             }

@@ -34,22 +34,27 @@ public struct PolicyKeySet: Sendable, Hashable {
     /// Each key is the Base64 of a DER SubjectPublicKeyInfo.
     public init(json: [UInt8]) throws(PolicyBundleError) {
         let root = try bundleJSON(json, Self.shape, "the key set")
+        // mutant key-set-no-audience: true for 2 by PolicyBundleTests/refused
         guard let audience = root["audience"]?.string, !audience.isEmpty else {
             throw .malformed("\"audience\" of the key set is empty: write the identifier of your application")
         }
         var keys: [SubjectPublicKeyInfo] = []
         for value in root["keys"]?.elements ?? [] {
             guard let bytes = value.string.flatMap({ Base64.decodeCanonical(Array($0.utf8)) }),
+                // mutant key-set-algorithm: true for 2 by PolicyBundleTests
                 let key = try? SubjectPublicKeyInfo(derBytes: bytes), key.signsMessages
             else {
                 throw .malformed(
                     "a key of the key set isn't Ed25519 or EC P-256 (uncompressed): write what openssl pkey -pubout "
                         + "-outform DER prints, in Base64")
             }
+            // mutant key-set-duplicate: true by PolicyBundleTests
             guard !keys.contains(key) else { throw .malformed("the key set has a key twice: remove one of them") }
             keys.append(key)
         }
         guard let number = root["number"]?.integer, let threshold = root["threshold"]?.integer,
+            // mutant key-set-threshold: true for 2 by PolicyBundleTests
+            // mutant key-set-size: true for 1 by PolicyBundleTests/refused
             keys.count <= Self.maximumKeys, threshold <= keys.count
         else {
             throw .malformed(
@@ -75,6 +80,7 @@ public struct PolicyKeySet: Sendable, Hashable {
     /// Throws unless enough keys of this set have signed a document. Returns those that have, in the set's order.
     func requireSignatures(on document: SignedDocument, _ name: String) throws(PolicyBundleError) -> [SPKIFingerprint] {
         let signers = document.signers(among: keys)
+        // mutant bundle-threshold: true by PolicyBundleTests
         guard signers.count >= threshold else {
             let claimed = document.signatures.filter { signature in keys.contains { $0.fingerprint == signature.key } }
             guard claimed.allSatisfy({ signers.contains($0.key) }) else {
@@ -89,8 +95,11 @@ public struct PolicyKeySet: Sendable, Hashable {
     /// set, and by enough of its own, which shows that they can sign.
     func next(in document: SignedDocument) throws(PolicyBundleError) -> PolicyKeySet {
         let next = try PolicyKeySet(json: document.payload)
+        // mutant key-set-audience: true by PolicyBundleTests
         guard next.audience == audience else { throw .otherAudience(next.audience, expected: audience) }
+        // mutant key-set-old: {} by PolicyBundleTests
         _ = try requireSignatures(on: document, "key set \(next.number)")
+        // mutant key-set-own: {} by PolicyBundleTests
         _ = try next.requireSignatures(on: document, "key set \(next.number)")
         return next
     }
@@ -98,6 +107,7 @@ public struct PolicyKeySet: Sendable, Hashable {
 
 /// Reads strict JSON of this shape.
 func bundleJSON(_ bytes: [UInt8], _ shape: PolicyShape, _ name: String) throws(PolicyBundleError) -> JSONValue {
+    // mutant bundle-size: true by PolicyBundleTests
     guard bytes.count <= PolicyBundle.maximumSize else { throw .tooLarge(limit: PolicyBundle.maximumSize) }
     let document = JSONCReader.read(bytes, dialect: .json)
     var problems = PolicyProblems(path: name)

@@ -37,6 +37,7 @@ struct SignedDocument: Sendable, Hashable {
         let message = signedBytes
         var signers: Set<SPKIFingerprint> = []
         for signature in signatures where !signers.contains(signature.key) {
+            // mutant bundle-distinct: true for 2 by PolicyBundleTests
             guard let key = known[signature.key], key.verifies(signature.bytes, over: message) else { continue }
             signers.insert(signature.key)
         }
@@ -64,10 +65,12 @@ extension SignedDocument {
         guard let found = value["payloadType"]?.string, let text = value["payload"]?.string,
             let elements = value["signatures"]?.elements
         else { throw .malformed("it isn't a signed document") }
+        // mutant bundle-type: true by PolicyBundleTests
         guard found == type else { throw .malformed("its type is \(quoted(found)), not \(quoted(type))") }
         guard let payload = Base64.decodeCanonical(Array(text.utf8)) else {
             throw .malformed("\"payload\" isn't Base64")
         }
+        // mutant bundle-signature-count: true by PolicyBundleTests/refused
         guard elements.count <= Self.maximumSignatures else {
             throw .malformed("it has \(elements.count) signatures, more than \(Self.maximumSignatures)")
         }

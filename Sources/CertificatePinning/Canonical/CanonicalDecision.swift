@@ -101,6 +101,7 @@ extension RuleExpiry.Moment {
     package func isOver(under circumstances: DecisionCircumstances) -> Bool {
         let now = circumstances.time.timeIntervalSince1970
         return switch self {
+        // mutant canonical-expiry: now > Double(seconds) by DecisionTests TrustKitEvaluationTests
         case .instant(let seconds): now >= Double(seconds)
         // An invalid day never expires, because the dialect's own system rejects such a file.
         case .localDay(let day):

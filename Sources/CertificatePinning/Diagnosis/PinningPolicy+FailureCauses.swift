@@ -95,6 +95,7 @@ extension Examination {
             }
         }
         // If the connection is intercepted, don't suggest the interceptor's key.
+        // mutant cause-interception: true by PinFailureCauseTests
         guard !isInspected else { return causes }
         return Self.ordered(causes) + rotation(of: gone, on: path)
     }
@@ -171,6 +172,7 @@ extension Examination {
             causes.append(.intermediateChanged(to: path.certificates[1]))
         }
         if roles.contains(.leaf) { causes.append(.leafRekeyed(path.leaf)) }
+        // mutant cause-no-key-served: false for `causes.isEmpty && !gone.isEmpty` by TrustSituationTests
         return causes.isEmpty && !gone.isEmpty ? [.noKeyServed(path.anchor)] : causes
     }
 }
@@ -220,6 +222,7 @@ extension Examination {
         guard let last = finding.certificate ?? presented.last else { return [] }
         // A chain up to its root lacks no certificate: that root isn't trusted.
         if last.isSelfIssued {
+            // mutant cause-unknown-root: true by PinFailureCauseTests TrustSituationTests/chains
             guard last == presented.first else { return [.inspected(by: last.issuer)] }
             guard let product = last.defaultOf else { return [.selfSigned(last)] }
             return [.defaultCertificate(last, of: product)]
@@ -227,6 +230,7 @@ extension Examination {
         // If the leaf's own issuer isn't there, or a key is pinned, an intermediate is missing. TLS-intercepting
         // proxies can look the same, since they may also send only a leaf, and anyone can append a pinned certificate:
         // the remedy covers both, so that there aren't two causes that contradict.
+        // mutant cause-issuer-missing: false for `last == presented.first` by TrustSituationTests/chains
         let isIncomplete = last == presented.first || presented.contains(where: isPinned)
         return [isIncomplete ? .issuerMissing(last.issuer) : .inspected(by: last.issuer)]
     }

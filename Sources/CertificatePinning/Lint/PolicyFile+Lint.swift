@@ -87,6 +87,8 @@ extension PolicyFile {
         }
         return policy.rules.compactMap { rule in
             let anchors = linter.facts(of: rule).anchors
+            // mutant lint-bypass: rule.trustsSystem ? nil : rule.stores.pinsApplyOnlyUnder for 2 by
+            //   LintRuleTests/bypass
             guard rule.mode != .off, let store = rule.stores.pinsApplyOnlyUnder else { return nil }
             if !rule.trustsSystem, !anchors.isEmpty, !anchors.contains(where: store.contains) {
                 return LintFinding(

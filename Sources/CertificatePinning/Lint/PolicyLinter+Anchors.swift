@@ -10,6 +10,7 @@ extension PolicyLinter {
 
     func deniedFindings(_ rule: CanonicalRule) -> [LintFinding] {
         guard rule.mode != .off, rule.pins.contains(where: isDenied) else { return [] }
+        // mutant lint-refuses-everything: rule.groups.first { _ in false } by LintRuleTests/allDenied
         let dead = rule.groups.first { !$0.pins.isEmpty && $0.pins.allSatisfy(isDenied) }
         if let dead {
             let pins = dead.role.map { "every pin of \(rule.lintTitle) that can match as \($0.rawValue)" }

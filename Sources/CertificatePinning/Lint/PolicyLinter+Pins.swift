@@ -56,6 +56,7 @@ extension PolicyLinter {
                 "has \(pin.value.count) bytes, which isn't the length of \(algorithm.rawValue): hash the key again")
             return findings
         }
+        // mutant lint-placeholder: nil by CertificatePinningTests.LintTests/placeholder
         if let reason = Self.placeholder(pin) {
             add(.placeholderPin, "is \(reason): put the pin of a key there")
             return findings
@@ -77,10 +78,12 @@ extension PolicyLinter {
             if let certificate = holder.certificate {
                 findings += validity(of: certificate, pin, file, at: location)
             }
+            // mutant lint-weak-key: nil by CertificatePinningTests.LintTests/weakKey
             if let weakness = holder.key.keyKind.weakness {
                 add(.weakKey, "is a weak key, \(weakness): create another one, at least RSA 2048 or EC P-256")
             }
         } else {
+            // mutant lint-other-key: {} by CertificatePinningTests.LintTests/evidence
             findings += [Self.mistake(pin, evidence, file, at: location)]
         }
         return findings

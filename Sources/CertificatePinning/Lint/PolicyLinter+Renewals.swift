@@ -14,6 +14,7 @@ extension PolicyLinter {
 
     /// Returns a finding about a certificate of the rule that isn't renewed, whatever the rule pins.
     private func stoppedFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        // mutant lint-stopped-renewal: false for `$0.effect == .stops` by PinctlTests.IssuanceTests
         renewals(of: rule).first { $0.effect == .stops }.map { renewal in
             [
                 LintFinding(

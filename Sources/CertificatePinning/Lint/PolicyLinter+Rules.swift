@@ -41,6 +41,7 @@ extension PolicyLinter {
             let place =
                 primaryValues.contains(pin.value)
                 ? "that of another pin of the rule for \(rule.lintTitle)" : files[pin.value].map { "in \(quoted($0))" }
+            // mutant lint-served-backup: false for 1 by CertificatePinningTests.LintTests/servedBackup
             guard pin.isBackup, let place else { continue }
             findings.append(
                 LintFinding(
@@ -59,6 +60,7 @@ extension PolicyLinter {
         return groups.compactMap { group in
             let united = unitedPins.filter { group.role?.overlaps($0.role) ?? true }
             let values = Set((group.pins + united).map(\.value))
+            // mutant lint-no-backup: false by LintRuleTests CertificatePinningTests.LintTests
             guard values.count == 1 || marksBackups && !group.pins.contains(where: \.isBackup) else { return nil }
             let found = values.count == 1 ? "only one pin" : "no pin marked as a backup"
             let role = groups.count > 1 ? group.role.map { " for the required role \($0.rawValue)" } ?? "" : ""
@@ -81,11 +83,13 @@ extension PolicyLinter {
         case .leaf: false
         case .any, nil:
             calendar.root(of: pin) != nil
+                // mutant lint-second-ca: false for `pin.spkiFingerprint…false` by LintRuleTests/backupOfAuthority
                 || pin.spkiFingerprint.map { PublicRoots.names[$0] != nil } ?? false
         }
     }
 
     private func onlyBackupFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        // mutant lint-only-backups: [] for `rule.rolesOfBackupsOnly` by LintRuleTests/onlyBackups
         rule.rolesOfBackupsOnly.map { role in
             let place = role == .any ? "" : " as \(role.rawValue)"
             return LintFinding(
@@ -134,6 +138,7 @@ extension PolicyLinter {
         // Both ends are part of the validity period (RFC 5280, section 4.1.2.5).
         let shortest = primary.compactMap { holder(of: $0)?.certificate }
             .map { Double($0.validity.upperBound - $0.validity.lowerBound + 1) / 86_400 }.min()
+        // mutant lint-short-lived: false for 3 by LintRuleTests/shortLived
         if roles.allSatisfy({ $0 == .leaf }), let shortest, shortest < Self.shortLife, !hasKnownRenewals(rule) {
             return [
                 LintFinding(
@@ -148,6 +153,7 @@ extension PolicyLinter {
     func endFindings(_ rule: CanonicalRule) -> [LintFinding] {
         guard rule.mode != .off, !rule.pins.isEmpty, let expiry = rule.expiry else { return [] }
         var findings: [LintFinding] = []
+        // mutant lint-expiry: false for 2 by CertificatePinningTests.LintTests/expiry
         if let end = expiry.end, end <= time.adding(days: Self.endNotice) {
             let verb = end <= time ? "expired" : "expires"
             let effect =
@@ -177,6 +183,8 @@ extension PolicyLinter {
             if let problem = Self.problem(ofHost: host.host) {
                 return LintFinding(.malformedHost, at: location(of: rule), "host \(quoted(host.host)) \(problem)")
             }
+            // mutant lint-suffix: host.scope == .exactAndBelow for 1 by CertificatePinningTests.LintTests/suffixes
+            //   PinctlTests.LintTests/identifiers
             guard host.scope != .exact, let name = try? ServerName(host.host),
                 let section = publicSuffixes.section(of: name), section == .icann || !rule.ownsPublicSuffix
             else { return nil }
@@ -203,6 +211,8 @@ extension HostPattern {
 
     /// Returns the message about a host with capitals, or `nil` for other hosts.
     package static func capitals(in host: String) -> String? {
+        // mutant lint-capitals: false for `host.utf8.contains { (0x41...0x5A).contains($0) }` by AppleTests/capitals
+        //   ScriptTests
         host.utf8.contains { (0x41...0x5A).contains($0) } ? "host \(quoted(host)) \(capitals)" : nil
     }
 }

@@ -22,9 +22,13 @@ extension PinRole {
     public func covers(index: Int, of count: Int) -> Bool {
         guard (0..<count).contains(index) else { return false }
         return switch self {
+        // mutant pin-leaf-position: true by PinDecisionTests/roles DecisionSpecificationTests/pins
         case .leaf: index == 0
+        // mutant pin-intermediate-position: index > 0 by PinDecisionTests DecisionSpecificationTests/pins
         case .intermediate: index > 0 && index < count - 1
+        // mutant pin-root-position: index == count - 1 by PinDecisionTests DecisionSpecificationTests/pins
         case .root: index > 0 && index == count - 1
+        // mutant pin-ca-position: true by PinDecisionTests DecisionSpecificationTests/pins
         case .ca: index > 0
         case .any: true
         }

@@ -14,6 +14,7 @@ extension PinFingerprint {
             throw PinTextError(text, reason: PinTextError.Reason(ofMalformed: text))
         }
         let digest = text.drop { $0 != "/" }.dropFirst()
+        // mutant pin-of-nothing: false by PolicyProblemTests PolicyInCodeTests
         if digest == "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=" {
             throw PinTextError(text, reason: .digestOf("empty input"))
         }

@@ -64,6 +64,8 @@ package struct PathMatch<Pin: DecidingPin>: Sendable {
     static func all(of pins: [Pin], length: Int, _ isMatch: (Pin, Int) -> Bool) -> [PathMatch] {
         var matches: [PathMatch] = []
         for index in 0..<length {
+            // mutant pin-role: true for `pin.role.covers(index: index, of: length)` by PinDecisionTests
+            //   DecisionSpecificationTests/pins
             for pin in pins where pin.role.covers(index: index, of: length) && isMatch(pin, index) {
                 matches.append(PathMatch(pin: pin, index: index))
             }
@@ -80,6 +82,8 @@ extension PathDecision: Hashable where Pin: Hashable {}
 extension [PinRole] {
     /// Returns those of the roles in which none of these matches is located.
     package func unmet(by matches: [PathMatch<some DecidingPin>], length: Int) -> [PinRole] {
+        // mutant pin-required-roles: true for `role.covers(index: $0.index, of: length)` by
+        //   PinDecisionTests/requirement DecisionSpecificationTests/pins
         filter { role in !matches.contains { role.covers(index: $0.index, of: length) } }
     }
 }
@@ -93,7 +97,10 @@ extension PathDecision {
         _ rules: Rules, unlisted: UnlistedHosts, denied: [PathMatch<Pin>], length: Int, anchor: X509Certificate?,
         under circumstances: DecisionCircumstances, isMatch: (Pin, Int) -> Bool
     ) -> PathDecision where Rules.Element: DecidingRule, Rules.Element.RulePin == Pin {
+        // mutant canonical-denied: true by DecisionTests PlanSettingTests
         guard denied.isEmpty else { return PathDecision(.denied, denied) }
+        // mutant unlisted-refused: true for `unlisted == .trust` by PinDecisionTests/unlisted
+        //   DecisionSpecificationTests/settings
         guard !rules.isEmpty else { return PathDecision(unlisted == .trust ? .unpinned : .unlisted) }
         var mode = PinningMode.off
         // The rules with that mode, together.
@@ -119,9 +126,11 @@ extension PathDecision {
         let matches = PathMatch.all(of: pins, length: length, isMatch)
         let unmet = roles.required.unmet(by: matches, length: length)
         guard !unmet.isEmpty else { return PathDecision(.matched, matches) }
+        // mutant bypass-outside: true for `!$0.contains(anchor)` by DeniedPinTests DecisionSpecificationTests/settings
         if circumstances.hasLocalAnchors, let anchor, stores.contains(where: { !$0.contains(anchor) }) {
             return PathDecision(.bypassed, matches, unmet: unmet)
         }
+        // mutant mismatch-enforced: true for `mode == .report` by PinDecisionTests DecisionSpecificationTests/pins
         return PathDecision(mode == .report ? .forgiven : .refused, matches, unmet: unmet)
     }
 }

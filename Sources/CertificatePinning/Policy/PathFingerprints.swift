@@ -24,6 +24,7 @@ struct PathFingerprints<Pin: DecidingPin> {
             found = Pin.value(of: certificates[index], kind)
             known.append((kind, found))
         }
+        // mutant pin-fingerprint: true by PinDecisionTests PinEvaluationAttackTests
         return found == pin.value
     }
 }

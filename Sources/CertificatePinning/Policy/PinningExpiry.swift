@@ -29,7 +29,9 @@ public struct PinningExpiry: Sendable, Hashable {
     /// Parses an RFC 3339 time with its offset, `2027-03-31T12:00:00Z`, or a day, `2027-03-31`. A rule with a day
     /// expires at the end of that day in UTC.
     public init(_ text: String, then action: Action) throws(PinningExpiryError) {
+        // mutant expiry-date: Date?(Date(timeIntervalSince1970: 9e9)) for 1 by PinningExpiryTests/noTimes
         guard let time = Date(rfc3339: text), time.timeIntervalSince1970 >= 0 else { throw PinningExpiryError(text) }
+        // mutant expiry-whole-day: false for `text.utf8.count == "2027-03-31".utf8.count` by PinningExpiryTests/ends
         let end = text.utf8.count == "2027-03-31".utf8.count ? time + 86_400 : time
         // Later times can't be written, neither in a report nor in a file.
         self.init(at: min(end, Date(timeIntervalSince1970: Self.lastSecond)), then: action)
@@ -38,6 +40,7 @@ public struct PinningExpiry: Sendable, Hashable {
     /// The latest time of an expiry in seconds since 1970: 9999-12-31T23:59:59Z.
     private static let lastSecond = 253_402_300_799.0
 
+    // mutant expiry-second: time > end for `!(time < end)` by PinningExpiryTests DecisionSpecificationTests/settings
     /// Whether the rule has expired at this time.
     public func isPast(at time: Date) -> Bool { !(time < end) }
 }

@@ -28,6 +28,7 @@ public struct PinningPolicy: Sendable {
         rules: [PinningRule], unlisted: UnlistedHosts = .trust, deny: [Pin] = [],
         publicSuffixes: PublicSuffixes = .system
     ) throws(PolicyError) {
+        // mutant no-rules: true by PolicyProblemTests PolicyInCodeTests RuleChoiceTests
         guard !rules.isEmpty else { throw .noRules }
         for rule in rules {
             if let problem = rule.problems(publicSuffixes: publicSuffixes).first { throw problem }
@@ -67,6 +68,10 @@ extension PinningPolicy {
     /// none of the rules that cover the host at any port is enforced. For a host without a rule, ``unlisted`` decides.
     public func permitsCleartext(to name: ServerName) -> Bool {
         let covering = table.rules(covering: name)
+        // mutant cleartext-any-port: covering.first?.mode != .enforce for `$0.mode != .enforce` by RuleChoiceTests
+        //   PinDecisionTests DecisionSpecificationTests/rules
+        // mutant cleartext-unlisted: true for `unlisted == .trust` by RuleChoiceTests PinDecisionTests
+        //   DecisionSpecificationTests/rules
         return covering.isEmpty ? unlisted == .trust : covering.allSatisfy { $0.mode != .enforce }
     }
 
@@ -84,6 +89,7 @@ extension PinningPolicy {
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> PinDecision {
         let index = table.index(for: trust.name, port: port)
         let rule = index.map { rules[$0] }
+        // mutant unlisted-unverified: true by PinDecisionTests/unlisted
         guard rule != nil || unlisted == .trust else { throw .unlisted(trust.name, port: port) }
         let trust = rule.map { trust.under($0) } ?? trust
         var accepted: PinDecision?
@@ -101,6 +107,7 @@ extension PinningPolicy {
             _ = try trust.evaluate(
                 at: time,
                 accepting: { candidate in
+                    // mutant bypass-only-way: false by DeniedPinTests/bypassBesideAnchor
                     if rule?.pinsApplyOnlyUnder?.contains(candidate.anchor) == true { isUnderPins = true }
                     do throws(PinningError) {
                         let decision = try decide(candidate, by: index, port: port, at: time)
@@ -112,6 +119,7 @@ extension PinningPolicy {
                     } catch {
                         refusal = refusal ?? error
                     }
+                    // mutant pinned-path: true by PinAttackTests/pinnedPathFound DeniedPinTests
                     return accepted != nil
                 },
                 tracing: { limit = limit ?? $0.limit })
@@ -135,6 +143,7 @@ extension PinningPolicy {
     /// Returns a denied key among certificates that weren't verified. Their positions are unknown, so the pins' roles
     /// are ignored.
     package func deniedPin(among presented: [X509Certificate]) -> Pin? {
+        // mutant unverified-deny: nil by DeniedPinTests PinnedRequestTests VerdictTests ServerTrustChallengeTests
         presented.lazy.flatMap { deniedPins(of: $0) }.first
     }
 
@@ -152,6 +161,7 @@ extension PinningPolicy {
     private func deniedPins(of certificate: X509Certificate) -> [Pin] {
         guard !denied.isEmpty else { return [] }
         return (denied[.publicKey(certificate.spkiFingerprint)] ?? [])
+            // mutant deny-certificate: [] for `(denied[.certificate(certificate.fingerprint)] ?? [])` by DeniedPinTests
             + (denied[.certificate(certificate.fingerprint)] ?? [])
     }
 
@@ -159,6 +169,7 @@ extension PinningPolicy {
     /// could otherwise change that to evade the pin.
     private func deniedPins(equivalentTo certificate: X509Certificate, issuedBy issuer: X509Certificate?) -> [Pin] {
         // An anchor is trusted byte for byte.
+        // mutant deny-equivalent: false for 1 by DeniedPinTests/otherForm
         guard deniesCertificates, let issuer else { return [] }
         guard let fingerprints = certificate.equivalentFingerprints(issuedBy: issuer) else {
             // Without memory, it could be any of them.
@@ -174,6 +185,8 @@ extension PinningPolicy {
         let count = path.certificates.count
         var fingerprints = PathFingerprints<Pin>(path.certificates)
         let decision = PathDecision.by(
+            // mutant deny-on-path: [] for `deniedPin(on: path).map { [$0] } ?? []` by DeniedPinTests
+            //   DecisionSpecificationTests/settings
             index.map { rules[$0...$0] } ?? [], unlisted: unlisted, denied: deniedPin(on: path).map { [$0] } ?? [],
             length: count, anchor: path.anchor, under: DecisionCircumstances(at: time)
         ) { fingerprints.hasMatch($0, at: $1) }
@@ -193,6 +206,8 @@ extension PinningPolicy {
         case .bypassed: if let rule { return .bypassed(mismatch(rule)) }
         case .forgiven: if let rule { return .forgiven(mismatch(rule)) }
         case .refused: if let rule { throw .mismatch(mismatch(rule)) }
+        // mutant expiry-fail: { return .stopped(path, rule) } for `throw .expired(rule, path, port: port)` by
+        //   PinningExpiryTests/actions
         case .ended: if let rule { throw .expired(rule, path, port: port) }
         case .denied: if let match = matches.first { throw .denied(match, path, port: port) }
         case .unlisted: break
@@ -215,6 +230,7 @@ extension ServerTrust {
         var policy = policy
         if let mode = rule.certificateTransparency { policy.certificateTransparency = mode }
         return ServerTrust(
+            // mutant own-anchors: store for `rule.anchors ?? store` by PinDecisionTests/anchors
             presented: presented, name: name, store: rule.anchors ?? store, policy: policy, revocation: revocation,
             transparency: transparency)
     }

@@ -76,12 +76,14 @@ extension PinningRule {
             problems.append(.subdomainsOfAddress(host: host))
         } else if includesSubdomains {
             switch publicSuffixes.section(of: host) {
+            // mutant suffix-rule: {} by PolicyProblemTests
             case .icann: problems.append(.subdomainsOfPublicSuffix(host: host))
             case .private where !ownsPublicSuffix: problems.append(.subdomainsOfPrivateSuffix(host: host))
             case .private, nil: break
             }
             if !problems.isEmpty { publicSuffixes.noteRefusal() }
         }
+        // mutant no-pins: false by PolicyProblemTests PolicyInCodeTests RuleChoiceTests
         if pins.isEmpty { problems.append(.noPins(host: host)) }
         if let ports {
             if ports.isEmpty { problems.append(.noPorts(host: host)) }
@@ -91,6 +93,8 @@ extension PinningRule {
             if roles.isEmpty { problems.append(.noRequiredRoles(host: host)) }
             // Uses the declared order of the roles, so that the same rule always has the same first problem.
             for role in PinRole.allCases
+            // mutant unmatchable-role: false for `!pins.contains(where: { $0.role.overlaps(role) })` by
+            //   PolicyProblemTests DecisionSpecificationTests/pins
             where roles.contains(role) && !pins.contains(where: { $0.role.overlaps(role) }) {
                 problems.append(.unmatchableRole(role, host: host))
             }
@@ -100,9 +104,11 @@ extension PinningRule {
 
     /// Returns the reason why reports can't be sent to this URL, if any.
     package func problem(reportingTo url: URL) -> PolicyError? {
+        // mutant report-tls: true for 1 by PolicyProblemTests PolicyInCodeTests
         guard url.scheme?.lowercased() == "https", let text = url.host(percentEncoded: false),
             let name = try? ServerName(text)
         else { return .reportWithoutTLS(url, host: host) }
+        // mutant report-to-itself: false for `covers(name)` by PolicyProblemTests
         return covers(name) ? .reportToItself(url, host: host) : nil
     }
 }

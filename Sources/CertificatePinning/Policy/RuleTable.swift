@@ -69,6 +69,7 @@ package struct RuleEntry: Sendable {
     /// Returns whether the rule covers the port. Without a port, the ports of rules are ignored.
     fileprivate func reaches(_ port: Int?) -> Bool {
         guard let port else { return true }
+        // mutant rule-port: true by PinDecisionTests/ports DecisionSpecificationTests/rules
         return ports?.contains(port) ?? true
     }
 }
@@ -103,6 +104,7 @@ extension RuleTable {
         walk(name) { depth, entries in
             var isDecided = false
             for entry in entries where entry.reaches(port) {
+                // mutant rule-subdomains: true by RuleChoiceTests DecisionSpecificationTests/rules
                 let isMeant = entry.scope.includes(depth: depth)
                 if isMeant { apply(entry.rule) }
                 isDecided = isDecided || isMeant || combination == .carveOut
@@ -120,6 +122,7 @@ extension RuleTable {
         let bytes = name.utf8.span
         var depth = 0
         if bytes.count <= ServerName.maximumLength {
+            // mutant rule-label: true by RuleChoiceTests DecisionSpecificationTests/rules
             for index in bytes.indices where bytes[index] == UInt8(ascii: ".") {
                 depth += 1
                 let length = bytes.count - index - 1
@@ -183,6 +186,7 @@ extension RuleTable {
                     earlier = entry.rule == entries[0].rule ? nil : entries[0].rule
                     reachesAll = reachesAll ?? entry.rule
                 }
+                // mutant rules-overlap: {} by PolicyProblemTests DecisionSpecificationTests/rules
                 if let earlier { overlaps.append((earlier, entry.rule)) }
             }
         }

@@ -25,6 +25,7 @@ extension PolicyReader {
             // A file that is included twice defines the same names both times.
             guard budget.includedFiles.insert(target).inserted else { return }
             guard budget.includedFiles.count <= PolicyReadingBudget.maximumIncludedFiles else { throw .tooMany }
+            // mutant include-outside: true by PolicyInclusionTests
             guard directory.isInside(target, directoryOf: path) else { throw .outside }
             let bytes: [UInt8]
             do throws(InputFileError) {
@@ -44,6 +45,7 @@ extension PolicyReader {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).filter { $0 != "." }
         guard !parts.isEmpty, !parts.contains(""), !parts.contains("..") else { throw .outside }
         let target = resolved(parts.joined(separator: "/"))
+        // mutant include-cycle: true by PolicyInclusionTests
         guard !ancestors.contains(target) else { throw .cycle }
         return target
     }
@@ -57,6 +59,7 @@ extension PolicyReader {
             return problems.add(included: found)
         }
         PolicySchema.included.check(root, "the included file", &found)
+        // mutant include-settings: false by PolicyInclusionTests
         for member in root.members ?? [] where PolicySchema.unincluded.contains(member.key) {
             // If these keys were ignored, a denied key would be allowed, or a host would go unpinned.
             found.add(

@@ -115,6 +115,7 @@ extension PolicyReader {
         case (nil, nil): return nil
         case (let expires?, nil):
             let actions = alternatives(PinningExpiry.Action.allCases.map(\.rawValue))
+            // mutant expires-alone: {} by PolicyProblemTests
             problems.add("\"expires\" requires \"onExpiry\": add it, with \(actions)", at: expires.position)
             return nil
         case (nil, let action?):
@@ -162,6 +163,7 @@ extension PolicyReader {
 
     private mutating func host(_ value: JSONValue) -> ServerName? {
         guard let text = value.string else { return nil }
+        // mutant trailing-dot: true by PolicyProblemTests
         guard text.utf8.last != UInt8(ascii: ".") || text.utf8.count == 1 else {
             problems.add("host \(quoted(text)) ends in a dot: remove the dot", at: value.position, rule: .malformedHost)
             return nil

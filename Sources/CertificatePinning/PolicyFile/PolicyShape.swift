@@ -41,6 +41,7 @@ extension PolicyShape {
             problems.add("\(name) must be \(description), found \(text.prefix(20))", at: value.position)
         case (.number, .number): break
         case (.choice(let choices), .string(let text)):
+            // mutant unknown-word: false by PolicyProblemTests
             guard !choices.contains(text) else { break }
             problems.add(
                 "\(name) must be \(description), found \(quoted(text))"
@@ -64,6 +65,7 @@ extension PolicyShape {
             } else {
                 fallthrough
             }
+        // mutant wrong-type: {} by PolicyProblemTests
         default: problems.add("\(name) must be \(description), found \(value.kindName)", at: value.position)
         }
     }
@@ -74,6 +76,7 @@ extension PolicyShape {
     ) {
         var suggested: Set<String> = []
         for member in members where !PolicyKey.isFree(member.key) {
+            // mutant unknown-key: keys.first(where: { $0.name == member.key }) ?? keys.first by PolicyUnknownKeyTests
             guard let key = keys.first(where: { $0.name == member.key }) else {
                 if let place = PolicySchema.places[member.key], keys.allSatisfy({ PolicySchema.places[$0.name] != nil })
                 {
@@ -95,6 +98,7 @@ extension PolicyShape {
             key.shape.check(member.value, "\"\(key.name)\"", &problems)
         }
         // A key that is only misspelled isn't reported as missing too.
+        // mutant required-key: false for `key.isRequired && object[key.name] == nil` by PolicyProblemTests
         for key in keys where key.isRequired && object[key.name] == nil && !suggested.contains(key.name) {
             problems.add("\(name) has no \"\(key.name)\": add it", at: object.position)
         }

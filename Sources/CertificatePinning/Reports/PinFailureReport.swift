@@ -101,6 +101,7 @@ extension PinFailureReport {
         for (served, validated) in chains {
             let json = JSON.object(members(Self.pem(served), Self.pem(validated)).filter { !$0.1.isNull })
             let bytes = Array(json.text.utf8)
+            // mutant report-size: true by PinFailureReportTests
             if bytes.count <= Self.bodyLimit { return bytes }
         }
         return Array(JSON.object(members(.array([]), .array([])).filter { $0.0 != "known-pins" }).text.utf8)

@@ -127,6 +127,7 @@ public enum CertificateFile {
                     throw .malformed(path: name, line: line, reason: error.description)
                 }
                 guard let range = certificateRange(label, der) else { return }
+                // mutant trust-settings: true by KeyFileTests/trustedCertificate
                 guard range.count == der.count || trustSettings == .ignored else {
                     throw .malformed(
                         path: name, line: line,

@@ -26,7 +26,9 @@ package struct CertificatePool: Sendable {
             default: false
             }
         }
+        // mutant files-leaf: false by FileLayoutTests/selfSignedAuthority FileLayoutTests/namedAuthority
         return hasHost
+            // mutant files-authority: true for `!(byIssuer…}` by FileLayoutTests/namedAuthority
             && !(byIssuer[certificate.canonicalSubject] ?? []).contains {
                 $0 != certificate && certificate.mayHaveIssued($0)
             }

@@ -23,6 +23,8 @@ extension X509Certificate {
         }
         var fingerprints: [CertificateFingerprint] = []
         for algorithm in SignatureAlgorithmPair.spellings(of: Array(der[layout.signatureAlgorithms.outer])) {
+            // mutant deny-equivalent-signature: Array(signatures.prefix(1)) for `signatures` by
+            //   DeniedPinTests/otherForm
             for signature in signatures {
                 let other = DERText.sequence(der[layout.signed] + algorithm + signature)
                 if other != der { fingerprints.append(CertificateFingerprint(hashing: other.span)) }

@@ -38,6 +38,7 @@ enum SignatureAlgorithmPair: Sendable {
 
     /// Returns an algorithm with and without NULL parameters, or only as it is if it has others.
     static func spellings(of algorithm: [UInt8]) -> [[UInt8]] {
+        // mutant deny-equivalent-algorithm: false for 2 by DeniedPinTests/otherForm
         guard let (identifier, isPlain) = identifier(algorithm.span), isPlain else { return [algorithm] }
         let name = Array(algorithm[identifier])
         return [DERText.sequence(name), DERText.sequence(name + [DERTag.null, 0])]

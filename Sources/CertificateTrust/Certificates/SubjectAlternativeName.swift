@@ -78,12 +78,16 @@ extension ServerName {
     public func matches(_ entry: SubjectAlternativeName) -> Bool {
         switch (kind, entry) {
         case (.ipv4(let address), .ipAddress(let bytes)), (.ipv6(let address), .ipAddress(let bytes)):
+            // mutant address-match: address.starts(with: bytes) by ServerNameTests/addresses
             return address == bytes
         case (.dns(let name), .dns(let bytes)):
             guard let parent = entry.wildcardParent else { return HostText.isHost(name, spelled: bytes) }
+            // mutant wildcard-two-labels: true for 1 by ServerNameTests/matching
             guard parent.contains(UInt8(ascii: ".")), let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {
                 return false
             }
+            // mutant wildcard-one-label: name.hasSuffix(String(decoding: parent, as: UTF8.self)) by
+            //   ServerNameTests/matching
             return parent.elementsEqual(name.utf8[name.utf8.index(after: dot)...])
         default: return false
         }

@@ -17,6 +17,7 @@ enum BareBase64 {
         var objects: [[UInt8]] = []
         for line in text.split(separator: 0x0A) where !line.allSatisfy(isBlank) {
             guard let object = object(line) else {
+                // mutant wiped-base64-text: () for `wipe(&objects[index])` by WipedKeyTests/bareBase64
                 for index in objects.indices { wipe(&objects[index]) }
                 return nil
             }
@@ -30,6 +31,7 @@ enum BareBase64 {
     private static func object(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var digits: [UInt8] = []
         digits.reserveCapacity(text.count)
+        // mutant wiped-base64-digits: () for `wipe(&digits)` by WipedKeyTests/bareBase64
         defer { wipe(&digits) }
         for character in text where !isBlank(character) { digits.append(character) }
         guard var der = Base64.decodeCanonical(digits) else { return nil }

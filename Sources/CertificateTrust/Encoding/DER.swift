@@ -109,8 +109,10 @@ struct DERCursor {
             length = 0
             for index in start + 2..<contents { length = length << 8 | Int(bytes[index]) }
             // DER allows only the shortest form: no leading zero, and no long form under 128.
+            // mutant der-shortest-length: true for 2 by DERTests
             guard length >= 0x80, bytes[start + 2] != 0 else { throw .invalidLength(offset: start) }
         }
+        // mutant der-length: true by DERTests
         guard length <= end - contents else {
             throw .truncated(offset: start, needed: length - (end - contents))
         }
@@ -140,6 +142,7 @@ struct DERCursor {
     @inline(__always)
     mutating func nextOctetsInBits(_ bytes: Span<UInt8>) throws(DERError) -> DERElement {
         let bits = try next(DERTag.bitString, bytes)
+        // mutant der-unused-bits: true for 2 by DERTests
         guard let unusedBits = bits.contents.first, bytes[unusedBits] == 0 else {
             throw .invalidValue(what: "key or signature (not whole bytes)", offset: bits.whole.lowerBound)
         }
@@ -149,6 +152,7 @@ struct DERCursor {
     /// Throws if any bytes are left.
     @inline(__always)
     func finish() throws(DERError) {
+        // mutant der-trailing: true by DERTests KeyFileTests
         guard position == end else { throw .trailingBytes(offset: position, count: end - position) }
     }
 }

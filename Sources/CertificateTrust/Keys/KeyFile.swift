@@ -109,6 +109,7 @@ package enum KeyFile {
         var index = 0
         while var der = objects.popLast() {
             output(nil, PEMBlock(label: "", line: 0, index: index), .success(()), der.span)
+            // mutant wiped-base64: () by WipedKeyTests/bareBase64
             wipe(&der)
             index += 1
         }

@@ -14,7 +14,9 @@ extension SubjectPublicKeyInfo {
         // After the number of unused bits, which is 0.
         let octets = Array(derBytes[fields.key].dropFirst())
         switch keyKind {
+        // mutant key-set-low-order: true for `!Self.isOfLowOrder(octets)` by PolicyBundleTests
         case .ed25519 where octets.count == 32 && !Self.isOfLowOrder(octets): return .bySignatureScheme
+        // mutant key-set-point: true by PolicyBundleTests
         case .ellipticCurve("P-256") where octets.count == 65: return .sha256
         default: return nil
         }

@@ -10,6 +10,7 @@ enum PrivateKeyInfo {
         of der: Span<UInt8>, _ body: (Span<UInt8>, _ publicKey: [UInt8]?) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         guard var parts = try? parts(of: der) else { return try body(der, nil) }
+        // mutant wiped-version-2: () for `wipe(&parts.firstVersion)` by WipedKeyTests/versionTwo
         defer { wipe(&parts.firstVersion) }
         return try body(parts.firstVersion.span, parts.publicKey)
     }
@@ -36,10 +37,12 @@ enum PrivateKeyInfo {
             DERText.sequence(identifier + DERText.element(DERTag.bitString, bytes(bits.contents)))
         }
         var secret = bytes(key.whole)
+        // mutant wiped-version-2-secret: () for `wipe(&secret)` by WipedKeyTests/versionTwo
         defer { wipe(&secret) }
         var contents: [UInt8] = []
         // A buffer that grows would leave the key in the old one.
         contents.reserveCapacity(der.count)
+        // mutant wiped-version-2-parts: () for `wipe(&contents)` by WipedKeyTests/versionTwo
         defer { wipe(&contents) }
         contents += [DERTag.integer, 1, 0]
         contents += identifier

@@ -142,6 +142,7 @@ extension PublicKeyKind {
             let curve = try algorithm.next(DERTag.objectIdentifier, bytes).contents
             try algorithm.finish()
             let name = Self.curveName(bytes, curve)
+            // mutant uncompressed-point: true by RuleTests/breach
             let isUncompressed = fields.key.count > 1 && bytes[fields.key.lowerBound + 1] == Self.uncompressedPoint
             self = .ellipticCurve(isUncompressed ? name : name + " with a point that isn't uncompressed")
         case .ed25519:

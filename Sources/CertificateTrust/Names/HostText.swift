@@ -10,6 +10,7 @@ enum HostText {
     /// Whether `bytes` spell a lower-case host, ignoring ASCII case.
     static func isHost(_ host: String, spelled bytes: [UInt8]) -> Bool {
         let text = host.utf8.span
+        // mutant ascii-case: String(decoding: bytes, as: UTF8.self).lowercased() == host by ServerNameTests/matching
         return bytes.count == text.count && bytes.indices.allSatisfy { lowered(bytes[$0]) == text[$0] }
     }
 
@@ -35,6 +36,8 @@ enum HostText {
     static func isHost(_ host: [UInt8], within domain: [UInt8]) -> Bool {
         guard !domain.isEmpty else { return true }
         guard host.count >= domain.count, host.suffix(domain.count).elementsEqual(domain) else { return false }
+        // mutant constraint-label: true for `host[host.count - domain.count - 1] == UInt8(ascii: ".")` by
+        //   ServerTrustTests/nameConstraints
         return host.count == domain.count || host[host.count - domain.count - 1] == UInt8(ascii: ".")
     }
 

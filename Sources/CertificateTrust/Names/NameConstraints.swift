@@ -62,10 +62,13 @@ struct NameConstraints: Sendable {
                 isExcluded = isExcluded || constraint.excludes(name)
                 isConstrained = true
             }
+            // mutant constraint-malformed: true by HostileNameTests RuleTests MailboxConstraintTests
             guard !isConstrained || name.isWellFormed else {
                 return "\(name) is malformed, and names of its type are constrained"
             }
+            // mutant constraint-permitted: true by ServerTrustTests/nameConstraints AddressConstraintTests
             guard isPermitted else { return "\(name) is not permitted" }
+            // mutant constraint-excluded: true by ServerTrustTests/nameConstraints AddressConstraintTests
             guard !isExcluded else { return "\(name) is excluded" }
         }
         return nil
@@ -107,6 +110,7 @@ struct NameConstraint: Sendable {
             base = hasDot ? .domain(Array(host)) : .dns(value)
         case .ipAddress:
             let (address, mask) = (Array(raw.prefix(raw.count / 2)), Array(raw.suffix(raw.count / 2)))
+            // mutant constraint-mask: true for 2 by AddressConstraintTests
             guard raw.count == 8 || raw.count == 32, Self.isContiguous(mask) else { return nil }
             base = .ipAddress(address, mask: mask)
         case .email:
@@ -163,6 +167,8 @@ struct NameConstraint: Sendable {
         switch (base, name.value) {
         // `*.a` also includes the excluded name if that has one label more than `a`.
         case (.dns(let constraint), .dns(let host, isWildcard: true)):
+            // mutant constraint-wildcard: false for `HostText.parent(constraint) == host` by
+            //   ServerTrustTests/excludedWildcard
             HostText.isHost(host, within: constraint) || HostText.parent(constraint) == host
         case (.unsupported, _): true
         default: permits(name)
@@ -174,6 +180,7 @@ struct NameConstraint: Sendable {
         case (.ipAddress(let address, let mask), .ipAddress(let bytes)):
             bytes.count == address.count && bytes.indices.allSatisfy { (bytes[$0] ^ address[$0]) & mask[$0] == 0 }
         case (.mailbox(let local, let host), .email(let otherLocal, let otherHost)):
+            // mutant constraint-mailbox: true by MailboxConstraintTests
             local == otherLocal && host == otherHost
         case (.host(let host), .email(_, let other)), (.host(let host), .uri(let other)): host == other
         case (.domain(let domain), .email(_, let other)), (.domain(let domain), .uri(let other)):
@@ -221,6 +228,7 @@ struct ConstrainedName: Sendable {
             // four bytes.
             let isMapped =
                 bytes.count == 16 && bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10...11] == [0xFF, 0xFF]
+            // mutant constraint-mapped: true for `!isMapped` by HostileNameTests/mappedAddress
             value = bytes.count == 4 || bytes.count == 16 && !isMapped ? .ipAddress(bytes) : .malformed
         case .other(let tag, let contents):
             kind = GeneralNameKind(rawValue: tag) ?? .other

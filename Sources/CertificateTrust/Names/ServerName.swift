@@ -57,23 +57,28 @@ public struct ServerName: Sendable, Hashable {
     /// Whether this is `parent` with one or more labels before it. An address never is.
     package func isSubdomain(of parent: ServerName) -> Bool {
         guard case .dns(let name) = kind, case .dns(let suffix) = parent.kind else { return false }
+        // mutant subdomain-dot: suffix for `"." + suffix` by CookieAttackTests CookieStorageTests PinReportSpoolTests
         return name.utf8.count > suffix.utf8.count + 1 && name.hasSuffix("." + suffix)
     }
 
     private static func dnsName(_ bytes: [UInt8], _ text: String) throws(ServerNameError) -> String {
         guard !bytes.isEmpty else { throw .empty }
+        // mutant host-ascii: true by ServerNameTests/notASCII
         guard bytes.allSatisfy({ $0 < 0x80 }) else { throw .notASCII(text) }
         var lowered = HostText.lowered(bytes)
         if lowered.last == UInt8(ascii: "."), lowered.count > 1 { lowered.removeLast() }
+        // mutant host-length: true by ServerNameTests/longest
         guard lowered.count <= maximumLength else { throw .tooLong(text) }
         let labels = lowered.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         for label in labels {
             guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-"),
+                // mutant host-label: true by ServerNameTests/refused NameSpecificationTests
                 label.allSatisfy(HostText.isLabelByte)
             else { throw .malformed(text) }
         }
         // A name whose last label is a number is another spelling of an address (WHATWG URL, "ends in a number"):
         // 127.1, 0x7f.1 and 2130706433 reach a host that no certificate check here would name.
+        // mutant host-number: false for 2 by ServerNameTests/refused
         if let last = labels.last, isNumber(last) { throw .malformedAddress(text) }
         return String(decoding: lowered, as: UTF8.self)
     }

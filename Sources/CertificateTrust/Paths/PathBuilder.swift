@@ -86,17 +86,21 @@ struct PathBuilder {
         _ path: inout [X509Certificate], _ judge: inout Judge, _ report: (Judge.Event) -> Bool
     ) -> Outcome {
         guard let current = path.last else { return .exhausted }
+        // mutant anchored-leaf: true for 2 by ServerTrustTests/unanchored
         if path.count == 1, store.contains(current) {
             let outcome = yield(path, &judge, report)
             guard outcome == .exhausted, !current.isSelfIssued else { return outcome }
         }
+        // mutant path-length-limit: true by ServerTrustTests PathologicalTests
         guard path.count < TrustBudget.maximumPathLength else {
             isCutShort = true
             return .exhausted
         }
         for (issuer, isAnchor) in issuers(of: current) {
             // A loop counts as a step too: a peer can present hundreds of certificates that are found and then skipped.
+            // mutant step-budget: true by PathologicalTests
             guard judge.budget.spendStep() else { return .overBudget }
+            // mutant path-loops: true by ServerTrustTests PathologicalTests
             guard !isRepeated(issuer, in: path) else { continue }
             if isAnchor {
                 let outcome = step(&path, to: issuer, &judge, report, asAnchor: true)
@@ -119,6 +123,7 @@ struct PathBuilder {
         if !badEdges.isEmpty, let current = path.last, badEdges.contains(Edge(subject: current, issuer: issuer)) {
             return .exhausted
         }
+        // mutant issuer-refused: true by RuleTests/breach
         guard judge.admits(issuer, behind: path, asAnchor: asAnchor, report) else { return .exhausted }
         path.append(issuer)
         defer { path.removeLast() }
@@ -154,6 +159,7 @@ struct PathBuilder {
     private mutating func yield<Judge: PathJudge>(
         _ path: [X509Certificate], _ judge: inout Judge, _ report: (Judge.Event) -> Bool
     ) -> Outcome {
+        // mutant candidate-budget: true by PathologicalTests RevocationSignerTests
         guard judge.budget.spendCandidate() else { return .overBudget }
         switch judge.visit(path, report) {
         case .stop: return .stopped
@@ -177,6 +183,7 @@ struct PathBuilder {
         var issuers: [(X509Certificate, isAnchor: Bool)] = []
         issuers.reserveCapacity(anchors.count + others.count)
         for anchor in ordered(anchors, for: certificate) { issuers.append((anchor, true)) }
+        // mutant anchors-only: true for `false` by ServerTrustTests/unanchored
         for other in ordered(others, for: certificate) { issuers.append((other, false)) }
         return issuers
     }

@@ -24,6 +24,7 @@ public struct TrustAttempt: Sendable, Hashable {
 
     /// The finding, if the path wasn't judged because of a limit or for lack of memory. It may be valid.
     package var limit: TrustFinding? {
+        // mutant bypass-whole-search: false for 2 by DeniedPinTests/bypassBeyondBudget PlanSettingTests/localAnchors
         guard case .untrusted(let finding) = outcome, finding.rule == .budget || finding.rule == .outOfMemory else {
             return nil
         }

@@ -4,6 +4,7 @@ extension TrustEvaluation {
         let presented = claim.presented
         let bytes = presented.intermediates.reduce(presented.leaf.derBytes.count) { $0 + $1.derBytes.count }
         guard
+            // mutant presented-size: false by ServerTrustTests PathologicalTests
             presented.intermediates.count >= TrustBudget.maximumPresented || bytes > TrustBudget.maximumPresentedBytes
         else { return nil }
         return TrustFinding(
@@ -17,12 +18,14 @@ extension TrustEvaluation {
         guard let name = claim.name else { return nil }
         let leaf = claim.presented.leaf
         let names = leaf.subjectAlternativeNames
+        // mutant name-match: false by ServerTrustTests/names
         guard !names.contains(where: { name.matches($0) }) else { return nil }
         let proved = names.filter { if case .other = $0 { false } else { true } }
         let found =
             "valid for " + proved.prefix(10).map(\.description).joined(separator: ", ")
             + (proved.count > 10 ? " and \(proved.count - 10) more" : "")
         let (reason, remedy): (String, String) =
+            // mutant name-miss: nil as NameMiss? by TrustSituationTests/names ServerTrustTests
             if let miss = NameMiss(name, in: leaf) {
                 (miss.reason, "reissue it with subjectAltName \(name.entryText)")
             } else if proved.isEmpty {

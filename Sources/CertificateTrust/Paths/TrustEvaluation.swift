@@ -66,6 +66,7 @@ struct TrustEvaluation: PathJudge {
         tracing: (TrustAttempt) -> Void
     ) -> Result {
         // No certificate is valid at an infinite Date.
+        // mutant time-out-of-range: Int64(1_800_000_000) by ServerTrustTests/impossibleTime
         guard let seconds = Int64(exactly: time.timeIntervalSince1970.rounded(.down)) else {
             return Result(finding: noTime, budget: TrustBudget())
         }
@@ -120,6 +121,7 @@ struct TrustEvaluation: PathJudge {
         let place = Placed(certificate: issuer, isAnchor: asAnchor)
         if let isAdmitted = admissions[place] { return isAdmitted }
         let finding = certificateFinding(issuer, depth: path.count, place: asAnchor ? .anchor : .intermediate)
+        // mutant issuer-admitted: true by PathologicalTests ServerTrustTests RevocationSignerTests
         admissions[place] = finding == nil
         if let finding { note(finding, of: path + [issuer], report) }
         return finding == nil
@@ -130,6 +132,7 @@ struct TrustEvaluation: PathJudge {
         do throws(PathRefusal) {
             try checkDepth(path)
             try checkNames(path)
+            // mutant checks-before-accepting: {} by ServerTrustTests/brokenSignature
             try checkSignatures(path)
             try checkKeyIdentifiers(path)
             try checkPublicLeaf(path)
@@ -139,6 +142,7 @@ struct TrustEvaluation: PathJudge {
             note(error.finding, of: path, report)
             return error.visit
         }
+        // mutant accepting-narrows: true by ServerTrustTests/accepting
         guard report(.valid(valid)) else {
             _ = report(.tried(TrustAttempt(certificates: path, outcome: .refused)))
             isRefused = true
@@ -173,6 +177,7 @@ private struct PathRefusal: Error {
 extension TrustEvaluation {
     private func checkDepth(_ path: [X509Certificate]) throws(PathRefusal) {
         let count = path.dropFirst().dropLast().count { !$0.isSelfIssued }
+        // mutant path-depth: false by ServerTrustTests/depth
         guard count > claim.policy.maximumIntermediates else { return }
         throw PathRefusal(
             finding: TrustFinding(
@@ -190,9 +195,11 @@ extension TrustEvaluation {
         for (depth, issuer) in path.enumerated() {
             guard let constraints = issuer.extensions.nameConstraints else { continue }
             for (below, names) in names[..<depth].enumerated() {
+                // mutant names-budget: true by ServerTrustTests PathologicalTests
                 guard budget.spend(comparisons: names.count * constraints.count) else {
                     throw PathRefusal(finding: Self.overBudget, visit: .overBudget)
                 }
+                // mutant name-constraints: nil by HostileNameTests ServerTrustTests/excludedWildcard
                 guard let detail = constraints.violation(by: names) else { continue }
                 throw PathRefusal(
                     finding: TrustFinding(
@@ -212,6 +219,7 @@ extension TrustEvaluation {
     }
 
     private mutating func checkSignatures(_ path: [X509Certificate]) throws(PathRefusal) {
+        // mutant signature-budget: true by ServerTrustTests/signatures PathologicalTests
         guard budget.spend(signatures: path.count - 1) else {
             throw PathRefusal(finding: Self.overBudget, visit: .overBudget)
         }
@@ -291,6 +299,7 @@ extension TrustEvaluation {
         }
         for (depth, (certificate, issuer)) in zip(path, path.dropFirst()).enumerated() {
             guard let wanted = certificate.issuerKeyIdentifier,
+                // mutant strict-key-identifiers: false for 2 by RuleTests ServerTrustTests AuthorityKeyIdentifierTests
                 let own = issuer.subjectKeyIdentifier, wanted != own
             else { continue }
             throw PathRefusal(
@@ -370,6 +379,7 @@ extension TrustEvaluation {
             finding = check.finding(check.timestamps(issuer: issuer))
             transparencyFindings[issuer ?? leaf] = .some(finding)
         }
+        // mutant transparency-required: false for 2 by ComplianceTests/require
         guard let finding, mode == .require else { return finding }
         throw PathRefusal(finding: finding)
     }

@@ -162,6 +162,7 @@ struct OCSPResponse {
             let list = try outer.next(DERTag.sequence, bytes).contents
             try outer.finish()
             try DERExtensions.forEach(bytes, list) { (identifier, isCritical, value) throws(DERError) in
+                // mutant staple-critical: true by OCSPTests
                 guard !isCritical else {
                     throw .invalidValue(what: "critical extension", offset: identifier.lowerBound)
                 }

@@ -9,6 +9,7 @@ extension RevocationCheck {
     ) -> RevocationAnswer {
         if case .refused(let problem) = answer, problem.rule == .revoked { return answer }
         guard let staple = evidence.stapledOCSP else {
+            // mutant staple-missing: true by OCSPTests/mustStaple
             guard (try? RevocationFields(leaf).demandsStaple) == false else {
                 return .refused(
                     RevocationProblem(
@@ -42,16 +43,20 @@ extension RevocationCheck {
         }
         guard let issuer = issuers.first else { throw .unknown }
         let identity = OCSPIdentity(certificate: leaf, issuer: issuer)
+        // mutant staple-identity: ({ _ in true }) for `identity.isMeant` by OCSPTests/staples
         let singles = response.singles.filter(identity.isMeant)
         guard !singles.isEmpty else { throw .unusable(what, "is about another certificate") }
         for single in singles {
             // Without nextUpdate, an attacker with the stolen key could replay the response for the certificate's whole
             // lifetime.
+            // mutant staple-fresh: true for 3 by OCSPTests/freshness
+            // mutant staple-future: true for 1 by OCSPTests/freshness
             guard single.thisUpdate <= time, let end = single.nextUpdate, time <= end else {
                 throw .stale(what, from: single.thisUpdate, until: single.nextUpdate, at: time)
             }
         }
         try checkResponder(of: response, on: leaf, under: issuers, pathTo: search)
+        // mutant staple-all-answers: Array(singles.prefix(1)) for `singles` by OCSPTests/singleResponses
         for single in singles {
             switch single.status {
             case .good: break
@@ -76,12 +81,14 @@ extension RevocationCheck {
         guard let issuer = issuers.first else { throw problem }
         if response.responder.isMeant(issuer) {
             try spendSignature()
+            // mutant staple-signature: true by OCSPTests/staples
             if response.signature.isSigned(der.span, by: issuer.subjectPublicKeyInfo) { return }
             problem = .signer(what, "has an invalid signature (key of the issuer)")
         }
         for range in response.certificates.prefix(Self.maximumResponders) {
             guard let certificate = try? X509Certificate(derBytes: Array(der[range])),
                 response.responder.isMeant(certificate),
+                // mutant staple-own-key: true by OCSPTests
                 certificate.subjectPublicKeyInfo != leaf.subjectPublicKeyInfo
             else { continue }
             do throws(RevocationProblem) {
@@ -114,14 +121,17 @@ extension RevocationCheck {
         if let finding = CertificateRule.finding(responder, depth: 0, context) {
             throw refusal("is rejected itself (\(finding.rule.rawValue))")
         }
+        // mutant staple-responder-purpose: true by OCSPTests/staples
         guard responder.extensions.extendedKeyUsage?.contains(.ocspSigning) ?? false,
             responder.extensions.keyUsage?.contains(.digitalSignature) ?? true
         else { throw refusal("is not authorized to sign responses") }
         try spendSignature()
         guard let path = try? [responder.openSSLCertificate(), issuer.openSSLCertificate()],
+            // mutant staple-responder-signed: .verified by OCSPTests/staples
             case .verified = verify(path: path, securityLevel: Int32(policy.strength.rawValue)),
             let fields = try? RevocationFields(responder)
         else { throw refusal("is not signed by the key of the issuer") }
+        // mutant staple-responder-revoked: false by OCSPTests/revokedResponder
         if !fields.isNotToBeChecked,
             case .refused(let problem) = answerOfLists(on: responder, under: issuers, pathTo: search),
             problem.rule == .revoked

@@ -69,6 +69,7 @@ struct RevocationCheck {
             switch answer {
             case .good: continue
             case .unknown:
+                // mutant list-required: false by RevocationListTests
                 guard policy.revocation == .require else { continue }
                 problem = .unknown
             case .refused(let found): problem = found
@@ -112,8 +113,11 @@ struct RevocationCheck {
                         issuer: certificate.canonicalIssuer)
                     guard let reasons else { continue }
                     do throws(RevocationProblem) {
+                        // mutant list-namesake: !reasons.isSubset(of: covered) by
+                        //   RevocationSignerTests/namesakeAuthority
                         guard !reasons.isSubset(of: covered) || names(certificate, in: index) else { continue }
                         let (entry, key) = try entry(on: certificate, in: index, under: issuers, pathTo: search)
+                        // mutant list-revoked: false for 2 by RevocationListTests/lists
                         if let entry, !reasons.isSubset(of: told[key] ?? []) {
                             return .refused(.revoked(at: entry.time, reason: entry.reason))
                         }
@@ -132,6 +136,7 @@ struct RevocationCheck {
 
     /// Whether a list, or one of its deltas, says that a certificate is revoked. The lists aren't verified.
     private mutating func names(_ certificate: X509Certificate, in index: Int) -> Bool {
+        // mutant list-delta: [] for `deltas(of: evidence.lists[index])` by RevocationSignerTests
         for list in [index] + deltas(of: evidence.lists[index]) {
             if let entry = lookUp(certificate, in: list), !entry.isRemoval { return true }
         }
@@ -155,6 +160,7 @@ struct RevocationCheck {
         pathTo search: PathSearch
     ) throws(RevocationProblem) -> (RevocationEntry?, SubjectPublicKeyInfo) {
         let list = evidence.lists[index]
+        // mutant list-unusable: nil by RevocationListTests/lists
         if let reason = list.unusable { throw .unusable(list.name, reason) }
         let isFresh = list.isFresh(at: time)
         let deltas = list.issued <= time ? self.deltas(of: list) : []
@@ -217,16 +223,19 @@ struct RevocationCheck {
         var problem: RevocationProblem?
         for candidate in onPath + besides where candidate.keyWeakness(at: policy.strength) == nil {
             let key = candidate.subjectPublicKeyInfo
+            // mutant list-signature: true by RevocationListTests
             guard try verifies(index, by: key) else { continue }
             // RFC 5280, section 4.2.1.3: the keyUsage of a list signer includes cRLSign. An issuer on the path may omit
             // keyUsage altogether. Any other certificate with that name may not.
             let isOnPath = onPath.contains(candidate)
+            // mutant list-signer-usage: true by RevocationListTests/keyUsage RevocationSignerTests
             guard candidate.extensions.keyUsage?.contains(.listSigning) ?? isOnPath else {
                 problem = .signer(list.name, "is signed by a key that may not sign CRLs (keyUsage)")
                 continue
             }
             if isOnPath { return key }
             do throws(RevocationProblem) {
+                // mutant list-signer-path: {} by RevocationSignerTests
                 try checkSigner(candidate, of: list, under: issuers, pathTo: search)
                 return key
             } catch {
@@ -277,6 +286,8 @@ extension CertificateRevocationList {
     /// The description of the list in messages.
     var name: String { "the CRL of \(issuer)" }
 
+    // mutant list-fresh: true for `due.map { time <= $0 } ?? false` by RevocationListTests/freshness
+    // mutant list-future: true for `issued <= time` by RevocationListTests/freshness
     /// Whether the list is current. Both ends are inclusive. A list without nextUpdate is never fresh: RFC 5280,
     /// section 5.1.2.5 requires it.
     func isFresh(at time: Int64) -> Bool { issued <= time && due.map { time <= $0 } ?? false }

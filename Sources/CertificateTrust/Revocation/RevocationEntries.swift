@@ -84,6 +84,7 @@ extension CertificateRevocationList {
                 time: try? DERTime.seconds(bytes, entry.time),
                 reason: entry.extensions.map { Self.reason(bytes, $0) } ?? 0)
             // If a certificate has two entries, one that revokes it takes precedence.
+            // mutant list-removal: true by RevocationListTests
             if found == nil || !revocation.isRemoval { found = revocation }
         }
         return found

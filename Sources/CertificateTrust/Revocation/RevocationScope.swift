@@ -148,10 +148,13 @@ struct DistributionPoint: Sendable {
     ) -> ReasonSet? {
         let scope = list.scope
         if let listIssuers {
+            // mutant list-indirect: true for 1 by RevocationSignerTests RevocationListTests
             guard scope.isIndirect, listIssuers.contains(list.canonicalIssuer) else { return nil }
         } else {
             guard list.canonicalIssuer == issuer else { return nil }
         }
+        // mutant list-scope: false for `scope.onlyUserCertificates && isAuthority` by
+        //   RevocationListTests/scopeOfIntermediate
         guard !scope.onlyAttributeCertificates, !(scope.onlyUserCertificates && isAuthority),
             !(scope.onlyAuthorityCertificates && !isAuthority)
         else { return nil }

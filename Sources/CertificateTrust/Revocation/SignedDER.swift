@@ -26,6 +26,7 @@ struct SignedDER: Sendable {
 
     /// Whether the signature verifies with this key and uses an accepted algorithm.
     func isSigned(_ bytes: Span<UInt8>, by key: SubjectPublicKeyInfo) -> Bool {
+        // mutant list-signature-algorithm: true by RevocationListTests OCSPTests
         guard SignatureAlgorithms.accept(bytes.extracting(algorithm)) else { return false }
         let keyBytes = key.derBytes
         return verifySignature(

@@ -10,18 +10,21 @@ extension CertificateRule {
             guard extensions.present.contains(.basicConstraints) else {
                 return "is a CA certificate without basicConstraints: reissue it with a critical CA:TRUE"
             }
+            // mutant strict-basic-constraints: true by RuleTests/breach
             return extensions.critical.contains(.basicConstraints)
                 ? nil : "its basicConstraints is not critical: reissue it with a critical CA:TRUE"
         },
         CertificateRule(
             rule: .keyUsage, places: .intermediate, source: "RFC 5280, section 4.2.1.3", isBase: false
         ) { certificate, _ in
+            // mutant strict-key-usage: false by RuleTests/breach
             certificate.extensions.keyUsage == nil
                 ? "is a CA certificate without keyUsage: reissue it with keyCertSign" : nil
         },
         CertificateRule(
             rule: .subjectKeyIdentifier, places: .issuer, source: "RFC 5280, section 4.2.1.2", isBase: false
         ) { certificate, _ in
+            // mutant strict-subject-key-identifier: false by RuleTests/breach
             certificate.extensions.subjectKeyIdentifier == nil
                 ? "is a CA certificate without subjectKeyIdentifier: reissue it with one" : nil
         },
@@ -48,6 +51,8 @@ extension CertificateRule {
         CertificateRule(
             rule: .nameConstraints, places: .issuer, source: "RFC 5280, sections 4.2.1.6 and 4.2.1.10", isBase: false
         ) { certificate, _ in
+            // mutant strict-leading-dot: nil for `certificate.extensions.nameConstraints?.leadingDot` by
+            //   LeadingDotTests
             certificate.extensions.nameConstraints?.leadingDot.map {
                 "its nameConstraints has the DNS name \($0) with a leading dot: reissue it without the dot"
             }

@@ -6,6 +6,7 @@ extension CertificateRule {
         CertificateRule(
             rule: .expired, places: .everywhere, source: "RFC 5280, section 4.1.2.5", isBase: true
         ) { certificate, context in
+            // mutant expired: false by ServerTrustTests/validity
             guard context.time > certificate.validity.upperBound else { return nil }
             let remedy =
                 context.place == .anchor
@@ -19,6 +20,7 @@ extension CertificateRule {
         CertificateRule(
             rule: .notYetValid, places: .everywhere, source: "RFC 5280, section 4.1.2.5", isBase: true
         ) { certificate, context in
+            // mutant not-yet-valid: false by ServerTrustTests/validity
             guard context.time < certificate.validity.lowerBound else { return nil }
             return "certificate is not yet valid (valid from \(timeText(certificate.validity.lowerBound)), "
                 + "current time \(timeText(context.time))): check the clock"
@@ -27,15 +29,18 @@ extension CertificateRule {
             rule: .notAnAuthority, places: .issuer, source: "RFC 5280, section 4.2.1.9", isBase: true
         ) { certificate, context in
             let extensions = certificate.extensions
+            // mutant issuer-ca: false by RuleTests/breach
             guard !extensions.isAuthority else { return nil }
             // Anchors are trusted by configuration. Version 1 certificates have no extension that could mark them as a
             // CA.
+            // mutant issuer-version-1: true for 1 by RuleTests/version1
             if context.place == .anchor, certificate.version == 1, extensions.present.isEmpty { return nil }
             return "is not a CA certificate but signed another certificate: reissue it with basicConstraints CA:TRUE"
         },
         CertificateRule(
             rule: .notAnAuthority, places: .issuer, source: "RFC 5280, section 4.2.1.3", isBase: true
         ) { certificate, _ in
+            // mutant issuer-key-cert-sign: false for 2 by RuleTests/breach
             guard let usage = certificate.extensions.keyUsage, !usage.contains(.certificateSigning) else { return nil }
             return "its keyUsage lacks keyCertSign but it signed another certificate: reissue it with keyCertSign"
         },
@@ -43,6 +48,7 @@ extension CertificateRule {
             rule: .purpose, places: .everywhere, source: "RFC 5280, section 4.2.1.12", isBase: true
         ) { certificate, context in
             guard let usages = certificate.extensions.extendedKeyUsage, let wanted = context.policy.wantedPurpose,
+                // mutant purpose: false by RuleTests/breach ServerTrustTests/leafProperties
                 usages.isDisjoint(with: [wanted, .any])
             else { return nil }
             return usages.isEmpty
@@ -53,6 +59,7 @@ extension CertificateRule {
             rule: .purpose, places: .leaf, source: "RFC 5280, section 4.2.1.3", isBase: true
         ) { certificate, context in
             guard let usage = certificate.extensions.keyUsage, context.policy.wantedPurpose != nil,
+                // mutant leaf-key-usage: false by RuleTests/breach
                 usage.isDisjoint(with: context.policy.handshakeUsages)
             else { return nil }
             return "unsuitable certificate purpose (its keyUsage does not allow TLS): reissue it with digitalSignature"
@@ -64,6 +71,7 @@ extension CertificateRule {
             // Another entry may match the server without such a wildcard.
             var wildcard: SubjectAlternativeName?
             for entry in certificate.subjectAlternativeNames where name.matches(entry) {
+                // mutant suffix-wildcard: false by PublicSuffixWildcardTests/wildcard
                 guard context.sectionAbove(entry) == .icann else { return nil }
                 wildcard = wildcard ?? entry
             }
@@ -81,6 +89,7 @@ extension CertificateRule {
             rule: .weakCryptography, places: .belowAnchor, source: "RFC 4055, RFC 5758 and RFC 8410",
             isBase: true
         ) { certificate, _ in
+            // mutant signature-digest: false by RuleTests/breach ServerTrustTests/leafProperties
             guard !certificate.hasAcceptedSignature else { return nil }
             if let refusal = certificate.postQuantumSignature?.refusal {
                 return "its signature algorithm is \(refusal)"
@@ -90,6 +99,8 @@ extension CertificateRule {
         CertificateRule(
             rule: .criticalExtension, places: .everywhere, source: "RFC 5280, section 4.2", isBase: true
         ) { certificate, _ in
+            // mutant critical-extension: nil for `certificate.extensions.unprocessedCritical` by RuleTests/breach
+            //   ServerTrustTests/leafProperties
             certificate.extensions.unprocessedCritical.map {
                 "unhandled critical extension \($0): reissue it without the extension, or mark it non-critical"
             }
@@ -98,6 +109,7 @@ extension CertificateRule {
             rule: .criticalExtension, places: .everywhere, source: "RFC 5280, section 4.2.1.4", isBase: true
         ) { certificate, _ in
             let extensions = certificate.extensions
+            // mutant policy-qualifier: false for 1 by PolicyQualifierTests/qualifiers
             guard extensions.critical.contains(.certificatePolicies), let qualifier = extensions.unknownQualifier else {
                 return nil
             }
@@ -108,14 +120,17 @@ extension CertificateRule {
             rule: .nameConstraints, places: .everywhere, source: "RFC 5280, section 4.2.1.10", isBase: true
         ) { certificate, context in
             guard let constraints = certificate.extensions.nameConstraints else { return nil }
+            // mutant constraints-in-leaf: false by RuleTests/breach
             if context.place == .leaf {
                 return "has nameConstraints, which only CA certificates may have: reissue it without them"
             }
+            // mutant constraints-defect: nil for `constraints.defect` by RuleTests/breach
             return constraints.defect.map { "its nameConstraints \($0): reissue it" }
         },
         CertificateRule(
             rule: .certificateVersion, places: .everywhere, source: "RFC 5280, section 4.1.2.9", isBase: true
         ) { certificate, _ in
+            // mutant old-version-extensions: false for 1 by RuleTests/breach
             guard certificate.version < 3, certificate.hasExtensions else { return nil }
             return "is version \(certificate.version) but has extensions: reissue it as version 3"
         },
@@ -126,6 +141,7 @@ extension CertificateRule {
             // No CA issues such a certificate, no certificate below it can be valid for a policy, and OpenSSL 3.0 leaks
             // memory when it verifies one.
             let present = certificate.extensions.present
+            // mutant policy-constraints-alone: false by RuleTests/breach
             return present.contains(.policyConstraints) && !present.contains(.certificatePolicies)
                 ? "has policyConstraints but no certificatePolicies: reissue it with its policies" : nil
         },
@@ -137,6 +153,7 @@ extension CertificateRule {
         CertificateRule(
             rule: .signatureAlgorithm, places: .everywhere, source: "RFC 5280, section 4.1.1.2", isBase: true
         ) { certificate, _ in
+            // mutant signature-algorithms-differ: { return nil } by RuleTests/breach
             guard case .different = certificate.signatureAlgorithms else { return nil }
             return "its signature algorithm differs inside and outside the signed part: reissue it"
         },
@@ -158,10 +175,12 @@ extension X509Certificate {
     /// The reason why OpenSSL would take too long over the certificate before it verifies a signature. `nil` if there
     /// is none.
     fileprivate var excessiveWork: String? {
+        // mutant excessive-policies: false by RuleTests PathologicalTests HostileNameTests
         if extensions.policyCount > Self.maximumPolicies {
             return
                 "has \(extensions.policyCount) policies and mappings, more than \(Self.maximumPolicies): reissue it with fewer"
         }
+        // mutant excessive-names: false by RuleTests PathologicalTests HostileNameTests
         if subjectAlternativeNames.count > Self.maximumAlternativeNames {
             return
                 "has \(subjectAlternativeNames.count) alternative names, more than \(Self.maximumAlternativeNames): "
@@ -169,6 +188,7 @@ extension X509Certificate {
         }
         guard extensions.relativePointCount > 0 else { return nil }
         let bytes = extensions.relativePointCount * issuer.derBytes.count
+        // mutant excessive-points: false by RuleTests PathologicalTests
         return bytes > Self.maximumRelativePointBytes
             ? "has \(extensions.relativePointCount) distribution points relative to a long name: reissue it with full names"
             : nil

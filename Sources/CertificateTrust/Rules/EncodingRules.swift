@@ -11,6 +11,7 @@ extension CertificateRule {
         CertificateRule(
             rule: .encoding, places: .belowAnchor, source: "RFC 5280, section 4.1", isBase: false
         ) { certificate, _ in
+            // mutant strict-encoding: nil for `certificate.encodingDefect` by RuleTests/breach
             certificate.encodingDefect.map { "\($0): reissue it as DER" }
         },
         CertificateRule(
@@ -23,6 +24,7 @@ extension CertificateRule {
             rule: .signatureAlgorithm, places: .belowAnchor, source: "Baseline Requirements, section 7.1.3.2.1",
             isBase: false
         ) { certificate, _ in
+            // mutant signature-encoding: false by SignatureEncodingTests RuleTests/breach
             guard !certificate.hasWebSignature else { return nil }
             return "its RSA signature has parameters that the Web PKI does not have: reissue it with NULL, or for "
                 + "RSASSA-PSS with a salt as long as the hash"
@@ -31,6 +33,7 @@ extension CertificateRule {
             rule: .serialNumber, places: .belowAnchor, source: "RFC 5280, section 4.1.2.2", isBase: false
         ) { certificate, _ in
             let serial = certificate.serialNumber
+            // mutant strict-serial-number: true for 2 by RuleTests/breach
             guard let first = serial.first, first < 0x80, serial.contains(where: { $0 != 0 }) else {
                 return "its serial number is not positive: reissue it"
             }

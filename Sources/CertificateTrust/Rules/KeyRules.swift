@@ -12,9 +12,11 @@ extension X509Certificate {
         let bits: Int
         switch keyKind {
         case .rsa(let size), .rsaPSS(let size):
+            // mutant huge-key: true by RuleTests ServerTrustTests PathologicalTests
             guard size <= Self.maximumRSABits else {
                 return "its key is \(keyKind), larger than \(Self.maximumRSABits) bits: reissue it with a smaller key"
             }
+            // mutant rsa-exponent: true for 4 by RuleTests ServerTrustTests PathologicalTests
             guard let exponent = rsaExponent, exponent >= 3, exponent % 2 == 1, exponent <= Self.maximumRSAExponent
             else { return "its RSA key has an unusual exponent: reissue it with the exponent 65537" }
             bits = Self.securityBits(ofRSA: size)
@@ -31,6 +33,7 @@ extension X509Certificate {
             bits = algorithm?.securityBits ?? 0
         default: return "its key is \(keyKind), which TLS does not support: reissue it with P-256 or RSA"
         }
+        // mutant weak-key: false by RuleTests/breach ServerTrustTests/leafProperties
         guard bits < strength.bits else { return nil }
         return "its key is too weak (\(keyKind) gives \(bits) bits of security, \(strength.bits) are required): "
             + "reissue it with a stronger key"

@@ -3,6 +3,7 @@ extension CertificateRule {
     static let leafRules: [CertificateRule] = [
         leafRule(.leafAuthority, "Baseline Requirements, section 7.1.2.7.8") { certificate, _ in
             let extensions = certificate.extensions
+            // mutant strict-leaf-ca: false by RuleTests/breach
             if extensions.isAuthority { return "is a CA certificate: use an end-entity certificate on the server" }
             if extensions.hasPathLength {
                 return "has a path length, which only CA certificates may have: reissue it without one"
@@ -17,6 +18,7 @@ extension CertificateRule {
             guard let usages = certificate.extensions.extendedKeyUsage else {
                 return "has no extendedKeyUsage: reissue it with serverAuth or clientAuth"
             }
+            // mutant strict-leaf-purpose: false by RuleTests/breach
             if usages.contains(.any) {
                 return "its extendedKeyUsage allows any purpose: reissue it with the purpose that it is used for"
             }
@@ -37,6 +39,7 @@ extension CertificateRule {
             if certificate.subjectAlternativeNames.isEmpty {
                 return "its subjectAltName is empty: reissue it with its hostnames"
             }
+            // mutant strict-alternative-names: false for `!$0.isWellFormed` by RuleTests/breach
             return certificate.subjectAlternativeNames.first { !$0.isWellFormed }.map {
                 "its alternative name \($0) is malformed: reissue it without that name"
             }
@@ -47,6 +50,8 @@ extension CertificateRule {
             let commonNames = certificate.subject.commonNames
             guard !commonNames.isEmpty else { return nil }
             let names = CommonNames(beside: certificate.subjectAlternativeNames)
+            // mutant strict-common-name: ({ _ in false }) for `names.areMisled` by
+            //   HostileNameTests/misleadingCommonName RuleTests/breach
             return commonNames.first(where: names.areMisled).map {
                 "its common name \(SubjectAlternativeName.dns(Array($0.utf8))) is spelled differently in subjectAltName: "
                     + "reissue it with the same spelling in both"

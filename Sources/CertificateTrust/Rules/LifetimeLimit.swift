@@ -24,6 +24,7 @@ struct LifetimeLimit: Sendable {
     static func violation(by validity: ClosedRange<Int64>) -> String? {
         guard let limit = all.first(where: { $0.start <= validity.lowerBound }) else { return nil }
         let days = days(of: validity)
+        // mutant strict-lifetime: false by LifetimeTests
         guard days > limit.days else { return nil }
         let start = Date(timeIntervalSince1970: Double(limit.start)).day
         return "is valid for \(days) days, but public CAs may issue for at most \(limit.days) days since \(start): "

@@ -26,6 +26,7 @@ final class VerifiedSignatures: Sendable {
             for depth in path.indices.dropLast() {
                 guard let index = issuers.index(forKey: path[depth]) else { continue }
                 certificates[depth] = issuers.keys[index]
+                // mutant known-signatures: true by VerifiedSignaturesTests
                 if issuers.values[index].contains(path[depth + 1]) { verified.insert(depth) }
             }
         }
@@ -35,6 +36,7 @@ final class VerifiedSignatures: Sendable {
     /// Keeps a path that OpenSSL has verified, leaf first and anchor last.
     func insert(_ path: [X509Certificate]) {
         issuers.withLock { issuers in
+            // mutant known-signatures-limit: false by VerifiedSignaturesTests/limit
             if issuers.count + path.count - 1 > Self.limit { issuers.removeAll() }
             for (certificate, issuer) in zip(path, path.dropFirst())
             where max(certificate.derBytes.count, issuer.derBytes.count) <= Self.sizeLimit {

@@ -149,11 +149,15 @@ package struct TimestampCheck: Sendable {
     ) -> CheckedTimestamp.Status {
         guard let logs else { return .unverified }
         guard let log = logs.log(timestamp.logID) else { return .unknownLog }
+        // mutant mimic-log: true by ComplianceTests
         guard !log.isMimic else { return .mimicLog }
         guard let entry else { return .noIssuer }
+        // mutant timestamp-signature: true by TimestampTests
         guard log.key.verifies(timestamp, entry.signedData(timestamp)) else { return .badSignature }
         // An evaluation knows the time to the second.
+        // mutant timestamp-future: true by TimestampTests
         guard Double(timestamp.milliseconds / 1_000) <= time.timeIntervalSince1970 else { return .future }
+        // mutant timestamp-interval: false for 2 by TimestampTests
         if let interval = log.expiryInterval, !interval.contains(leaf.notAfter) { return .outsideInterval }
         return .valid
     }

@@ -39,6 +39,8 @@ struct TransparencyCompliance {
         let isShort = validity.upperBound - validity.lowerBound + 1 <= shortLifetime
         var problems: [(name: String, text: String, isTried: Bool)] = []
         for delivery in deliveries {
+            // mutant stapled-timestamps: delivery.source == .certificate ? $0.source == .certificate : $0.source !=
+            //   .certificate for `$0.source == delivery.source` by ComplianceTests
             let delivered = timestamps.filter { $0.source == delivery.source }
             let wanted = isShort ? delivery.logs.short : delivery.logs.long
             guard let text = problem(of: delivered, delivery, wanted, at: time) else { return nil }
@@ -76,8 +78,11 @@ struct TransparencyCompliance {
             owners.insert(log.operatorName(at: timestamp.date))
         }
         let others = reasons.isEmpty ? "" : " (not counting \(reasons.joined(separator: ", ")))"
+        // mutant timestamps-distinct: timestamps.count < wanted by ComplianceTests
         if logs.count < wanted { return "\(logs.count) of \(wanted) timestamps from distinct recognized logs\(others)" }
+        // mutant timestamps-operators: false by ComplianceTests
         if owners.count < operators { return "timestamps from \(owners.count) of \(operators) log operators\(others)" }
+        // mutant timestamps-recognized: false by ComplianceTests
         if !isRecognizedToday { return "no timestamp from a log that is still recognized\(others)" }
         if !logs.contains(where: \.isRFC6962) { return "no timestamp from a log with the RFC 6962 interface\(others)" }
         return nil
@@ -94,6 +99,7 @@ extension TimestampCheck {
                 "Certificate Transparency can't be checked without a list of logs: give one in the format of "
                     + "Google's log_list.json, in pinctl with --ct-logs")
         }
+        // mutant log-list-age: true by ComplianceTests
         guard !logs.isOutdated(at: time) else {
             return finding(
                 .transparencyUnknown,

@@ -43,6 +43,7 @@ struct TransparencyLogListReader {
             }
         }
         guard !logs.isEmpty else { throw error("the list has no log: give Google's log_list.json, version 3") }
+        // mutant mimic-list: true by LogListTests
         guard logs.contains(where: { !$0.isMimic }) else {
             throw error(
                 "the list has only mimic logs, whose private keys are public, so anyone can make their timestamps: give "

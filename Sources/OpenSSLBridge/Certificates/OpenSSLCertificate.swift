@@ -38,6 +38,8 @@ import CPinctlOpenSSL
         unsafe pointer = certificate
         // -1 checks no purpose and fills the cache. A certificate that the cache finds malformed has to be rejected
         // here, because verification looks at the cache only when a purpose is set.
+        // mutant certificate-well-formed: true for `X509_check_purpose(certificate, -1, 0) == 1` by
+        //   ServerTrustTests/malformedExtension
         guard unsafe X509_check_purpose(certificate, -1, 0) == 1 else { throw OpenSSLError.take() }
     }
 

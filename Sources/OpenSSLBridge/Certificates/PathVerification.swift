@@ -99,6 +99,7 @@ package func verify(
     // Only 1 means verified. 0 and -1 are refusals, and -1 can come with error 0.
     let result = unsafe X509_verify_cert(context)
     let code = unsafe X509_STORE_CTX_get_error(context)
+    // mutant path-verified: {} by ServerTrustTests RuleTests
     guard result == 1, code == X509_V_OK else {
         // Without memory, OpenSSL also finds keys too weak and signatures wrong. It says itself that memory ran out
         // if the tree of policies has too many nodes.
@@ -160,6 +161,8 @@ private func verifySignatures(_ context: OpaquePointer) -> Bool {
         guard let key = unsafe X509_get0_pubkey(issuer) else {
             return fail(X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY, at: depth + 1)
         }
+        // mutant certificate-signature: true for `X509_verify(certificate, key) == 1` by
+        //   ServerTrustTests/brokenSignature
         guard unsafe X509_verify(certificate, key) == 1 else {
             return fail(X509_V_ERR_CERT_SIGNATURE_FAILURE, at: depth)
         }

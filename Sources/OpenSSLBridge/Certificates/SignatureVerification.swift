@@ -35,6 +35,8 @@ package func verifySignature(
         unsafe ASN1_BIT_STRING_set(bits, UnsafeMutablePointer(mutating: buffer.baseAddress), Int32(buffer.count))
     }
     guard isCopied == 1 else { return false }
+    // mutant list-signature-one: { return unsafe COpenSSL_verify_any(value, identifier, bits, key) != 0 } by
+    //   RevocationListTests/unjudgedSignatures
     return unsafe COpenSSL_verify_any(value, identifier, bits, key) == 1
 }
 
@@ -57,6 +59,8 @@ package func verifySignature(
     else { return false }
     return unsafe signature.withUnsafeBufferPointer { signature in
         unsafe message.withUnsafeBufferPointer { message in
+            // mutant timestamp-signature-one: unsafe EVP_DigestVerify( context, signature.baseAddress, signature.count,
+            //   message.baseAddress, message.count) <= 1 by TimestampTests
             unsafe EVP_DigestVerify(
                 context, signature.baseAddress, signature.count, message.baseAddress, message.count) == 1
         }

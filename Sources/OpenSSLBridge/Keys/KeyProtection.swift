@@ -43,6 +43,7 @@ enum KeyProtection {
         }
         guard let parameters = unsafe parameters(of: derivation, d2i_PBKDF2PARAM) else { return 0 }
         defer { unsafe PBKDF2PARAM_free(parameters) }
+        // mutant iterations: 0 for `COpenSSL_count(parameters.pointee.iter)` by ClientIdentityTests
         return unsafe COpenSSL_count(parameters.pointee.iter)
     }
 

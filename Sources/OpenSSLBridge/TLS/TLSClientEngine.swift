@@ -96,6 +96,7 @@ import CPinctlOpenSSL
         sessionTimestamps = session?.timestamps
         guard unsafe receivedTimestamps.attach(to: ssl) else { throw OpenSSLError.take() }
 
+        // mutant old-versions: 0x0301 for `minimumVersion.rawValue` by FailureTests HandshakeAttackTests HandshakeTests
         guard unsafe COpenSSL_SSL_set_min_proto_version(ssl, minimumVersion.rawValue) == 1 else {
             throw OpenSSLError.take()
         }
@@ -152,6 +153,8 @@ extension TLSClientEngine {
         let result = unsafe SSL_do_handshake(ssl)
         switch unsafe SSL_get_error(ssl, result) {
         case SSL_ERROR_NONE:
+            // mutant resumption-asks: { hasAsked = true; _ = unsafe TLSVerdict.accepted.note(on: ssl) } by
+            //   ResumptionAttackTests
             if isResumed, offersSession, unsafe TLSVerdict(of: ssl) == .undecided { return askTrust() }
             // A completed handshake is rejected if trust was never asked about or the answer wasn't an acceptance.
             guard result == 1, hasAsked, unsafe TLSVerdict(of: ssl) == .accepted else {
@@ -309,6 +312,7 @@ extension TLSClientEngine {
 
     /// Encrypts plaintext into the output. Throws before the handshake is established (`SSL_write_ex`).
     package func write(_ plaintext: Span<UInt8>) throws(OpenSSLError) {
+        // mutant verdict-before-data: {} by TLSClientEngineTests HandshakeTests
         guard unsafe TLSVerdict(of: ssl) == .accepted, isEstablished else {
             throw OpenSSLError(code: 0, reason: "the handshake is not done")
         }

@@ -42,6 +42,8 @@ import CPinctlOpenSSL
         // Level 2 means 112 bits: no RC4, no 3DES.
         unsafe SSL_CTX_set_security_level(pointer, 2)
         guard unsafe COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
+            // mutant weak-ciphers: "ALL:@SECLEVEL=0" for `Self.cipherList` by HandshakeAttackTests
+            //   PinctlTLSTransportTests.KeyExchangeTests FailureTests
             unsafe SSL_CTX_set_cipher_list(pointer, Self.cipherList) == 1,
             unsafe TLSTimestamps.request(on: pointer),
             let list = Self.groupLists.first(where: { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 })
@@ -54,6 +56,7 @@ import CPinctlOpenSSL
         OpenSSLError.clear()
         // A renegotiation could change the certificate. OpenSSL caches no sessions: the caller names the session to
         // resume.
+        // mutant no-renegotiation: {} by RecordAttackTests
         _ = unsafe SSL_CTX_set_options(pointer, COpenSSL_SSL_OP_NO_RENEGOTIATION())
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
         unsafe COpenSSL_SSL_CTX_set_max_cert_list(pointer, Self.maximumCertificateList)
@@ -102,11 +105,13 @@ private let askForVerdict: @convention(c) (OpaquePointer?, UnsafeMutableRawPoint
     switch unsafe TLSVerdict(of: OpaquePointer(ssl)) {
     case .undecided:
         // 1 without the retry flag would accept the server.
+        // mutant undecided-server: { return 1 } by TLSClientEngineTests HandshakeTests
         return unsafe COpenSSL_SSL_set_retry_verify(OpaquePointer(ssl)) == 1 ? 1 : 0
     case .accepted:
         unsafe X509_STORE_CTX_set_error(store, X509_V_OK)
         return 1
     case .refused:
+        // mutant refused-server: { return 1 } for `unsafe…return 0` by TLSClientEngineTests HandshakeTests
         unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REJECTED)
         return 0
     }

@@ -74,6 +74,7 @@ struct AndroidConfigReader {
     }
 
     mutating func read(_ root: XMLElement) {
+        // mutant android-root: true by AndroidTests
         guard root.localName == "network-security-config" else {
             problems.add("the root element isn't network-security-config: rename it", at: root.position)
             return
@@ -82,6 +83,7 @@ struct AndroidConfigReader {
         let children = distinct(root.elements, once: ["base-config", "debug-overrides"])
         var base = Inheritance()
         if target?.requiresTransparency == true { base.transparency = .require }
+        // mutant android-cleartext-level: false for 2 by AndroidTests/cleartext PinctlTests.LintTests
         if let target, target.allowsCleartext {
             base.cleartext = CleartextSetting(
                 reason: "apps that target API level \(target.level) may send cleartext requests", position: nil)
@@ -124,6 +126,7 @@ extension AndroidConfigReader {
         // Android reads only the trust-anchors of debug-overrides.
         if kind != .debug, let attribute = element[Self.cleartextName] {
             let name = kind == .base ? "the base-config" : "the enclosing domain-config"
+            // mutant android-cleartext-unread: false for `true` by AndroidTests/cleartextSpelling
             own.cleartext =
                 boolean(Self.cleartextName, of: element, default: true)
                 ? CleartextSetting(reason: "\(name) allows cleartext requests", position: attribute.position) : nil
@@ -205,6 +208,7 @@ extension AndroidConfigReader {
                 .stricter, "trust-anchors lists no roots, so every chain is rejected: add certificates, or remove it",
                 element.position, .refusesEverything)
         }
+        // mutant android-cleartext: CleartextSetting?.none for 2 by AndroidTests/cleartext LintQuirkTests
         if !pins.isEmpty, let cleartext = own.cleartext { noteCleartext(cleartext, of: element) }
         let anchors = own.anchors ?? []
         let overriding = anchors.filter(\.bypassesPins)
@@ -255,6 +259,7 @@ extension AndroidConfigReader {
                 .weaker, "this pin-set has no pins, so nothing is pinned: add pins, or remove it", set.position,
                 .pinsNothing)
         }
+        // mutant android-pins-nothing: false for 2 by AndroidTests LintQuirkTests
         guard problems.isEmpty, !rules.contains(where: { $0.mode != .off }) else { return }
         note(
             .unchanged, "no pins: the config doesn't pin any host: add a pin-set to a domain-config", root.position,
@@ -265,6 +270,7 @@ extension AndroidConfigReader {
         noteExtras(of: element, besides: ["includeSubdomains"])
         guard let text = content(of: element) else { return nil }
         let host = text.lowercased()
+        // mutant android-host-twice: nil by AndroidTests
         if let earlier = hosts[host] {
             problems.add(
                 "\(quoted(host)) is already listed at \(earlier.line):\(earlier.column), and a host may be listed "
@@ -307,6 +313,7 @@ extension AndroidConfigReader {
     /// Parses a Boolean as aapt2 and XmlBlock do: numbers count too, and anything else is the default.
     private mutating func boolean(_ name: String, of element: XMLElement, default usual: Bool) -> Bool {
         guard let attribute = element[name] else { return usual }
+        // mutant android-boolean-blanks: attribute.value by AndroidTests/cleartextSpelling
         let text = Self.trimmed(attribute.value)
         if ["true", "TRUE", "True"].contains(text) { return true }
         if ["false", "FALSE", "False"].contains(text) { return false }
@@ -353,6 +360,7 @@ extension AndroidConfigReader {
                 "this pin has no digest: add digest=\"SHA-256\"", at: element.position, rule: .malformedPin)
             return nil
         }
+        // mutant android-digest: true by AndroidTests
         guard digest.value.uppercased() == "SHA-256" else {
             problems.add(
                 "Android doesn't support the digest \(quoted(digest.value)) for pins: write SHA-256, and hash the "
@@ -369,6 +377,7 @@ extension AndroidConfigReader {
                 rule: .malformedPin)
             return nil
         }
+        // mutant android-length: true by AndroidTests
         guard value.count == 32 else {
             problems.add(
                 "\(quoted(text)) has \(value.count) bytes, but SHA-256 has 32: hash the key again",

@@ -55,6 +55,7 @@ struct AndroidConfigReplacement {
             guard let first = rule.anchors?.first(where: \.bypassesPins) else { continue }
             let patterns = Set(rule.patterns)
             let own = policy.rules.first { !patterns.isDisjoint(with: $0.patterns) }
+            // mutant android-overrides: false for 2 by ReplacingTests
             guard let own, own.anchors != rule.anchors else { continue }
             let there = rules.first { !Set($0.patterns.map(\.host)).isDisjoint(with: rule.patterns.map(\.host)) }
             throw DialectWriteError(
@@ -184,6 +185,7 @@ struct AndroidConfigReplacement {
         // Android doesn't inherit the setting where a config names roots that aren't the system's.
         let inherits = anchors?.elements.allSatisfy { $0["src"]?.value == "system" } ?? true
         let rest = AndroidConfigWriter.Rest(
+            // mutant android-attributes-kept: [] for `inheritedAttributes` by ReplacingTests/androidAttributesKept
             attributes: own + inheritedAttributes,
             elements: others.isEmpty ? inherited.elements : others,
             anchors: anchors.map { String(decoding: bytes[$0.range], as: UTF8.self) } ?? inherited.anchors,

@@ -28,6 +28,7 @@ enum AndroidConfigWriter {
     }
 
     private static func domainConfig(_ rule: CanonicalRule, _ rest: Rest) throws(DialectWriteError) -> [String] {
+        // mutant android-writer: true for 1 by AndroidTests ConversionTests RoundTripTests
         guard rule.ports == nil, rule.requirement == .any, rule.mode != .report, !rule.patterns.isEmpty else {
             throw DialectWriteError(
                 "Android's config can't express this rule: convert the policy first", at: rule.location)

@@ -14,6 +14,7 @@ package struct AndroidTarget: Sendable, Hashable {
         self.init(level: level)
     }
 
+    // mutant plan-target: false for `level >= 37` by PlanTargetTests
     /// Whether a leaf needs timestamps of Certificate Transparency logs unless the config says otherwise (AOSP's
     /// DEFAULT_ENABLE_CERTIFICATE_TRANSPARENCY, since Android 17).
     package var requiresTransparency: Bool { level >= 37 }

@@ -94,6 +94,7 @@ struct ApplePinReader {
         let leaves = pins(Self.leafKey, .leaf, in: member.value)
         let authorities = pins(Self.authorityKey, .ca, in: member.value)
         let roles = Set([leaves.map { _ in PinRole.leaf }, authorities.map { _ in PinRole.ca }].compactMap(\.self))
+        // mutant apple-no-identities: true by AppleTests
         guard !roles.isEmpty else {
             note(
                 .weaker, "\(quoted(host)) has no identities, so it isn't pinned: add \(Self.leafKey)", member.position,
@@ -142,6 +143,7 @@ struct ApplePinReader {
                     .malformedPin)
                 return nil
             }
+            // mutant apple-length: true by AppleTests
             guard digest.count == 32 else {
                 note(
                     .stricter,

@@ -39,6 +39,7 @@ extension Conversion {
                 rule.location)
         }
         var lost = rule
+        // mutant off-roots: nil by ConversionTests/notes
         lost.anchors = rule.anchors?.map { AnchorSet($0.source) }
         convertAnchors(&lost)
         convertTransparency(&lost)

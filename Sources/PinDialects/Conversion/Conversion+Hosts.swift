@@ -149,6 +149,7 @@ extension Conversion {
         let targets = targets(of: pattern)
         if traits.combination == .union {
             let rest = self.targets(of: above)
+            // mutant union-narrowed: false by ConversionTests
             let isNarrowed = rest.count < 2 && !rest.contains { $0.reachesAll(of: above) }
             guard isNarrowed, !targets.allSatisfy({ target in rest.contains { $0.reachesAll(of: target) } }) else {
                 return false

@@ -24,6 +24,7 @@ extension PinDialect {
         do throws(PolicyFileError) {
             var found = try read(bytes, path: path, host: host).policy
             found.rules = rules(found.rules)
+            // mutant replaced-meaning: nil by ReplacingTests
             guard let difference = expected.differences(in: found).first else { return }
             throw PolicyFileError(problems: [
                 PolicyProblem(

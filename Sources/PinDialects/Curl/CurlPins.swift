@@ -88,6 +88,7 @@ enum CurlPins {
 
     /// Returns the argument, without a line end.
     static func write(_ policy: CanonicalPolicy) throws(DialectWriteError) -> String {
+        // mutant curl-one-rule: true for 1 by CurlTests/severalRules
         guard policy.rules.count == 1, let rule = policy.rules.first, !rule.pins.isEmpty else {
             throw DialectWriteError(
                 "curl's pins are for a single server: choose a host", at: policy.rules.first?.location)

@@ -67,6 +67,8 @@ struct CurlText {
     var effective: [Argument] {
         // The transfers are in ascending order.
         arguments.indices.filter { index in
+            // mutant curl-last: true for `arguments[index + 1].transfer != arguments[index].transfer` by
+            //   CurlTests/repeated
             index + 1 == arguments.count || arguments[index + 1].transfer != arguments[index].transfer
         }.map { arguments[$0] }
     }
@@ -172,6 +174,7 @@ extension CurlText {
         while let word = try nextWord() {
             let text = String(decoding: word.text, as: UTF8.self)
             if isValue {
+                // mutant curl-computed: true by CurlTests/refusedTexts
                 guard !word.isComputed else {
                     throw refusal(
                         "the script computes the value of --\(Self.option), so its pins aren't known: write them "

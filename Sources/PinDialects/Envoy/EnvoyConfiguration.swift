@@ -96,6 +96,7 @@ enum EnvoyConfiguration {
                     "without trusted_ca, Envoy doesn't verify the chain of \(quoted(name)): add trusted_ca",
                     at: location)
             }
+            // mutant envoy-ineffective: String?.none by PinDialectsTests.EnvoyTests
             if let problem = context.problemWithPins {
                 throw DialectWriteError("the pins of \(quoted(name)) wouldn't count: \(problem)", at: location)
             }

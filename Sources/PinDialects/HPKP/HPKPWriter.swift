@@ -26,6 +26,7 @@ enum HPKPWriter {
         }
         var directives: [String] = []
         for pin in rule.pins {
+            // mutant hpkp-digest: true for 2 by HPKPTests
             guard pin.content == .publicKey, pin.digest == .sha256, pin.value.count == 32 else {
                 throw refused("the pin \(pin)")
             }

@@ -43,6 +43,7 @@ struct CertbotKey {
         for (option, value, standard) in values {
             let key = option.replacing("-", with: "_")
             if let found = options?.values[option] {
+                // mutant certbot-conflict: false by PinDialectsTests.IssuanceTests PinctlTests.IssuanceTests
                 guard found.text != value else { continue }
                 return Conflict(
                     location: found.location,

@@ -137,6 +137,8 @@ struct CertbotReader {
                 let found = try read(directory)
                 guard !found.isEmpty else { continue }
                 let history = KeyHistory(found.map(\.fingerprint))
+                // mutant certbot-archive: false for `history.contradictsSettings` by PinDialectsTests.IssuanceTests
+                //   PinctlTests.IssuanceTests
                 return history.contradictsSettings ? (history.summary, PolicyLocation(path: directory)) : nil
             }
             return nil

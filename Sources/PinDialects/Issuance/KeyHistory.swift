@@ -19,9 +19,12 @@ package struct KeyHistory {
     /// The effect of a renewal, if nothing else is known about it.
     var effect: KeyRenewal.Effect {
         switch Set(keys).count {
+        // mutant key-history-single: false by PinctlTests.IssuanceTests
         case _ where keys.count < 2: .unknown
         case 1: .keepsKey
+        // mutant key-history: .keepsKey by PinctlTests.IssuanceTests PinDialectsTests.IssuanceTests
         case keys.count: .changesKey
+        // mutant key-history-mixed: .keepsKey by PinctlTests.IssuanceTests
         default: .unknown
         }
     }
@@ -58,6 +61,7 @@ package enum CertificateArchive {
         return series.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { indices, names in
             let history = KeyHistory(indices.map { sorted[$0].spkiFingerprint })
             // A client doesn't use a directory whose certificates it let expire.
+            // mutant key-history-expired: true by PinctlTests.IssuanceTests
             let isInUse = indices.last.map { sorted[$0].notAfter >= time } ?? false
             let effect = isInUse ? history.effect : .unknown
             let remedy =

@@ -83,12 +83,14 @@ struct PropertyListPlaces {
         let isHost = path.count == hosts.count + 1 && path.starts(with: hosts)
         for member in list.members ?? [] {
             if let homes = homes[member.key] {
+                // mutant plist-misplaced: true by LintQuirkTests
                 guard homes.contains(where: { Self.matches(path, $0) }) else {
                     strays.append(Stray(member: member, path: path, isHost: false))
                     continue
                 }
             } else if meant(by: member, in: path) != nil {
                 continue
+                // mutant plist-host-in-host: false for 1 by LintQuirkTests/hostInHost
             } else if isHost, member.value.members != nil, holdsPins(member.value) {
                 strays.append(Stray(member: member, path: path, isHost: true))
                 continue

@@ -39,6 +39,7 @@ struct SwiftReader {
         try tokens.expect("}")
         try tokens.expect("}")
         tokens.skipBlanks()
+        // mutant swift-whole: true by PlanReleaseTests
         guard tokens.isAtEnd else { throw tokens.unexpected() }
         return policy
     }

@@ -96,6 +96,7 @@ extension TLSARecord {
     /// PKIX-TA and DANE-TA become pins with role `ca`, PKIX-EE and DANE-EE pins with role `leaf`. The DANE usages don't
     /// require a trusted chain.
     var pin: CanonicalPin? {
+        // mutant tlsa-usage: true for 1 by TLSATests
         guard usage <= 3, selector <= 1, let digest = [CanonicalPin.Digest.full, .sha256, .sha512].at(matchingType)
         else { return nil }
         return CanonicalPin(

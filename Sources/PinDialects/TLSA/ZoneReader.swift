@@ -77,6 +77,7 @@ struct ZoneReader {
                 hasTime = true
             } else if !hasClass, let number = Self.classNumber(word.text) {
                 hasClass = true
+                // mutant tlsa-class: false by TLSATests/rejected
                 if number != 1 { other = word }
             } else {
                 break

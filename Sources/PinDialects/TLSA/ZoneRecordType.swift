@@ -18,6 +18,7 @@ struct ZoneRecordType {
         case 52: kind = .tlsa
         case .some: kind = nil
         case nil:
+            // mutant tlsa-type: true by TLSATests/rejected
             guard Self.names.contains(name) else { return nil }
             kind = name == "TLSA" ? .tlsa : name == "CNAME" ? .alias : nil
         }

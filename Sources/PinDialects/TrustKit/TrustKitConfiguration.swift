@@ -28,6 +28,7 @@ enum TrustKitConfiguration {
         guard name.labels.count > 1 else {
             return "\(quoted(name.description)) isn't below a public suffix, as TrustKit requires: write the full name"
         }
+        // mutant trustkit-unlisted: false by ConversionTests/notes
         guard publicSuffixes.registry(of: name) == nil else { return nil }
         publicSuffixes.noteRefusal()
         return

@@ -132,6 +132,7 @@ extension TrustKitReader {
         let includes = boolean(Self.subdomainsKey, in: entry.value, default: false)
         check(entry, includesSubdomains: includes)
         if excludes(entry.value) {
+            // mutant trustkit-excluded: false by TrustKitTests
             if keys.count > 1 {
                 problems.add(
                     "\(quoted(entry.key)) is excluded, but has other keys: remove them", at: entry.position)
@@ -151,6 +152,7 @@ extension TrustKitReader {
             let name = try ServerName(entry.key)
             if let problem = TrustKitConfiguration.problem(with: name, publicSuffixes) {
                 problems.add(problem, at: entry.position)
+                // mutant trustkit-suffix: false for 2 by TrustKitTests
             } else if includesSubdomains, publicSuffixes.registry(of: name) == name.description {
                 problems.add(
                     "\(quoted(entry.key)) is a public suffix and includes its subdomains: list your own hosts instead",

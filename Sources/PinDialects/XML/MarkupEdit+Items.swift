@@ -84,6 +84,7 @@ extension MarkupEdit {
     /// removed, which begins at `start` or later.
     @discardableResult
     mutating func remove(_ item: ListItem, after start: Int = 0) -> Int {
+        // mutant edit-comments: item.range.lowerBound for `item.lead` by KeptLayoutTests
         var (first, last) = (item.lead, item.tail)
         let rest = bytes[last...].prefix(while: \.isBlank).endIndex
         let isLineEnd = rest == bytes.count || isLineEnd(rest)

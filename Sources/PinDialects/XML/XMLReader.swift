@@ -131,6 +131,7 @@ extension XMLReader {
         while true {
             try skipSpaceAndComments()
             guard starts(with: "<!DOCTYPE") else { break }
+            // mutant xml-doctype: true for 1 by XMLReaderTests
             guard allowsPropertyListType, !hasType else {
                 throw problem(
                     "a document type isn't supported, because it can refer to other files: remove the <!DOCTYPE …>")
@@ -284,10 +285,12 @@ extension XMLReader {
     private mutating func element(depth: Int) throws(MarkupProblem) -> XMLElement {
         let start = index
         let position = position()
+        // mutant xml-depth: true by XMLReaderTests
         guard depth <= Self.maximumDepth else {
             throw problem("elements are nested deeper than \(Self.maximumDepth) levels: flatten them")
         }
         elementCount += 1
+        // mutant xml-elements: true by XMLReaderTests
         guard elementCount <= Self.maximumElements else {
             throw problem(
                 "the document has more than \(Self.maximumElements) elements: check that it is the right file")
@@ -423,6 +426,7 @@ extension XMLReader {
                     "an element has more than \(Self.maximumAttributes) attributes: move some to elements",
                     at: position)
             }
+            // mutant xml-attribute-twice: true by XMLReaderTests
             guard !attributes.contains(where: { $0.name == name }) else {
                 throw problem("duplicate attribute \(quoted(name)): keep one", at: position)
             }
@@ -497,6 +501,7 @@ extension XMLReader {
             case "apos": "'"
             default: Self.numbered(name)
             }
+        // mutant xml-entity: { index = end + 1; return } for `throw problem…")` by XMLReaderTests
         guard let scalar else { throw problem("&\(quotedName(name)); is undefined: write the character itself") }
         text += String(scalar).utf8
         index = end + 1

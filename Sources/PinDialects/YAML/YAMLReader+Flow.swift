@@ -54,9 +54,11 @@ extension YAMLReader {
             guard case .scalar(let name, let isQuoted) = key.kind else {
                 throw problem("a key must be a text: put it in quotes", at: key.position)
             }
+            // mutant yaml-merge: true by YAMLReaderTests
             guard name != "<<" else {
                 throw problem("merge keys (<<) aren't supported: write the members out", at: key.position)
             }
+            // mutant yaml-key-twice: true by YAMLReaderTests
             guard keys.insert(name).inserted else {
                 throw problem("the key \(quoted(name)) appears twice: remove one", at: key.position, rule: .duplicate)
             }

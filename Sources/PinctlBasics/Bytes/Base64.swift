@@ -30,8 +30,10 @@ package enum Base64 {
         guard !characters.isEmpty, characters.count % 4 == 0 else { return nil }
         var decoder = Base64Decoder(limit: characters.count)
         decoder.reserveAll()
+        // mutant wiped-decoder: () for `decoder.wipe()` by WipedKeyTests/bareBase64
         defer { decoder.wipe() }
         for character in characters {
+            // mutant pin-base64: true for 1 by DERTests/canonicalBase64
             guard table[Int(character)] != blank, decoder.take(character) else { return nil }
         }
         guard decoder.finish() else { return nil }

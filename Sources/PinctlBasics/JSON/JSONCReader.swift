@@ -74,6 +74,7 @@ package struct JSONCReader {
         guard index < bytes.count else { throw problem("the text has no JSON value: write an object") }
         let root = try value()
         try skipBlanks()
+        // mutant json-trailing: true by JSONCReaderTests
         guard index == bytes.count else { throw problem("unexpected \(found()) after the end of the value: remove it") }
         return root
     }
@@ -145,6 +146,7 @@ extension JSONCReader {
         guard length > 0, index + length <= bytes.count, second.contains(bytes[index + 1]),
             bytes[(index + 2)..<(index + length)].allSatisfy({ $0 & 0xC0 == 0x80 })
         else { throw problem("invalid UTF-8: save the file as UTF-8") }
+        // mutant json-deceptive: true by JSONCReaderTests/deceptive
         guard !Self.isDeceptive(bytes[index..<(index + length)]) else {
             let scalar = String(decoding: bytes[index..<(index + length)], as: UTF8.self)
             throw problem(
@@ -188,6 +190,7 @@ extension JSONCReader {
         while let byte {
             if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") {
                 // Many editors and reviews show what follows on the line of the comment.
+                // mutant json-carriage-return: true by JSONCReaderTests/carriageReturn
                 guard byte == UInt8(ascii: "\n") || nextByte == UInt8(ascii: "\n") else {
                     throw problem("carriage return without a line feed in a comment: end lines with LF or CR LF")
                 }
@@ -235,6 +238,7 @@ extension JSONCReader {
             }
             reader.index += 1
             try reader.skipBlanks()
+            // mutant duplicate-key: nil by JSONCReaderTests
             if let earlier = keys[key] {
                 try reader.note(duplicate: key, at: keyPosition, earlier: earlier)
             } else {
@@ -268,6 +272,7 @@ extension JSONCReader {
     private mutating func list(
         until end: UInt8, _ endText: String, _ item: (inout JSONCReader) throws(JSONCProblem) -> Void
     ) throws(JSONCProblem) {
+        // mutant json-depth: true by JSONCReaderTests
         guard depth < Self.maximumDepth else {
             throw problem("objects and arrays are nested deeper than \(Self.maximumDepth) levels: flatten them")
         }

@@ -37,6 +37,7 @@ package struct InputFile: ~Copyable {
             throw InputFileError(path: path, reason: .failed(operation: "access", errno: code))
         }
         let kind = information.st_mode & S_IFMT
+        // mutant input-directory: true by PolicyFileReadingTests InputTests ScriptTests
         guard kind != S_IFDIR else {
             close(opened)
             throw InputFileError(path: path, reason: .directory)
@@ -47,6 +48,7 @@ package struct InputFile: ~Copyable {
         isPipe = kind == S_IFIFO
         permissions = UInt32(information.st_mode & 0o777)
         modified = Int64(information.st_mtim.tv_sec)
+        // mutant key-file-mode: false by ClientIdentityFileTests
         isOpenToOthers = permissions & (information.st_uid == geteuid() ? 0o077 : 0o007) != 0
     }
 
@@ -123,6 +125,7 @@ package struct InputFile: ~Copyable {
         while true {
             let count = try read(into: &buffer)
             if count == 0 { return contents }
+            // mutant input-size: contents.count + count <= 4 * limit by InputFileTests
             guard contents.count + count <= limit else {
                 throw InputFileError(path: name, reason: .tooLarge(limit: limit))
             }

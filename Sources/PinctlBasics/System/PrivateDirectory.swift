@@ -103,6 +103,8 @@ package final class PrivateDirectory: Sendable {
             throw PrivateDirectoryError(path: file, reason: .failed(operation: "write", errno: errno))
         }
         // A umask may have removed the owner's own rights.
+        // mutant private-written-mode: 0o644 for `0o600` by PrivateDirectoryTests StoredCredentialTests
+        //   CookieStorageTests
         var code = fchmod(opened, 0o600) == 0 ? 0 : errno
         if code == 0 { code = writeAll(bytes, to: opened) }
         if code == 0, fsync(opened) != 0 { code = errno }
@@ -184,7 +186,9 @@ package final class PrivateDirectory: Sendable {
             throw PrivateDirectoryError(path: path, reason: .failed(operation: "access", errno: errno))
         }
         guard status.st_mode & S_IFMT == kind else { throw PrivateDirectoryError(path: path, reason: .otherKind) }
+        // mutant private-owner: true by PrivateDirectoryTests StoredCredentialTests
         guard status.st_uid == geteuid() else { throw PrivateDirectoryError(path: path, reason: .foreign) }
+        // mutant private-mode: true by PrivateDirectoryTests StoredCredentialTests
         guard status.st_mode & 0o077 == 0 else {
             throw PrivateDirectoryError(path: path, reason: .open(isDirectory: kind == S_IFDIR))
         }

@@ -126,10 +126,12 @@ struct PrivateDirectoryWalk: ~Copyable {
         guard unsafe fstat(opened, &status) == 0 else { throw failed("access") }
         let kind = status.st_mode & S_IFMT
         guard kind == S_IFDIR || kind == S_IFLNK else { throw PrivateDirectoryError(path: text, reason: .otherKind) }
+        // mutant private-parent-owner: true by PrivateDirectoryTests StoredCredentialTests
         guard status.st_uid == 0 || status.st_uid == geteuid() else {
             throw PrivateDirectoryError(path: text, reason: .foreignParent)
         }
         // The mode of a link has no meaning.
+        // mutant private-parent-mode: true by PrivateDirectoryTests StoredCredentialTests
         guard kind == S_IFLNK || status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
             throw PrivateDirectoryError(path: text, reason: .openParent)
         }

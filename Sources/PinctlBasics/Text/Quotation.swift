@@ -1,6 +1,7 @@
 /// Returns untrusted text for use in a message: in quotes, escaped for display, at most 80 characters. If the text
 /// contains a private key, returns only `a private key`.
 package func quoted(_ text: String) -> String {
+    // mutant secret-arguments: true by InputTests HashTests ArgumentsTests PolicyProblemTests PolicyInCodeTests
     guard !text.contains("PRIVATE KEY-----") else { return "a private key" }
     let head = text.unicodeScalars.prefix(80)
     let isWhole = head.endIndex == text.unicodeScalars.endIndex
@@ -54,6 +55,7 @@ package func visibleText(_ text: String) -> String {
     for scalar in text.unicodeScalars {
         if (0x20...0x7E).contains(scalar.value) {
             result.append(UInt8(scalar.value))
+            // mutant escapes: false by HashTests HostileReportTests ShowTests
         } else if isInvisible(scalar) {
             result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".utf8
         } else {

@@ -12,6 +12,7 @@ struct Baseline: Sendable {
 
         init(_ target: String, key: String?) {
             self.target = target
+            // mutant baseline-key-kind: "" by BaselineTests
             self.key = key ?? ""
         }
     }
@@ -74,6 +75,7 @@ struct Baseline: Sendable {
             line = try lines.next()
             number += 1
         }
+        // mutant baseline-truncated: true by GateTests PassedOverTests
         guard hasEnd else { throw BaselineProblem("has no summary at its end and may be truncated: \(Self.origin)") }
     }
 
@@ -111,6 +113,8 @@ struct Baseline: Sendable {
     func knows(_ result: CheckResult) -> Bool {
         guard let text = result.failure else { return false }
         let failure = Failure(text: text, key: result.failingKey)
+        // mutant baseline-failure: known[Place(result.subject, key: result.key?.rawValue)] != nil by GateTests
+        //   PassedOverTests
         return known[Place(result.subject, key: result.key?.rawValue)]?.failures.contains(failure) == true
     }
 

@@ -17,10 +17,13 @@ extension Check {
         var probes = await probe.probes(of: target, keys: settings.keys, allAddresses: settings.allAddresses)
         var notes: [String] = []
         // That this machine has no route to an address says nothing about the server.
+        // mutant check-unrouted-only: true for 2 by EveryAddressTests/unroutedOnly
         if (probe.allAddresses ?? settings.allAddresses) == nil, probes.contains(where: { !$0.isUnrouted }) {
             notes = probes.filter(\.isUnrouted).compactMap(\.address).map {
                 "note: \(target): this machine has no route to \($0), so it was not checked"
             }
+            // mutant check-unrouted-refused: { probes.removeAll { if case .failure = $0.outcome { true } else { false }
+            //   } } by EveryAddressTests/refused
             probes.removeAll(where: \.isUnrouted)
         }
         var results = probes.map { probe in

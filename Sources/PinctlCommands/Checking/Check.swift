@@ -223,6 +223,7 @@ struct Check: Sendable {
                 "note: the proxy chose the address of \(plural(proxied, "target")), so other addresses of "
                     + "\(proxied == 1 ? "its name" : "their names") were not checked")
         }
+        // mutant exit-nothing: false for 1 by CheckTests/emptyLists
         if gate.checked == 0, console.status == .good, !acceptsNothing {
             let names = lists.map(DialectInput.title).joined(separator: ", ")
             console.problem(

@@ -11,7 +11,11 @@ extension ReportEntry {
             outcome: result.severity, subject: result.subject, variant: result.variant, address: result.address,
             key: result.key?.rawValue, verdict: result.word.rawValue, finding: result.finding,
             details: result.details, warnings: result.warnings.map { ($0.kind.rawValue, $0.text) },
+            // mutant report-rule: result.verdict.rule?.location for `(result.verdict.rule ?? result.rule)?.location` by
+            //   FailedRunTests/distrusted FailedRunTests/lines
             location: (result.verdict.rule ?? result.rule)?.location, causes: result.advice,
+            // mutant report-chain: result.verdict.path == nil ? [] : result.reportedChain for `result.reportedChain` by
+            //   FailedRunTests/distrusted AlertTests
             chain: result.reportedChain, pins: result.reportedPins, duration: result.duration,
             group: result.isKnown ? nil : result.failureKey, json: result.json)
     }

@@ -89,6 +89,7 @@ struct CheckedFile {
     private mutating func add(_ problem: InputProblem, _ object: InputObject) {
         if let what = problem.irrelevance {
             irrelevant.append(what)
+            // mutant files-damaged: true for 1 by FileLayoutTests/oneFile
         } else if object.isPrivateKey, !input.isNamed {
             // In a directory, private keys are beside their certificates.
             irrelevant.append("private key")

@@ -24,6 +24,8 @@ extension FileCheck {
     func claims(of leaf: X509Certificate, _ coverage: inout Coverage) -> ([Claim], isCut: Bool) {
         if let endpoint {
             guard let expectation = try? source.expectation(for: endpoint) else { return ([], false) }
+            // mutant files-host: leaf.subjectAlternativeNames.first.flatMap(Self.host) ?? endpoint.name for
+            //   `endpoint.name` by FileLayoutTests/oneHost
             return ([(endpoint.name, endpoint.port, expectation)], false)
         }
         let entries = leaf.subjectAlternativeNames

@@ -25,6 +25,7 @@ extension FileCheck {
             let title = keys.count > 1 ? "\(file.input.path)[\(key.index)]" : file.input.path
             let found = results(of: key, title, in: file.input.path)
             let isStrict = file.input.isNamed || key.kind == .request || key.kind == .record
+            // mutant files-request: false for `isStrict` by FileLayoutTests FileCheckTests/keys
             let kept = isStrict ? found : found.filter(\.isAboutPin)
             // A key that fails for a rule by chance, without naming its host, isn't that host's certificate.
             for result in kept where result.verdict.isGood || !key.hosts.isEmpty {
@@ -91,6 +92,7 @@ extension FileCheck {
         case .policy(let file):
             guard let endpoint else { return (file.policy.rules, file.policy.deny) }
             let rule = file.policy.rule(for: endpoint.name, port: Int(endpoint.port))
+            // mutant files-host-key: file.policy.rules for `rule.map { [$0] } ?? []` by FileLayoutTests/oneHost
             return (rule.map { [$0] } ?? [], file.policy.deny)
         }
     }

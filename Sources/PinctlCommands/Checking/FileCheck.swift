@@ -58,6 +58,7 @@ struct FileCheck: Sendable {
         var order: [X509Certificate] = []
         for (number, file) in files.enumerated() {
             for place in Self.leaves(of: file, number, pool) {
+                // mutant files-leaf-once: true by FileLayoutTests/certbot FileLayoutTests/otherClients
                 if leaves[place.leaf] == nil { order.append(place.leaf) }
                 leaves[place.leaf, default: []].append(place)
             }
@@ -74,6 +75,7 @@ struct FileCheck: Sendable {
             let issuers = neighbors.issuers(of: leaf, in: places.map { files[$0.file] })
             used.formUnion([leaf] + issuers)
             // Of several leaves, those for other hosts aren't asked for.
+            // mutant files-host-lacking: true for 1 by FileLayoutTests/oneHost
             if isCovered == true, let endpoint, !leaf.subjectAlternativeNames.contains(where: endpoint.name.matches) {
                 others.formUnion(places.map(\.file))
                 continue
@@ -105,6 +107,8 @@ struct FileCheck: Sendable {
     /// Adds what wasn't understood, and what a file is if nothing of it was checked.
     private func add(_ file: CheckedFile, isChecked: Bool, _ other: String?, _ outcome: inout Check.Outcome) {
         for problem in file.problems {
+            // mutant files-unread: true for 1 by FileLayoutTests/oneFile
+            // mutant files-broken: true for 2 by FileLayoutTests/oneFile
             if acceptsUnread, problem.kind == .unknown {
                 outcome.notes.append("\(problem.reason) (accepted by \(Flag.allowUnread.dashed))")
             } else {
@@ -123,6 +127,7 @@ struct FileCheck: Sendable {
     /// Returns a failure for each host of the policy that no certificate in the files is valid for, if there are
     /// certificates at all.
     func lacking(_ coverage: Coverage) -> [CheckResult] {
+        // mutant files-lacking: false for 3 by FileCheckTests/missingNames FileCheckTests/unknownAuthority
         guard endpoint == nil, case .policy(let file) = source, coverage.hasCertificate, !coverage.isCut else {
             return []
         }
@@ -147,6 +152,7 @@ private struct Neighbors {
         let directories = Dictionary(grouping: files) { $0.input.directory }.mapValues { $0.flatMap(\.certificates) }
         let sites = directories.filter { $0.value.contains(where: pool.isLeaf) }
         let shared = files.filter { sites[$0.input.directory] == nil }.flatMap(\.certificates)
+        // mutant files-neighbors: files.flatMap(\.certificates) for `$0 + shared` by FileLayoutTests/neighbours
         pools = sites.mapValues { CertificatePool($0 + shared) }
     }
 
@@ -183,6 +189,7 @@ extension FileCheck {
     private static func leaves(of file: CheckedFile, _ number: Int, _ pool: CertificatePool) -> [LeafPlace] {
         let total = file.certificates.count { pool.isLeaf($0) }
         return file.parts.flatMap { part -> [LeafPlace] in
+            // mutant files-order: true by FileLayoutTests/wrongOrder
             let isInOrder = part.certificates.first.map { !$0.isOrdered || pool.isLeaf($0.certificate) } ?? true
             return part.certificates.enumerated().compactMap { position, entry in
                 guard pool.isLeaf(entry.certificate) else { return nil }
@@ -210,6 +217,7 @@ extension FileCheck {
             }
             outcome.results.append(result)
         }
+        // mutant files-cut: false by PassedOverTests/manyHosts PassedOverTests/manyNames
         guard isCut else { return }
         outcome.coverage.isCut = true
         outcome.problems.append(

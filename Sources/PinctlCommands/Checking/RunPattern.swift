@@ -43,6 +43,7 @@ struct RunPattern {
     /// Returns the cause that all results suggest together, or `nil` if there is none. `isChosen` is true if the
     /// time was given, so that it isn't that of the clock.
     func group(at time: Date, isChosen: Bool) -> ReportGroup? {
+        // mutant cause-pattern: true by RunPatternTests
         guard count >= Self.minimum else { return nil }
         let title: String
         let remedy: String

@@ -67,6 +67,7 @@ extension CommandDefinition {
         guard !exports.isEmpty else {
             let advice =
                 "add \"exports\": [{ \"to\": \"android\", \"file\": \"…\" }] to the policy, or name a file with --into"
+            // mutant export-nothing: true by DialectTests/noExports
             guard input.dialect == .policy else {
                 throw .unusable(["\(input.path) isn't a policy, so it lists no exports: \(advice)"])
             }
@@ -188,6 +189,7 @@ struct ExportJob {
             // is left until a rule expires shrinks, and must not turn a file that was just written into another one.
             if case .age(let rest)? = policy.rules[index].expiry?.moment,
                 case .age(let age)? = existing?.expiry?.moment,
+                // mutant export-header: true for `rest > 0` by DialectTests/expiringHeader
                 (1...max(1, hasTime && rest > 0 ? RuleExpiry.longestAge : rest)).contains(age)
             {
                 policy.rules[index].expiry = existing?.expiry
@@ -212,6 +214,7 @@ struct ExportJob {
         }
         let differences = try differences(in: file)
         members.append(("differences", .array(differences.map { .string($0.description) })))
+        // mutant export-drift: false by DialectTests
         guard !differences.isEmpty else {
             let losses = losses(besides: accepted)
             let isRefused = accepted != nil && !losses.isEmpty

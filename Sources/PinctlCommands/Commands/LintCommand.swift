@@ -139,6 +139,7 @@ private struct LintJob {
                 }
                 let word = problem.rule.map { "error[\($0.rawValue)]" } ?? "error:"
                 let message = mark + problem.message
+                // mutant lint-unloaded: .failed for `.badInput` by ScriptTests InitTests/lint
                 let entry = ReportEntry(problem.location, message, problem.rule, of: subject, .badInput)
                 console.result(
                     ["\(problem.location): \(word) \(visibleText(message))"], entry.json ?? .null,

@@ -31,10 +31,12 @@ struct InputReader: Sendable {
             }
         } catch {
             // Programs keep their own state in hidden files.
+            // mutant files-hidden: true for 1 by FileLayoutTests/oneFile
             if input.isHidden, error.kind == .unknown {
                 throw InputProblem(reason: error.reason, kind: .irrelevant("hidden file"))
             }
             // A text under the name of a certificate, such as the error page of a download.
+            // mutant files-named: false for 1 by FileLayoutTests
             if input.isNamedAsKeys, case .irrelevant(let what) = error.kind,
                 what.hasPrefix("text") || what.hasPrefix("JSON")
             {

@@ -28,6 +28,7 @@ enum TextKeys {
         }
         let dialect = PinDialect.recognized(in: text)
         if dialect == .tlsa { return try records(in: text) }
+        // mutant files-encoded: true by FileLayoutTests/oneFile
         guard !mayHaveKeys else { return try DocumentKeys(password).objects(in: text) }
         if let dialect, dialect != .policy || start.first == UInt8(ascii: "{") {
             throw InputProblem(
@@ -35,6 +36,7 @@ enum TextKeys {
                 kind: .irrelevant("file of pins"))
         }
         throw InputProblem(
+            // mutant files-binary: true for `isReadable(text)` by FileLayoutTests/oneFile
             reason: PEMError.noBlock.description, kind: isReadable(text) ? .irrelevant("text") : .unknown)
     }
 

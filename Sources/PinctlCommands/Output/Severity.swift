@@ -24,7 +24,9 @@ enum Severity: String, Sendable, CaseIterable {
     var exitCode: ExitCode {
         switch self {
         case .badInput: .badInput
+        // mutant exit-mismatch: .good by GateTests CheckTests
         case .failed: .finding
+        // mutant exit-untrusted: .good by GateTests CheckTests VerifyTests
         case .notTrusted: .notTrusted
         case .couldNotCheck: .couldNotCheck
         case .warning, .known, .ok: .good
@@ -76,6 +78,7 @@ extension Severity {
         self =
             switch severity {
             case .warning: .warning
+            // mutant lint-level: .warning by PinctlTests.LintTests
             case .error: .failed
             }
     }

@@ -32,6 +32,7 @@ enum DirectoryFile: Equatable {
             self = .unread(problem)
         } else if let text = Self.text(bytes) {
             let advice = "name the dialect with \(Flag.from.dashed) and the file itself, or move it elsewhere"
+            // mutant plan-unread: false by PlanReleaseTests
             self =
                 Self.mayHavePins(text)
                 ? .unread("seems to have pins, but no dialect is recognized: \(advice)") : .irrelevant
@@ -43,6 +44,7 @@ enum DirectoryFile: Equatable {
 
     /// A text in JSON, which is a policy if it has rules, and otherwise a part of one or something else.
     private static func policy(_ bytes: [UInt8]) -> DirectoryFile {
+        // mutant plan-bundle: false for `PolicyBundle.isRecognized(in: bytes)` by PlanTests
         if PolicyBundle.isRecognized(in: bytes) || bytes.firstRange(of: Array("\"domains\"".utf8)) != nil {
             return .release
         }

@@ -63,6 +63,7 @@ extension ReleaseRule {
             judgement(
                 of: release.decisions(
                     on: $0, by: rules, at: time, anchorSource: source(of: $0),
+                    // mutant plan-bypass-only-way: true for `isLocal` by PlanSettingTests/localAnchors
                     hasLocalAnchors: isLocal && (store == nil || anchors != nil)), at: time)
         }
     }
@@ -158,6 +159,7 @@ extension ReleaseRule {
     private func denied(_ title: String, at time: Date) -> PathJudgement {
         let hasEnded = rules.contains { $0.modeInEffect(under: DecisionCircumstances(at: time)) == nil }
         let isClosed = hasEnded || rules.isEmpty && isPinned
+        // mutant plan-final: false for `isClosed` by PlanSentenceTests
         return .refused("\(title) is denied, and is in the new chain", isClosed ? .none : .denied(requiredRoles))
     }
 
@@ -169,12 +171,14 @@ extension ReleaseRule {
 extension ReleaseRule {
     /// Judges a key alone. Whichever CA issues its certificate, the key is the leaf's.
     func judge(_ key: SPKIFingerprint, at time: Date) -> PathJudgement {
+        // mutant plan-denied: nil by PlanSettingTests PlanTests PlanRoleTests PlanAgreementTests
         if let denied = deniedPin(of: key) { return self.denied(denied, at: time) }
         guard !rules.isEmpty else { return isPinned ? Self.unlisted : .unpinned }
         // No pin matches without certificates, so the result shows the decisions that don't depend on pins.
         let bare = judgement(of: release.decisions(on: [X509Certificate](), by: rules, at: time), at: time)
         guard case .refused(_, .missing) = bare else { return bare }
         let roles = requiredRoles
+        // mutant plan-role: true for `$0.role.covers(index: 0, of: 3)` by PlanRoleTests PlanAgreementTests
         let leaf = pins.filter { $0.role.covers(index: 0, of: 3) && $0.content == .publicKey && $0.pins(key) }
         let unmet = leaf.isEmpty ? roles : roles.filter { !$0.covers(index: 0, of: 3) }
         if unmet.isEmpty, let pin = leaf.first { return .matched([CanonicalMatch(pin: pin, index: 0)]) }

@@ -44,6 +44,7 @@ extension Plan {
                 let mismatches = candidates.map { $0.mismatch(with: host.name.description) }
                 return "\(mismatches.joined(separator: "; ")): \(remedy)"
             }
+            // mutant plan-host: false for 2 by PlanNameTests
             guard !pinsNothing, !releases.contains(where: { $0.decides(host) }) else { return nil }
             return "no release has a rule for \(host.title): \(remedy)"
         }

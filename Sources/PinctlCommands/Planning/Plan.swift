@@ -242,6 +242,7 @@ struct Plan {
             }
         }
         for (date, why) in moments.sorted(by: { ($0.date, $0.why) < ($1.date, $1.why) })
+        // mutant plan-fail-within: date < limit for `date <= limit` by PlanTests/ends
         where date > now && date <= limit {
             let later = judge(shown, host, by: rule, at: date, leafMayEnd: why.hasPrefix("the leaf"))
             let then = PlanCell(release: cell.release, host: cell.host, rule: rule, later, names: names)

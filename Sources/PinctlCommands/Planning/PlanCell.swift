@@ -132,6 +132,7 @@ extension PlanCell {
         // If the chain is trusted with any store, the release breaks for clients with the others.
         let isTrustedSomewhere = stores.contains { $0.untrusted == nil }
         broken = Set(zip(stores, outcomes).filter { $1.standing >= .notTrusted }.map(\.0.index))
+        // mutant plan-every-store: false for 2 by PlanTests/stores
         if standing == .notTrusted, isTrustedSomewhere { standing = .breaks }
         let worst = outcomes.filter { $0.standing == outcomes.map(\.standing).max() }
         let isEverywhere = worst.count == outcomes.count
@@ -173,6 +174,7 @@ extension PlanCell {
         sufficientPins =
             isMismatch && positions.contains(0)
             ? helpful.filter {
+                // mutant plan-ca-key: true for `!names.isAuthority($0)` by PlanRoleTests/authorityKey
                 $0.content == .publicKey && $0.role.covers(index: 0, of: 3) && !names.isAuthority($0)
             } : []
         standsWithoutLeaf = stores.allSatisfy { store in
@@ -195,6 +197,7 @@ extension PlanCell {
         init(_ store: StoreJudgement, rule: ReleaseRule, names: KnownNames) {
             let with = store.candidate.title
             place = [store.store.map { "under \($0)" }, "with \(with)"].compactMap(\.self).joined(separator: " ")
+            // mutant plan-untrusted: false for 2 by PlanTrustTests PlanTests PlanAgreementTests
             if let reason = store.untrusted, store.direct == nil {
                 // Clients verify the chain before its pins, and also if there are none.
                 (standing, finding) = (.notTrusted, "not trusted: \(reason)")
@@ -208,6 +211,7 @@ extension PlanCell {
             var seen: Set<CanonicalPin> = []
             matched = matches.joined().map(\.pin).filter { seen.insert($0).inserted }
             let isPartial = !accepted.isEmpty && accepted.count < judgements.count
+            // mutant plan-every-path: true for 2 by PlanTests PlanSettingTests PlanAgreementTests PlanNameTests
             guard !accepted.isEmpty, !isPartial || rule.triesEveryPath else {
                 (standing, finding) = Self.refusal(store, isPartial: isPartial, names: names)
                 return

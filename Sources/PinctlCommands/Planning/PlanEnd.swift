@@ -46,6 +46,7 @@ extension Plan {
         return judged.flatMap { judgement -> [PlanEnd] in
             guard judgement.direct == nil, let leaf = judgement.paths.first?.path.certificates.first else { return [] }
             let named = judgement.store.flatMap(RootCalendar.Store.init).map { [$0] }
+            // mutant plan-fail-within-store: leaf.notAfter for `limit ?? now` by PlanCalendarTests/change
             let limit = max(limit ?? now, leaf.notAfter)
             let own = rule.release.dialect.trustStores
             return (named ?? own ?? RootCalendar.Store.allCases).compactMap { store in
@@ -95,6 +96,7 @@ extension Plan {
             let seen = paths.flatMap { calendar.paths($0, in: store, at: time, countsPending, rule.triesEveryPath) }
             // A root of the store isn't local, although the machine's own store may have another certificate of it.
             let isPublic = seen.contains { path in
+                // mutant plan-bypass-store: false by PlanCalendarTests/notLocal
                 path.last.flatMap { calendar.root(of: $0)?.trust[store] } != nil
             }
             let accepted = rule.judge(seen, besides: isPublic, under: judgement.store, at: time)
@@ -102,6 +104,7 @@ extension Plan {
             return accepted > 0 && (accepted == seen.count || rule.triesEveryPath)
         }
         for change in calendar.changes(on: paths, in: store, at: begin) {
+            // mutant plan-fail-within-day: $0 < limit for `$0 <= limit` by PlanCalendarTests/change
             guard change.day.map({ $0 <= limit }) ?? true,
                 !survives(at: max(begin, change.day ?? begin), countsPending: change.isPending)
             else { continue }

@@ -88,6 +88,7 @@ struct PlanRemedy {
     /// Servers have one leaf for each candidate. If several of them break, one key isn't enough.
     private var keyText: String? {
         let failing = Set(broken.flatMap(\.broken))
+        // mutant plan-one-key: true for 2 by PlanSentenceTests
         guard distrusted.isEmpty, failing.count == 1, let candidate = failing.first else { return nil }
         let keys = keys(for: broken)
         guard !keys.isEmpty else { return nil }

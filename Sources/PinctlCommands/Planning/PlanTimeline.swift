@@ -155,6 +155,7 @@ struct PlanTimeline {
     /// may be needed for longer.
     private func momentOfPin(_ entry: Entry) -> String {
         // Without the current chain, it isn't known whether that chain needs the pin.
+        // mutant plan-served: true for `!entry.isServedToday` by PlanSentenceTests PlanTests
         let isFree = knowsToday && !entry.isServedToday
         return (isFree ? "now" : "when the new chain is served everywhere")
             + (entry.isShared ? ", if another matching pin stays" : "")

@@ -60,6 +60,7 @@ struct Release: Sendable {
     /// Whether the files neither pin nor reject any host.
     var pinsNothing: Bool {
         rules.allSatisfy { $0.mode == .off } && exports.allSatisfy(\.pinsNothing)
+            // mutant plan-unlisted: true for `pins.policy.unlisted == .trust` by PlanSettingTests/unlisted
             && pins.policy.unlisted == .trust && pins.policy.denied.isEmpty
     }
 
@@ -149,6 +150,7 @@ struct ReleaseRule: Sendable {
         if let anchors { return [("its own roots", anchors)] }
         guard let sources else { return stores }
         let own = sources.compactMap { release.roots[$0.source] }
+        // mutant plan-own-roots: true by PlanTrustTests
         guard sources.contains(where: { $0.source == "system" }) else {
             return [("its own roots", TrustStore(combining: own))]
         }
@@ -164,6 +166,7 @@ struct ReleaseRule: Sendable {
     /// that of one that bypasses the pins, as on Android.
     func source(of path: [X509Certificate]) -> String? {
         guard let root = path.last, let sources else { return nil }
+        // mutant plan-two-sources: [] for `sources.filter(\.bypassesPins)` by PlanTrustTests/rootOfTwoSources
         return (sources.filter(\.bypassesPins) + sources).first { release.roots[$0.source]?.contains(root) ?? false }?
             .source
     }

@@ -53,6 +53,7 @@ extension ReleaseReader {
                 report(["\(tag.name): \(error)"], source, [tag.name], &console)
                 continue
             }
+            // mutant plan-absent: false by PlanTagTests
             if !isPresent { absent.append(tag.name) }
         }
         let title = paths.count == 1 ? paths[0] : "none of \(paths.joined(separator: ", "))"

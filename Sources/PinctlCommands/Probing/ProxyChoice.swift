@@ -15,6 +15,7 @@ enum ProxyChoice: Sendable {
         switch self {
         case .none: nil
         case .fixed(let proxy): proxy
+        // mutant proxy-exemption: false for `$0.exempts(host)` by EnvironmentProxyTests
         case .environment(let proxy): proxy.flatMap { $0.exempts(host) ? nil : $0.proxy }
         }
     }

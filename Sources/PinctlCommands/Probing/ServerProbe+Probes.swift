@@ -50,6 +50,8 @@ extension ServerProbe {
 
     /// Returns how the addresses of a target are chosen.
     private func choice(for target: Target, _ allAddresses: Bool?) -> AddressChoice {
+        // mutant check-every-address: (self.allAddresses ?? allAddresses) == true by EveryAddressTests/addresses
+        //   EveryAddressTests/refused
         guard (self.allAddresses ?? allAddresses) != false else { return .firstAddress }
         return proxy.proxy(for: target.endpoint.name) == nil ? .everyAddress : .byProxy
     }
@@ -109,6 +111,7 @@ extension ServerProbe {
             if !other.isWithoutKey { others.append(other) }
         }
         // The probe of a server with one kind of key needs no name.
+        // mutant check-every-key: false by EveryAddressTests/keys
         guard others.contains(where: { !$0.isLost }) else { return [first] }
         first.key = kind
         return ([first] + others).withoutEndedBesides
@@ -170,6 +173,7 @@ extension ServerProbe {
                 onConnect: { reached = $0 })
         } catch .otherVersion(let peer, nil, let offered) where offered.count > 1 {
             var start = start
+            // mutant rate-question: { } by ProbeTests/rateOfOldVersion
             if let rate { start += await rate.turn() }
             let newest = await Transport.shared.oldVersion(
                 of: target.endpoint, startTLS: target.startTLS, at: address, through: proxy, options: options,

@@ -48,6 +48,7 @@ struct ServerProbe: Sendable {
 
         keys = try arguments.choice(.keys).flatMap(CheckSettings.Keys.init)
         startTLS = try arguments.choice(.startTLS).flatMap(StartTLSProtocol.init)
+        // mutant check-first: !arguments.has(.first) by EveryAddressTests/keys EveryAddressTests/settings
         isSingle = arguments.has(.first)
         allAddresses = arguments.has(.allAddresses) ? true : isSingle ? false : nil
         if isSingle, arguments.has(.allAddresses) || keys == .both {

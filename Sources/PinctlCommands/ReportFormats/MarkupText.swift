@@ -6,6 +6,7 @@ import PinctlBasics
 /// Invisible characters, line breaks and characters that XML doesn't allow are first replaced with visible escapes.
 func markup(_ text: String) -> String {
     let visible = visibleText(text)
+    // mutant markup-escapes: false by HostileReportTests
     guard visible.utf8.contains(where: isMarkup) else { return visible }
     var escaped: [UInt8] = []
     escaped.reserveCapacity(visible.utf8.count + 32)

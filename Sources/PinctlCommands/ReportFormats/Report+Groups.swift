@@ -59,6 +59,7 @@ extension Report {
     /// Puts the cause that all hosts show together before the groups of these hosts, whose own remedies don't lead to
     /// it.
     mutating func lead(with group: ReportGroup) {
+        // mutant cause-leads: false for `groups[index].outcome == group.outcome` by RunPatternTests/ahead
         for index in groups.indices where groups[index].outcome == group.outcome && groups[index].noun == group.noun {
             (groups[index].remedy, groups[index].shortRemedy) = ("", "")
         }

@@ -42,6 +42,7 @@ extension Arguments {
         let previous = try Self.bundle(try DialectInput.contents(file), file)
         try Self.requireOldest(keySets, for: previous, file)
         do throws(PolicyBundleError) {
+            // mutant sign-previous: {} by ScriptTests
             _ = try previous.verifiedAtAnyTime(by: PolicyBundleTrust(keySet: keySets[0]))
         } catch {
             throw .invalidValue(.previousBundle, reason: "\(file): \(error)")
@@ -53,6 +54,7 @@ extension Arguments {
     private static func requireOldest(
         _ keySets: [PolicyKeySet], for bundle: PolicyBundle, _ path: String
     ) throws(UsageError) {
+        // mutant sign-oldest: false for 2 by ScriptTests
         guard let first = bundle.firstKeySetNumber, keySets[0].number >= first else { return }
         throw .invalidValue(
             .keySets,
@@ -66,12 +68,14 @@ extension Arguments {
         _ bundle: PolicyBundle, _ path: String, _ keySets: [PolicyKeySet], _ console: inout Console
     ) throws(UsageError) {
         try Self.requireOldest(keySets, for: bundle, path)
+        // mutant sign-key-set: true by ScriptTests
         guard !bundle.hasKeySets || bundle.claimedKeySet.map(keySets.contains) == true else {
             throw .unusable([
                 "\(path) contains a key set that isn't one of \(Flag.keySets.dashed): "
                     + "name its file too, if you know each of its keys"
             ])
         }
+        // mutant sign-invalid: Optional<SPKIFingerprint>.none by ScriptTests
         if let key = bundle.invalidSigner(among: keySets.flatMap(\.keys)) {
             throw .unusable([
                 "\(path): the signature of \(key) isn't valid, or its key isn't in \(Flag.keySets.dashed): "
@@ -101,6 +105,7 @@ extension Arguments {
         guard path != "-" else { throw .invalidOperand(path, reason: "standard input has no directory: name a file") }
         let errors = try lintErrors(path, bytes, time)
         for error in errors { console.problem(error.description, .finding) }
+        // mutant sign-lint: true by ScriptTests
         guard errors.isEmpty else {
             console.note("nothing is signed: correct the policy")
             return nil
@@ -136,6 +141,7 @@ extension Arguments {
     private static func requirePrevious(
         _ previous: PolicyBundle?, for sequence: Int, _ keySet: Int
     ) throws(UsageError) {
+        // mutant sign-first: false for 2 by ScriptTests
         guard previous == nil, sequence > 1 || keySet > 1 else { return }
         let reason = keySet > 1 ? "key set \(keySet)" : "sequence number \(sequence)"
         throw .unusable([
@@ -214,6 +220,7 @@ extension Arguments {
         for value in allowed where !PolicyChange.allowable.contains(value) {
             throw .unknownChoice(.allowChange, value, known: PolicyChange.allowable)
         }
+        // mutant sign-gap: false for 2 by ScriptTests
         if let previous, bundle.sequence - 1 > previous.sequence, !allowed.contains(PolicyChange.gap) {
             console.problem(
                 "policy \(bundle.sequence) is compared with policy \(previous.sequence), so what changes from the ones "

@@ -62,10 +62,12 @@ extension PinningPolicy {
             switch (known[scope], new[scope]) {
             case (nil, let to?):
                 add(scope, .stricter, "is pinned")
+                // mutant sign-rule: [] for `old.rules(deciding: to)` by ScriptTests
                 for from in old.rules(deciding: to) { changes += to.changes(from: from, scope) }
             case (let from?, nil):
                 add(scope, unlisted == .refuse ? .stricter : .weaker, "isn't pinned any more")
                 // The changes to a new rule are shown under its own hosts.
+                // mutant sign-rule-left: [] for `self.rules(deciding: from)` by ScriptTests
                 for to in self.rules(deciding: from) where known[to.scope] != nil {
                     changes += to.changes(from: from, scope)
                 }
@@ -97,8 +99,11 @@ extension PinningPolicy {
                     continue
                 }
                 let (known, accepted) = (old.acceptedRoles(of: before), acceptedRoles(of: now))
+                // mutant sign-role: accepted[pin] != nil for `accepted[pin]?.isSuperset(of: roles) == true` by
+                //   ScriptTests
                 let left = known.filter { pin, roles in accepted[pin]?.isSuperset(of: roles) == true }
                 guard now.mode == .enforce else { continue }
+                // mutant sign-lockout: true by ScriptTests
                 guard !left.isEmpty else {
                     let isKept = known.keys.contains { accepted[$0] != nil }
                     reasons[rule.scope] = "none of the pins before is left" + (isKept ? " in its role" : "")
@@ -106,6 +111,7 @@ extension PinningPolicy {
                 }
                 // A server may have any of the keys but those of backups.
                 let pins = before.pins.filter { known[$0.fingerprint] != nil }
+                // mutant sign-unproven: false for `left[$0.fingerprint] == nil` by ScriptTests
                 guard pins.contains(where: { left[$0.fingerprint] == nil && !$0.isBackup }) else { continue }
                 survivors[rule.scope] = pins.filter { left[$0.fingerprint] != nil }
                     .map { "\($0.title)\($0.isBackup ? " (a backup)" : "")" }.joined(separator: " or ")
@@ -126,6 +132,7 @@ extension PinningPolicy {
     private func acceptedRoles(of rule: PinningRule) -> [PinFingerprint: Set<PinRole>] {
         let denied = deny.roles
         return rule.pins.roles.reduce(into: [:]) { accepted, pin in
+            // mutant sign-denied: pin.value by ScriptTests
             let left = pin.value.subtracting(denied[pin.key] ?? [])
             if !left.isEmpty { accepted[pin.key] = left }
         }

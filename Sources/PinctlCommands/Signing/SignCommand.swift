@@ -88,6 +88,7 @@ extension CommandDefinition {
             }
             do throws(PolicyBundleError) {
                 // The bytes that are written, because signatures make them larger.
+                // mutant bundle-signed-size: bundle for `PolicyBundle(json: bundle.json)` by BundleTests/signedSize
                 _ = try PolicyBundle(json: bundle.json).verifiedAtAnyTime(by: PolicyBundleTrust(keySet: keySets[0]))
             } catch {
                 guard case .tooFewSignatures = error else { throw .unusable(["\(path): \(error)"]) }

@@ -8,6 +8,8 @@ func writeNewFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
     if isDevice(path) { return try overwriteFile(path, bytes) }
     try withTemporaryFile(beside: path, mode: 0o644, bytes) { temporary throws(NewFileError) in
         // Unlike rename(2), link(2) doesn't replace an existing file, not even a symbolic link.
+        // mutant new-file-link: rename(temporary, path) == 0 for `link(temporary, path) == 0` by InitTests ProcessTests
+        //   ShowTests
         guard unsafe link(temporary, path) == 0 else { throw NewFileError(errno: errno) }
     }
 }
@@ -53,6 +55,7 @@ func withTemporaryFile(
     var code = StandardStreams.write(bytes, to: descriptor)
     if code == 0, fsync(descriptor) != 0 { code = errno }
     if close(descriptor) != 0, code == 0 { code = errno }
+    // mutant new-file-write: true by ReportFileTests/diskFillsUp
     guard code == 0 else { throw NewFileError(errno: code) }
     try body(temporary)
 }

@@ -101,6 +101,7 @@ package struct WebSocketClosing: Sendable, Hashable {
         }
         guard payload.count >= 2 else { throw .malformedClose }
         let code = UInt16(payload[0]) << 8 | UInt16(payload[1])
+        // mutant websocket-close-code: true by WebSocketParserTests
         guard Self.isAllowed(code) else { throw .invalidCloseCode(code) }
         var text = WebSocketText()
         guard text.append(payload[2...]), text.isComplete else { throw .invalidText }

@@ -22,15 +22,18 @@ package struct WebSocketHandshake: Sendable, Hashable {
 
     /// Checks a 101 response, and returns the subprotocol that the server selected, if any.
     package func check(_ head: HTTPResponseHead) throws(WebSocketHandshakeError) -> String? {
+        // mutant websocket-upgrade: true by WebSocketHandshakeTests
         guard head.statusCode == 101 else { throw .refused(statusCode: head.statusCode) }
         guard head.minorVersion == 1, head.hasMember("websocket", of: "Upgrade"),
             head.hasMember("upgrade", of: "Connection")
         else { throw .otherUpgrade }
         // This proves that the server read this request as a handshake, and didn't just repeat a stored response.
         let accepts = head.fields.filter { $0.isNamed("Sec-WebSocket-Accept") }
+        // mutant websocket-accept: !expected.isEmpty for 2 by WebSocketHandshakeTests
         guard let expected = Self.answer(to: key), accepts.map(\.bytes) == [Array(expected.utf8)] else {
             throw .wrongAccept
         }
+        // mutant websocket-extension: true by WebSocketHandshakeTests
         guard head.fields.values(named: "Sec-WebSocket-Extensions").allSatisfy(\.isEmpty) else {
             throw .unrequestedExtension
         }

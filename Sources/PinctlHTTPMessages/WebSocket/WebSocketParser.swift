@@ -83,13 +83,16 @@ package struct WebSocketParser: Sendable {
         guard input.count >= 2 else { return nil }
         let first = input[input.startIndex]
         let second = input[input.startIndex + 1]
+        // mutant websocket-reserved: true by WebSocketParserTests
         guard first & 0x70 == 0 else { throw .reservedBits }
         guard let opcode = WebSocketOpcode(rawValue: first & 0x0F) else { throw .unknownOpcode(first & 0x0F) }
+        // mutant websocket-masked: true by WebSocketParserTests
         guard second & 0x80 == 0 else { throw .masked }
         let isFinal = first & 0x80 != 0
         switch opcode {
         case .continuation: guard message != nil else { throw .unexpectedContinuation }
         case .text, .binary: guard message == nil else { throw .unfinishedMessage }
+        // mutant websocket-control: true for 2 by WebSocketParserTests
         case .close, .ping, .pong: guard isFinal, second <= 125 else { throw .longControlFrame }
         }
         let extra = second == 126 ? 2 : second == 127 ? 8 : 0
@@ -98,9 +101,11 @@ package struct WebSocketParser: Sendable {
         if extra > 0 {
             length = input.dropFirst(2).prefix(extra).reduce(0) { $0 << 8 | UInt64($1) }
             // The shortest form is required (RFC 6455, section 5.2), and the highest bit is 0.
+            // mutant websocket-shortest: true for 1 by WebSocketParserTests
             guard length > (extra == 2 ? 125 : 0xFFFF), length <= UInt64(Int.max) else { throw .malformedLength }
         }
         let begun = message?.count ?? 0
+        // mutant websocket-size: true by WebSocketParserTests
         guard opcode.isControl || length <= UInt64(max(0, max(0, messageLimit) - begun)) else {
             throw .messageTooBig(limit: messageLimit)
         }
@@ -117,6 +122,7 @@ package struct WebSocketParser: Sendable {
         if header.opcode != .continuation, message == nil {
             (message, isText, text) = ([], header.opcode == .text, WebSocketText())
         }
+        // mutant websocket-text: false for 2 by WebSocketParserTests
         if isText, !text.append(part) { throw .invalidText }
         message? += part
     }
@@ -131,6 +137,7 @@ package struct WebSocketParser: Sendable {
             return .close(closing)
         case .continuation, .text, .binary:
             guard header.isFinal else { return nil }
+            // mutant websocket-text-end: true by WebSocketParserTests
             guard !isText || text.isComplete else { throw .invalidText }
             defer { message = nil }
             return message.map { .message($0, isText: isText) }

@@ -31,6 +31,7 @@ extension Connection {
             _ = try await receive(until: .earlier(patience, deadline))
         } catch {
             // The end of the time for everything isn't consent, also if its error is the same.
+            // mutant identity-consent: true for 1 by ShowIdentityTests/outOfTime
             guard patience.instant <= deadline.instant, error == patience.error else { throw error }
         }
     }

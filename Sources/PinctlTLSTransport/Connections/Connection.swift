@@ -185,6 +185,7 @@ final class Connection {
     func refuse() {
         guard end == nil else { return }
         // The output of a resumed handshake would tell the server that it was accepted, so it must not be sent.
+        // mutant resumption-refused: true for 2 by ResumptionAttackTests
         guard let engine = layers.last, !engine.isResumed else { return finish(.closed(peer: peer)) }
         engine.refuse()
         _ = engine.step()
@@ -203,6 +204,7 @@ final class Connection {
                 throw failure(reason)
             case .closed:
                 throw lost("the peer closed the connection")
+            // mutant resumption-held-back: false by ResumptionAttackTests HandshakeTests
             case .askTrust where engine.isResumed:
                 return action
             case .wantsInput, .askTrust, .askIdentity, .established:
@@ -324,6 +326,7 @@ final class Connection {
     /// the latest bytes. A few session tickets and key updates leave it quiet.
     func idleState() -> IdleState {
         guard end == nil else { return .ended }
+        // mutant message-idle: Int.max by KeptConnectionTests/surplus
         let messageLimit = min(layers.messageCount + Self.idleMessageLimit, Self.messageLimit)
         var state = layers.idleState(messageLimit: messageLimit)
         for _ in 0..<Self.turn {
@@ -331,7 +334,9 @@ final class Connection {
             socket.readiness.insert(.reading)
             switch socket.read(into: &Self.buffer) {
             case .wouldBlock:
+                // mutant unread-output-reused: true for 2 by KeptConnectionTests/unread
                 guard layers.messageCount <= messageLimit, (try? flush()) == true else { return .busy }
+                // mutant part-before-request: false for `state == .part` by KeptConnectionTests/early
                 earlyLayer = state == .part ? layers.lastIndex { !$0.isEmpty } : nil
                 return state
             case .bytes(let count):
@@ -428,6 +433,7 @@ final class Connection {
     /// Feeds a layer with bytes, of which there are none at the end of the layer below.
     private func feed(_ layer: Int, _ bytes: Span<UInt8>) throws(TransportError) {
         guard !bytes.isEmpty else {
+            // mutant truncation: .closed(peer: peer) for `.truncated(peer: peer)` by DataTests
             throw isEstablished ? .truncated(peer: peer) : lost("the peer closed the connection")
         }
         if !isEstablished, layer == layers.count - 1, handshakeHead.count < Self.headLimit {
@@ -436,6 +442,7 @@ final class Connection {
             }
         }
         fruitlessCount += bytes.count
+        // mutant record-flood: true by FloodAttackTests RecordAttackTests HandshakeAttackTests
         guard fruitlessCount <= Self.fruitlessLimit else {
             throw failure(OpenSSLError(code: 0, reason: "the peer sends records without data"))
         }
@@ -458,6 +465,7 @@ final class Connection {
     }
 
     private func checkMessageCount() throws(TransportError) {
+        // mutant message-count: true by FloodAttackTests/messages
         guard layers.messageCount <= Self.messageLimit else {
             throw failure(OpenSSLError(code: 0, reason: "the peer sends messages without data"))
         }
@@ -466,12 +474,14 @@ final class Connection {
     /// Returns whether input without plaintext may be followed by more at once. False if others have their turn before.
     /// `layer` is that of a message, which was in the early record of that layer or of one below.
     private func takeTurn(in layer: Int) -> Bool {
+        // mutant part-in-tunnel: true for 2 by KeptConnectionTests/earlyInTunnel
         if let early = earlyLayer, layer >= early { earlyLayer = nil }
         let now = ContinuousClock.now
         guard let start = messageTurn else {
             messageTurn = now
             return true
         }
+        // mutant message-turns: false by FloodAttackTests/turns
         guard now - start > TransportActor.turnLimit else { return true }
         wait = .turn
         return false

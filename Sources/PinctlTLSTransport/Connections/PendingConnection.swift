@@ -137,6 +137,7 @@ package struct PendingConnection: ~Copyable, Sendable {
         _ path: VerifiedPath?, _ identity: IdentityChoice
     ) async throws -> (Connection, NegotiatedTLS, wasIdentityRequested: Bool) {
         isAnswered = true
+        // mutant foreign-path: false for 2 by HandshakeTests FailureTests HandshakeAttackTests
         if let path, path.leaf != presented.leaf || path.name != name {
             await connection.refuse()
             throw TransportError.foreignPath(peer: connection.peer)

@@ -20,6 +20,7 @@ package final class ApprovalNumber: Sendable {
     fileprivate func isCurrent(_ known: Int) -> Bool { number.withLock { $0 == known } }
 
     fileprivate func whileCurrent<Value>(_ known: Int, _ body: () -> Value) -> Value? {
+        // mutant send-permit: true for `$0 == known` by ReplacedSettingsTests/replaced
         number.withLock { $0 == known ? body() : nil }
     }
 }

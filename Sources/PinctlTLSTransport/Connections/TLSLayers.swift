@@ -14,6 +14,7 @@ extension [TLSClientEngine] {
                 case .message:
                     guard messageCount <= messageLimit else { return .busy }
                 case .bytes(let bytes):
+                    // mutant input-before-reuse: .quiet for `.bytes` by KeptConnectionTests
                     guard indices.contains(index + 1) else { return .bytes }
                     guard (try? self[index + 1].feed(bytes.span)) != nil else { return .ended }
                 case .wantsInput: break

@@ -93,6 +93,7 @@ extension TransportError {
         let answer = HandshakeHead(head)
         switch self {
         case .handshakeFailed(let peer, _), .lostDuringHandshake(let peer, _, _), .timedOut(.handshake, let peer, _):
+            // mutant other-protocol: false for 2 by SituationTests/row
             if !head.isEmpty, !answer.isTLS { return .notTLS(peer: peer, answer: PlaintextAnswer(head)) }
         default: return self
         }

@@ -25,6 +25,7 @@ package final class VerifiedConnection: RequestConnection {
     /// client certificate, since a resumed session would reuse that identity without asking. Pass true for `isSameTask`
     /// if the later connection belongs to the task that was asked.
     package func session(ofSameTask isSameTask: Bool = false) -> ResumableSession? {
+        // mutant identity-session: true by ResumptionAttackTests ClientCertificateTests ConnectionReuseTests
         guard isSameTask || !wasIdentityRequested else { return nil }
         return connection.session().map(ResumableSession.init)
     }

@@ -76,6 +76,7 @@ package struct DialOptions: Sendable, Hashable {
         case .none: return nil
         case .other(let other): indicated = other
         }
+        // mutant sni-address: false for `indicated.isIPAddress` by HandshakeTests EndpointTests URLHostTests
         return indicated.isIPAddress ? nil : indicated.description
     }
 }

@@ -20,6 +20,7 @@ extension Transport {
             while head.count < HandshakeHead.versionEnd, let more = try await bare.receive(until: deadline) {
                 head += more
             }
+            // mutant old-version: (nil as String?) for `HandshakeHead(head).serverHelloVersion` by SituationTests
             return HandshakeHead(head).serverHelloVersion.flatMap { $0 < "TLS 1.2" ? $0 : nil }
         } catch {
             return nil

@@ -43,6 +43,7 @@ package struct CleartextProxy: Sendable {
                 throw .tunnelRefused(peer: peer, reason: .unreadable(error.description))
             }
             let answer = try await bare.requestTunnel(request, hostSpeaksFirst: hostSpeaksFirst, until: deadline)
+            // mutant tunnel-refused: true by TunnelAttackTests ProbeTests
             guard answer.head.statusCode / 100 == 2 else {
                 throw .tunnelRefused(peer: peer, reason: .status(answer.head.statusCode, hadLogin: login != nil))
             }

@@ -87,6 +87,7 @@ package struct SOCKSHandshake: Sendable {
             }
             request = [5, 1, 0] + (try Self.address(destination)) + Self.bytes(of: port)
         case .socks4a:
+            // mutant socks-nul: true for 2 by SOCKSTests
             guard user.count <= 255, !user.contains(0) else { throw .unusableLogin }
             request = [4, 1] + Self.bytes(of: port) + (try Self.place(destination, behind: user))
         }
@@ -106,6 +107,7 @@ package struct SOCKSHandshake: Sendable {
             guard let reply = try take(2) else { return .wantsInput }
             // The reply to the login (RFC 1929, section 2).
             guard reply[0] == 1 else { throw .malformedReply("version \(reply[0]) of the login") }
+            // mutant socks-login: true by SOCKSTests
             guard reply[1] == 0 else { throw .refusedLogin }
             state = .awaitsReply
             return .send(request)
@@ -149,6 +151,7 @@ package struct SOCKSHandshake: Sendable {
         guard input.count >= 2 else { return .wantsInput }
         guard input[0] == 5 else { throw .malformedReply("version \(input[0])") }
         // The rest of a refusal is often cut short, and carries no information.
+        // mutant socks-refused: true by SOCKSTests
         guard input[1] == 0 else { throw .refused(SOCKSRefusal(reply: input[1])) }
         guard input.count >= 5 else { return .wantsInput }
         let addressCount: Int
@@ -189,6 +192,7 @@ package struct SOCKSHandshake: Sendable {
     /// Returns a reply of `count` bytes. The proxy sends only when asked, and a host with TLS doesn't send before the
     /// client, so bytes after the reply are an error.
     private mutating func take(_ count: Int) throws(SOCKSError) -> ArraySlice<UInt8>? {
+        // mutant socks-surplus: true for 1 by SOCKSTests
         guard input.count <= count, count <= Self.replyLimit else {
             throw .malformedReply("\(input.count) bytes instead of \(count)")
         }
@@ -205,6 +209,7 @@ package struct SOCKSHandshake: Sendable {
         case .ipv6(let bytes) where bytes.count == 16: return [4] + bytes
         case .name(let name):
             let name = Array(name.utf8)
+            // mutant socks-name: true by SOCKSTests
             guard 1...255 ~= name.count else { throw .unusableHost(byteCount: name.count) }
             return [3, UInt8(name.count)] + name
         case .ipv4, .ipv6: throw .unusableAddress

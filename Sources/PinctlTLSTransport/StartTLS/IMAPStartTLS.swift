@@ -20,6 +20,7 @@ struct IMAPStartTLS: StartTLSMachine {
                     continue
                 }
                 // After PREAUTH, STARTTLS isn't possible any more, and an attacker on the path could have sent it.
+                // mutant starttls-preauth: true by StartTLSMachineTests
                 guard word.hasWord("OK") else { throw .refused(line) }
                 state = .capabilities
                 return .send(Array("a1 CAPABILITY\r\n".utf8))

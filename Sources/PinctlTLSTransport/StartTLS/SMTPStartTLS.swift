@@ -22,10 +22,12 @@ struct SMTPStartTLS: StartTLSMachine {
         case .extensions:
             guard reply.code == 250 else { throw .refused(reply.words) }
             // The first line names the server.
+            // mutant starttls-not-offered: true by StartTLSMachineTests
             guard reply.lines.dropFirst().contains(where: { $0.hasWord("STARTTLS") }) else { throw .notOffered }
             state = .goAhead
             return .send(Array("STARTTLS\r\n".utf8))
         case .goAhead:
+            // mutant starttls-refused: true by StartTLSMachineTests
             guard reply.code == 220 else { throw .refused(reply.words) }
             return .upgrade
         }

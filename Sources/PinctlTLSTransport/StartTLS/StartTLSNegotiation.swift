@@ -75,6 +75,7 @@ struct StartTLSNegotiation: Sendable {
     mutating func receive(_ bytes: [UInt8]) throws(StartTLSFailure) -> StartTLSAction {
         try input.append(bytes)
         let action = try machine.next(&input)
+        // mutant starttls-injection: true by StartTLSMachineTests
         guard action == .needMore || input.isEmpty else {
             throw .unreadable("unrequested data, which an attacker may have injected")
         }
@@ -102,6 +103,7 @@ package struct StartTLSInput: Sendable {
     /// Adds received bytes. Throws if the limit is exceeded.
     package mutating func append(_ new: [UInt8]) throws(StartTLSFailure) {
         total += new.count
+        // mutant starttls-size: true by StartTLSMachineTests
         guard total <= Self.limit else { throw .unreadable("more than \(Self.limit) bytes") }
         bytes += new
     }

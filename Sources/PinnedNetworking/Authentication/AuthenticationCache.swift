@@ -65,6 +65,7 @@ final class AuthenticationCache: Sendable {
         let known = known(at: request.party).filter { $0.isFor(request) }
         guard !known.isEmpty else { return nil }
         let path = request.path
+        // mutant cached-path: true by AuthenticationCacheTests
         guard !KnownAuthentication.hasDotSegment(path) else { return nil }
         return known.compactMap { known in known.coverage(ofPlain: path).map { (known: known, depth: $0) } }
             .max { $0.depth < $1.depth }?.known

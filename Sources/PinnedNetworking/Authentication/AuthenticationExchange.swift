@@ -124,6 +124,7 @@ struct AuthenticationExchange: Sendable {
     }
 
     private mutating func prepareAnswer(for request: AuthenticationRequest) {
+        // mutant redirect-state: false for 2 by AuthenticationExchangeTests
         if let before = self.request, before.party != request.party || before.user != request.user {
             self = AuthenticationExchange(cache: cache, stored: stored)
         }
@@ -145,6 +146,8 @@ struct AuthenticationExchange: Sendable {
     ) -> Step {
         offers = []
         guard let request, !request.hasOwnField else { return .deliver(.plain) }
+        // mutant challenge-party: statusCode == 401 || statusCode == 407 by AuthenticationExchangeTests LoginTests
+        //   ProxyTests
         guard statusCode == request.party.statusCode else {
             // A challenge from the other side (server or proxy) says nothing about the credential for this one. But a
             // proxy that forwards it has accepted the connection's login, so the last message of the login isn't sent
@@ -213,6 +216,7 @@ extension AuthenticationExchange {
         guard offer.scheme.connectionMechanism != nil else { return true }
         return switch request.connectionLogins {
         case .permitted: true
+        // mutant ticket-default: true by ConnectionLoginExchangeTests AuthenticationExchangeTests
         case .stored: stored?(offer.space, nil) != nil
         case .refused: false
         }
@@ -310,6 +314,7 @@ extension AuthenticationExchange {
     private mutating func advance() -> Step {
         guard let request else { return .deliver(.plain) }
         offers.removeAll { skippedSpaces.contains($0.space) }
+        // mutant login-count: true for 2 by AuthenticationExchangeTests
         guard let offer = offers.first, answerCounts[offer.scheme.method, default: 0] < Self.answerLimit else {
             return .deliver(.plain)
         }

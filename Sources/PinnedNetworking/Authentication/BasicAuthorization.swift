@@ -6,7 +6,9 @@ enum BasicAuthorization {
     /// Returns the value of the field: user and password in UTF-8 and Unicode normalization form C. Servers that
     /// specify a charset require this form, and browsers send it to the others.
     static func value(user: String, password: String) throws(CredentialProblem) -> String {
+        // mutant basic-injection: true by BasicTests
         guard !user.utf8.contains(UInt8(ascii: ":")) else { throw .colonInUserName }
+        // mutant basic-control: true by BasicTests
         guard !CredentialProblem.hasControlCharacter(user + password) else { throw .controlCharacter }
         let text = "\(user):\(password)".precomposedStringWithCanonicalMapping
         let bytes = Array(text.utf8)

@@ -45,6 +45,8 @@ struct DigestProof: Sendable, Hashable {
         }
         if quality == .authInt, body == nil { return .needsBody }
         let expected = response(method: "", body: body, quality: quality)
+        // mutant forged-proof: true for `expected == HTTPField.foldedName(given)` by ServerProofTests DigestTests
+        //   DigestExchangeTests
         return expected == HTTPField.foldedName(given) ? .valid : .forged
     }
 

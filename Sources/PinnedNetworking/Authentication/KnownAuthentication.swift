@@ -35,6 +35,8 @@ struct KnownAuthentication: Sendable {
     /// Whether the credential can be used for a request: for the same server or proxy, and the same user or none in
     /// both.
     func isFor(_ request: AuthenticationRequest) -> Bool {
+        // mutant cached-credential: true for `user == request.user` by AuthenticationCacheTests
+        //   AuthenticationExchangeTests
         party == request.party && user == request.user
             && (request.password == nil || request.password == credential.password)
     }

@@ -48,8 +48,11 @@ extension ConnectionLogin {
     /// Whether a request with this authentication, or without one, can use the login's connection. It can't if the
     /// login is another user's (CVE-2014-0015, CVE-2015-3143), or if the request doesn't need a login (CVE-2015-3148).
     func matches(_ upcoming: KnownAuthentication?) -> Bool {
+        // mutant login-unasked: true for `false` by NTLMLoginTests/withoutLogin
         guard let upcoming, progress != .started else { return false }
         return authentication.prepared.connectionMechanism == upcoming.prepared.connectionMechanism
+            // mutant login-connection: true for `authentication.credential == upcoming.credential` by
+            //   ConnectionLoginDecisionTests NTLMLoginTests NTLMFlowTests
             && authentication.credential == upcoming.credential && authentication.space == upcoming.space
     }
 
@@ -61,6 +64,7 @@ extension ConnectionLogin {
         switch (head.statusCode == authentication.party.statusCode, progress) {
         case (true, .started), (true, .proven): .hold
         // The login failed, or was started but not required. The state of the connection at the server is unknown.
+        // mutant login-unfinished: .keep by ConnectionLoginDecisionTests NTLMFlowTests
         case (true, .complete), (false, .started): .close
         case (false, .proven), (false, .complete): .keep
         }

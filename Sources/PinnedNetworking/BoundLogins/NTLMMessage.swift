@@ -55,6 +55,7 @@ struct NTLMChallenge: Sendable, Hashable {
             guard bytes.count >= 48 else { throw .malformedChallenge("it ends in its header") }
             let count = Int(Self.number(bytes, at: 40, count: 2))
             let start = Int(Self.number(bytes, at: 44, count: 4))
+            // mutant ntlm-offset: true for 2 by NTLMTests
             guard start <= bytes.count, count <= bytes.count - start else {
                 throw .malformedChallenge("its target lies outside of it")
             }

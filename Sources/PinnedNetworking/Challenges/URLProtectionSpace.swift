@@ -92,6 +92,7 @@ public final class URLProtectionSpace: Sendable {
         hasProxy = isProxy
         // A host that isn't a valid name, such as a U-label, is compared as it is.
         let name = (try? ServerName(host))?.description ?? host
+        // mutant space-port: "" for `String(port)` by ProtectionSpaceTests
         let parts = [name, String(port), `protocol`, realm, self.authenticationMethod, String(isProxy), proxyType]
         identity = parts.map { $0.map { Array($0.utf8) } }
     }

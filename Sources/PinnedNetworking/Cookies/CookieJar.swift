@@ -58,6 +58,7 @@ struct CookieJar: Sendable {
         let new = Entry(cookie: cookie, stored: now, order: old?.order ?? tick, use: tick, isSaved: isSaved)
         let isKept = !new.isExpired(at: now)
         if isKept { entries.append(new) }
+        // mutant cookie-count: false by CookieAttackTests CookieJarTests
         if entries.count > Self.domainLimit {
             entries.removeAll { $0.isExpired(at: now) }
             while entries.count > Self.domainLimit, let victim = Self.victim(among: entries) {
@@ -76,9 +77,11 @@ struct CookieJar: Sendable {
     mutating func store(
         _ cookie: HTTPCookie, from request: CookieRequest, _ suffixes: PublicSuffixes, at now: Date
     ) -> Bool {
+        // mutant cookie-same-site-set: true by CookieAttackTests CookieStorageTests
         guard cookie.content.sameSite == .unrestricted || !request.hasDocument || request.isSameSite(suffixes) else {
             return false
         }
+        // mutant cookie-cleartext-replaces: true by CookieAttackTests CookieStorageTests
         guard request.isSecure || !isProtected(cookie) else { return false }
         defer { limitSite(of: cookie.content.host, suffixes) }
         return store(cookie, at: now)
@@ -155,12 +158,14 @@ struct CookieJar: Sendable {
             guard var entries = hosts[host] else { continue }
             for index in entries.indices {
                 let entry = entries[index]
+                // mutant cookie-host-only: true for 1 by CookieAttackTests CookieStorageTests CookieJarTests
                 guard isExact || !entry.cookie.content.isHostOnly, !entry.isExpired(at: now),
                     entry.cookie.matches(request)
                 else { continue }
                 if request.hasDocument, entry.cookie.content.sameSite != .unrestricted {
                     let known = isSameSite ?? request.isSameSite(suffixes)
                     isSameSite = known
+                    // mutant cookie-same-site: true by CookieAttackTests CookieStorageTests
                     guard known else { continue }
                 }
                 entries[index].use = nextTick()
@@ -228,6 +233,9 @@ extension HTTPCookie {
 
     /// Whether a request to the cookie's host carries it, considering its path, its port and TLS.
     fileprivate func matches(_ request: CookieRequest) -> Bool {
+        // mutant cookie-secure: true for `request.isSecure || !isSecure` by CookieAttackTests CookieStorageTests
+        // mutant cookie-path: true for `CookiePath.matches(request.path, path)` by CookieAttackTests CookieStorageTests
+        //   CookieParsingTests
         CookiePath.matches(request.path, path) && (request.isSecure || !isSecure)
             && content.ports?.contains(request.port) ?? true
     }

@@ -67,6 +67,7 @@ extension HTTPCookie {
     public convenience init?(properties: [HTTPCookiePropertyKey: Any]) {
         let given = CookieProperties(properties)
         guard let name = given.text(.name), !name.isEmpty, let value = given.text(.value), let path = given.text(.path),
+            // mutant cookie-injection: true for `HTTPGrammar.isFieldContent($0.utf8)` by CookieTests
             [name, value, path].allSatisfy({ HTTPGrammar.isFieldContent($0.utf8) && !$0.utf8.contains(0x3B) }),
             !name.utf8.contains(UInt8(ascii: "=")), let domain = given.text(.domain) ?? given.originHost,
             let host = try? ServerName(domain.hasPrefix(".") ? String(domain.dropFirst()) : domain)

@@ -126,6 +126,7 @@ extension HTTPCookie {
                 sameSite: set.sameSite))
         // A cookie for a whole host has to ask for that.
         let isForRoot = set.path != nil && (set.domain ?? []).isEmpty
+        // mutant cookie-prefix-root: true for 2 by CookieAttackTests/prefixes
         guard canBeSet(by: request, suffixes), isForRoot || !hasPrefix("__host-") else { return nil }
     }
 
@@ -133,9 +134,13 @@ extension HTTPCookie {
     func canBeSet(by request: CookieRequest, _ suffixes: PublicSuffixes) -> Bool {
         let isForHost =
             isHostOnlyMatch(request.host)
+            // mutant cookie-suffix: true for `!suffixes.contains(content.host)` by CookieAttackTests CookieStorageTests
             || !content.isHostOnly && suffixes.isKnown && !suffixes.contains(content.host)
                 && request.host.matches(domain: content.host)
         // Cleartext sets no cookie for TLS, and one that other sites may use has to be for TLS.
+        // mutant cookie-cleartext-sets: true for `request.isSecure || !isSecure` by CookieAttackTests
+        // mutant cookie-none-secure: true for `isSecure || content.sameSite != .unrestricted` by
+        //   CookieAttackTests/sites
         return isForHost && (request.isSecure || !isSecure) && (isSecure || content.sameSite != .unrestricted)
             && keepsPromise
     }
@@ -145,8 +150,10 @@ extension HTTPCookie {
     /// Whether the cookie has what the prefix of its name promises (RFC 6265bis, section 5.4, and
     /// draft-ietf-httpbis-layered-cookies).
     private var keepsPromise: Bool {
+        // mutant cookie-prefix: false for 2 by CookieAttackTests
         if hasPrefix("__host-"), !(isSecure && content.isHostOnly && path == "/") { return false }
         if hasPrefix("__http-") || hasPrefix("__host-http-"), !(isSecure && isHTTPOnly) { return false }
+        // mutant cookie-prefix-secure: true by CookieAttackTests
         return isSecure || !hasPrefix("__secure-")
     }
 
@@ -166,6 +173,7 @@ extension HTTPCookie {
         guard let domain, !domain.isEmpty else { return (host, true) }
         // A hostname can end with a dot, but a Domain can't.
         guard domain.last != UInt8(ascii: "."), let name = try? ServerName(String(decoding: domain, as: UTF8.self)),
+            // mutant cookie-domain: true by CookieAttackTests CookieStorageTests CookieParsingTests
             host.matches(domain: name)
         else { return nil }
         // An address has no subdomains, and those of a public suffix belong to others.

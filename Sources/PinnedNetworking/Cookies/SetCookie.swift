@@ -38,6 +38,7 @@ struct SetCookie: Sendable {
         guard HTTPGrammar.isFieldContent(field) else { return nil }
         var rest = field[...]
         guard let (name, value) = Self.pair(Self.nextPart(of: &rest)), let value, !name.isEmpty,
+            // mutant cookie-size: true by CookieAttackTests CookieParsingTests
             name.count + value.count <= Self.pairLimit
         else { return nil }
         self.name = Array(name)
@@ -58,6 +59,7 @@ struct SetCookie: Sendable {
         if let maximumAge {
             return maximumAge > 0 ? min(now.addingTimeInterval(maximumAge), latest) : .distantPast
         }
+        // mutant cookie-lifetime: $0 for `min($0, latest)` by CookieAttackTests CookieParsingTests
         return expires.map { min($0, latest) }
     }
 

@@ -89,6 +89,7 @@ struct FTPExchange: Sendable {
             return .needLogin
         case (.bufferSize, 200): return send("PROT", "P", .protection)
         case (.protection, 200): return setType()
+        // mutant ftp-unprotected: { return setType() } by FTPExchangeTests FTPTests
         case (.bufferSize, 400...), (.protection, 400...): throw .unprotectedData(words)
         case (.type, 200): return send("SIZE", path, .size)
         case (.size, 213):

@@ -73,6 +73,7 @@ struct FTPTarget: Sendable {
         guard let path = String(encoded).removingPercentEncoding else {
             throw .malformedFTP("the URL's path is not UTF-8: percent-encode it as UTF-8")
         }
+        // mutant ftp-injection: true by FTPTests
         guard path.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw .malformedFTP("the URL's path has a control character: remove it")
         }

@@ -108,6 +108,7 @@ final class FTPTransfer: ScriptedTransfer {
                 guard received <= size ?? .max else { throw FTPError.truncated("more bytes than the file's size") }
                 return bytes[...]
             }
+            // mutant ftp-size: true by FTPTests
             guard received == size ?? received else {
                 throw FTPError.truncated("\(received) of \(size ?? 0) bytes received")
             }
@@ -182,6 +183,7 @@ final class FTPTransfer: ScriptedTransfer {
                 let connection = try await connectControl()
                 let (evaluator, permit) = try await trust()
                 self.permit = permit
+                // mutant settings-replaced-ftp: false for 2 by FTPTests/replacedPins
                 guard let server, evaluator?.hasSettings(of: server.approval) != true else { return connection }
                 connection.close()
             } catch is SupersededApproval {}
@@ -193,6 +195,7 @@ final class FTPTransfer: ScriptedTransfer {
         var rest = command
         while let control, let sent = permit, let unsent = try await control.send(rest, sent) {
             let (evaluator, permit) = try await trust()
+            // mutant send-approved-again-ftp: false for 2 by FTPTests/replacedDuringLogin
             if let server, evaluator?.hasSettings(of: server.approval) != true { try await evaluator?.confirm(server) }
             self.permit = permit
             rest = Array(unsent)
@@ -225,6 +228,7 @@ final class FTPTransfer: ScriptedTransfer {
         task.limit.progress(to: .connection)
         let host = reached.prefix { $0 != "]" }.drop { $0 == "[" }
         let address = reached.hasPrefix("[") ? String(host) : String(reached.prefix { $0 != ":" })
+        // mutant ftp-address: true by FTPTests
         guard named ?? address == address else { throw FTPError.otherAddress(named: named ?? "", reached: address) }
         return try await Transport.shared.connect(to: try ServerName(address), port: port, options: options)
     }
@@ -261,6 +265,7 @@ final class FTPTransfer: ScriptedTransfer {
                     of: session)
                 return (evaluator, permit)
             }
+            // mutant ftp-pinned: true by FTPTests
             guard trust.pinning?.permitsCleartext(to: target.name) ?? true else {
                 throw FTPError.pinnedCleartext(target.name)
             }

@@ -18,6 +18,7 @@ enum Redirection {
         guard isRedirect(head.statusCode), let location = try location(in: head) else {
             return nil
         }
+        // mutant redirect-count: true by RedirectionTests
         guard count < limit else { throw .tooMany(limit: limit) }
 
         var next = request
@@ -31,22 +32,29 @@ enum Redirection {
 
         next.url = URL(string: location, relativeTo: target.url)?.absoluteURL
         let origin = try origin(of: next, location: location, isWebSocket: target.isWebSocket)
+        // mutant redirect-downgrade: true by RedirectionTests
         guard origin.scheme == .https || target.origin.scheme == .http else { throw .downgrade(HTTPExcerpt(location)) }
+        // mutant redirect-origin: origin.name == target.origin.name by RedirectionTests
         let staysWithin = origin == target.origin
         if !staysWithin {
             // Otherwise the first server would decide who else receives the body.
+            // mutant redirect-body: true by RedirectionTests
             guard next.content == nil else { throw .bodyToOtherOrigin(HTTPExcerpt(origin.description)) }
+            // mutant redirect-credentials: {} by RedirectionTests
             next.removeFields { field in boundNames.contains { field.isNamed($0) } }
         }
         next.url = next.url.flatMap { url in
             var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
             // A login in a Location comes from the server and isn't used as a credential.
+            // mutant redirect-login: true for `staysWithin` by RedirectionTests
             components?.percentEncodedUser = staysWithin ? target.url.user() : nil
             components?.percentEncodedPassword = staysWithin ? target.url.password() : nil
             // The fragment is inherited (RFC 9110, section 10.2.2).
             if url.fragment() == nil { components?.percentEncodedFragment = target.url.fragment() }
             return components?.url
         }
+        // mutant redirect-referer: { next.setValue(request.url?.absoluteString, forHTTPHeaderField: "Referer") } by
+        //   RedirectionTests/referer
         guard next.url != nil else { throw .malformedLocation(HTTPExcerpt(location)) }
         return next
     }
@@ -68,7 +76,9 @@ enum Redirection {
     private static func location(in head: HTTPResponseHead) throws(RedirectionError) -> String? {
         let values = head.fields.filter { $0.isNamed("Location") }.map(\.value)
         guard let location = values.first else { return nil }
+        // mutant redirect-length: true by RedirectionTests
         guard location.utf8.count <= locationLimit else { throw .longLocation(limit: locationLimit) }
+        // mutant redirect-locations: true by RedirectionTests
         guard values.allSatisfy({ $0.utf8.elementsEqual(location.utf8) }) else {
             throw .differingLocations(values.count)
         }

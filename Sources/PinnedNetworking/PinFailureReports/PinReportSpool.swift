@@ -102,10 +102,12 @@ public final class PinReportSpool: PinReportSink {
     static func isReportable(_ url: URL, host failed: ServerName, noted: ServerName, includesSubdomains: Bool) -> Bool {
         guard url.scheme?.lowercased() == "https", url.user() == nil, url.password() == nil,
             let host = url.host(percentEncoded: false), let name = try? ServerName(host),
+            // mutant report-failed-host: true for 2 by PinReportSpoolTests/failedHost
             !name.isIPAddress, name != failed, name != noted,
             !(includesSubdomains && name.isSubdomain(of: noted))
         else { return false }
         let labels = name.labels
+        // mutant report-local: true by PinReportSpoolTests/readBack
         return labels.count > 1 && !["localhost", "local", "internal", "home", "lan"].contains(labels.last)
     }
 

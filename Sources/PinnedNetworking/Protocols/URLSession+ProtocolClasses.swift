@@ -16,6 +16,7 @@ extension URLSession {
     /// from the pins, by naming a class there.
     var protocolClasses: [URLProtocol.Type] {
         let own = settings.protocolClasses ?? []
+        // mutant protocol-classes: true for 2 by URLProtocolTests ProtocolAttackTests ProtocolFlowTests
         guard settings.usesRegisteredProtocolClasses, trust.pinning == nil else { return own }
         return own + URLProtocol.registeredClasses
     }

@@ -173,6 +173,7 @@ public final class URLSession: Sendable {
 
     /// Changes the trust settings. When this returns, no byte of a request is sent that only the earlier ones permit.
     private func replaceTrust(_ change: (inout TrustSettings) -> Void) {
+        // mutant settings-lost: Locked(()) for `replacement` by TrustSettingsTests/concurrent
         replacement.withLock { _ in
             // Computes digests, so it isn't done under the locks that the event loop waits for.
             var settings = trust

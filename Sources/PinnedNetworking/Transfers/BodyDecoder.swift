@@ -61,6 +61,7 @@ struct BodyDecoder {
 
     /// Adds the next part of the body, at least one byte.
     mutating func receive(_ part: ArraySlice<UInt8>) throws(ContentCodingError) {
+        // mutant body-codings: true by BodyDecoderTests ContentCodingTests
         guard layers.count <= Self.codingLimit else {
             throw .tooManyCodings(layers.count, limit: Self.codingLimit)
         }
@@ -77,6 +78,7 @@ struct BodyDecoder {
         let ratio = isInner ? Self.innerRatio : Self.ratio
         let (product, overflows) = received.multipliedReportingOverflow(by: ratio)
         let most = max(isInner ? Self.innerAllowance : Self.allowance, overflows ? .max : product)
+        // mutant body-expansion: true by BodyDecoderTests
         guard layers[index].count <= most else { throw .expansion(limit: ratio) }
         if output.isEmpty { return .working }
         guard isInner else { return .bytes(output[...]) }
@@ -88,6 +90,7 @@ struct BodyDecoder {
     /// servers send empty bodies with the field.
     func end() throws(ContentCodingError) {
         guard received > 0 else { return }
+        // mutant body-truncated: false by BodyDecoderTests ContentCodingTests
         for layer in layers where !layer.isComplete { throw .truncated(layer.coding) }
     }
 }
@@ -117,12 +120,14 @@ extension BodyDecoder {
 
         mutating func step(_ library: ZlibLibrary, limit: Int) throws(ContentCodingError) -> [UInt8] {
             // A gzip file is a series of members (RFC 1952, section 2.2), each with its own checksum.
+            // mutant body-trailing: false for 2 by BodyDecoderTests ContentCodingTests
             if isComplete, coding != .gzip || input.first != Self.gzipStart { throw .trailingBytes(coding) }
             do throws(ZlibError) {
                 let stream = if let stream { stream } else { try InflateStream(format, library) }
                 self.stream = stream
                 if isComplete {
                     memberCount += 1
+                    // mutant body-members: true by BodyDecoderTests/members
                     guard memberCount <= BodyDecoder.memberAllowance + count / BodyDecoder.memberSize else {
                         throw .malformed("too many members")
                     }

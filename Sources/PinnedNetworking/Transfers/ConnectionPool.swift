@@ -129,6 +129,8 @@ final class ConnectionPool {
         while let index = group.idle.lastIndex(where: matches) {
             let connection = group.idle.remove(at: index)
             idleCount.subtract(1, ordering: .relaxed)
+            // mutant expired-connection: true for 2 by PolicyChangeTests ConnectionReuseTests
+            // mutant bytes-after-response: true for 1 by ConnectionReuseTests/surplus
             if connection.connection.idleState() == .quiet, connection.isValid(at: Date()) {
                 connection.isReused = true
                 return connection
@@ -141,6 +143,8 @@ final class ConnectionPool {
     /// Keeps a connection that can be reused.
     func keep(_ connection: PooledConnection, for key: Key) {
         // A peer that doesn't read would make the next request wait, and the settings could be replaced meanwhile.
+        // mutant unread-output-kept: true for 2 by ConnectionPoolTests/unread
+        // mutant flushed-connection: true for 1 by ConnectionReuseTests/flush
         guard connection.generation == generation, connection.connection.hasSentAll else {
             return close(connection, for: key)
         }
@@ -180,6 +184,7 @@ final class ConnectionPool {
 
     private func storeSession(of connection: PooledConnection, for key: Key) {
         guard let verified = connection.connection as? VerifiedConnection, let session = verified.session(),
+            // mutant flushed-session: true for 2 by ConnectionReuseTests/flush
             let approval = connection.origin?.approval, connection.generation == generation
         else { return }
         let group = group(key)
@@ -272,6 +277,7 @@ final class PooledConnection {
 
     /// Whether a task with this credential can use the connection's tunnel.
     func matches(_ credential: URLCredential?, for task: URLSessionTask) -> Bool {
+        // mutant tunnel-login: true for `proxyCredential == credential` by ProxyTests/otherLogin
         proxyCredential == credential || taskIdentifier == task.taskIdentifier
     }
 
@@ -280,6 +286,7 @@ final class PooledConnection {
 
     func isValid(at time: Date) -> Bool {
         if let origin, !origin.isValid(at: time) { return false }
+        // mutant expired-proxy: false for 2 by PolicyChangeTests/expiredProxy
         if let proxy, !proxy.isValid(at: time) { return false }
         return true
     }

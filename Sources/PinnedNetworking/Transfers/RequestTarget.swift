@@ -73,6 +73,7 @@ struct RequestTarget: Sendable {
         guard let slashes = text.firstRange(of: Array("//".utf8)) else { return }
         let ends = Array("/?#".utf8)
         guard !text[..<slashes.lowerBound].contains(where: ends.contains) else { return }
+        // mutant url-backslash: true by RequestTargetTests URLHostTests
         guard !text[slashes.upperBound...].prefix(while: { !ends.contains($0) }).contains(backslash) else {
             throw .backslashInAuthority
         }
@@ -90,6 +91,7 @@ struct RequestTarget: Sendable {
     /// NUL, which could inject commands into a protocol.
     static func loginText(_ encoded: String?, _ decoded: String?) throws(RequestTargetError) -> String? {
         guard let encoded, !encoded.isEmpty else { return nil }
+        // mutant url-login: true for 2 by RequestTargetTests URLHostTests
         guard let decoded, decoded.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw .malformedLogin
         }

@@ -76,15 +76,18 @@ struct ResumeData: Equatable, Sendable {
     func continues(with response: HTTPURLResponse) throws(DownloadError) -> Bool {
         guard response.statusCode == 206 else { return false }
         // The bytes before it aren't encoded.
+        // mutant resumed-encoded: true by DownloadTests ContentCodingTests
         guard ContentCoding.applied(to: response).isEmpty else { throw .otherPart }
         let range = response.value(forHTTPHeaderField: "Content-Range")?.split(separator: " ") ?? []
         guard range.count == 2, range[0].lowercased() == "bytes" else { throw .otherPart }
         let parts = range[1].split(separator: "/", omittingEmptySubsequences: false)
         let ends = parts.first?.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) } ?? []
+        // mutant resumed-start: true for 5 by DownloadTests/otherStart
         guard parts.count == 2, ends.count == 2, let start = ends[0], let end = ends[1], start == count,
             (start..<Int64.max).contains(end), parts[1] == "*" || Int64(parts[1]) == end + 1
         else { throw .otherPart }
         // Another version, even if the server ignored If-Range.
+        // mutant resumed-version: false for 3 by DownloadTests/otherVersion
         if let tag = response.value(forHTTPHeaderField: "ETag"), validator.hasPrefix("\""), tag != validator {
             throw .otherPart
         }

@@ -19,12 +19,14 @@ struct ServerEvaluators: Sendable {
         case .https:
             origin = try ServerEvaluator(name, port: key.origin.port, by: trust, for: task, of: session)
         case .http, .ftp:
+            // mutant cleartext-pinned: true by PinnedRequestTests
             guard trust.pinning?.permitsCleartext(to: name) ?? true else {
                 throw RequestTargetError.pinnedCleartext(name)
             }
             origin = nil
         }
         proxy = try key.proxy.flatMap { proxy in
+            // mutant proxy-evaluated: false by ProxyTests
             guard proxy.usesTLS else { return nil }
             return try ServerEvaluator(
                 proxy.host, port: proxy.port, proxyType: NSURLProtectionSpaceHTTPSProxy, by: trust, for: task,
@@ -39,6 +41,7 @@ struct ServerEvaluators: Sendable {
             return false
         }
         if let server = connection.origin, origin?.matches(server) != true { return false }
+        // mutant proxy-approval: false for 2 by ProxyTests
         if let server = connection.proxy, proxy?.matches(server) != true { return false }
         return true
     }
@@ -71,6 +74,7 @@ extension PooledConnection {
     private func approveAgain(for task: URLSessionTask, of session: URLSession) async throws -> SendPermit {
         let evaluators = try await SystemTrustStore.whenRead { try ServerEvaluators(key, for: task, of: session) }
         for (evaluator, server) in evaluators.servers(of: self) where !evaluator.hasSettings(of: server.approval) {
+            // mutant send-approved-again: {} by ReplacedSettingsTests/replaced
             try await evaluator.confirm(server)
         }
         return evaluators.permit

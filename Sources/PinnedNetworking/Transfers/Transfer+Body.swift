@@ -56,6 +56,7 @@ extension Transfer {
                     let part = try await body.next()
                     // Another request may be using the connection by now.
                     try Task.checkCancellation()
+                    // mutant upload-refused: true by UploadTests/refusedStream
                     guard self?.state.wantsRequestBody == true else { return }
                     let framed = body.length == nil ? part.isEmpty ? HTTPChunk.last : HTTPChunk.encoded(part) : part
                     if !framed.isEmpty { try await connection.send(framed, for: task, of: session) }

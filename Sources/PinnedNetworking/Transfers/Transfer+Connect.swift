@@ -24,6 +24,7 @@ extension Transfer {
     private func lease(_ key: ConnectionPool.Key) async throws -> PooledConnection {
         if let held = takeHeld(for: key) {
             let evaluators = try? ServerEvaluators(key, for: task, of: session)
+            // mutant login-expired: true for 3 by PolicyChangeTests/expiredDuringLogin
             if let evaluators, evaluators.matches(held), held.isValid(at: Date()) {
                 held.permit = evaluators.permit
                 return held
@@ -167,6 +168,8 @@ extension Transfer {
                 taskIdentifier: task.taskIdentifier, generation: generation)
         }
         task.note { $0.secureStart = Date() }
+        // mutant session-matches: true for `evaluator.matches($0)` by ConnectionReuseTests ClientCertificateTests
+        //   VerdictTests PolicyChangeTests
         let stored = session.pool.takeSession(key) { evaluator.matches($0) }
         let pending = try await bare.secure(as: key.origin.name, options: options, resuming: stored)
         var origin: EvaluatedServer?
@@ -222,6 +225,7 @@ extension Transfer {
             let request = try HTTPRequestHead(
                 method: "CONNECT", target: .authority, origin: target.origin, credentials: credentials)
             let current = try ServerEvaluators(key, for: task, of: session)
+            // mutant settings-replaced-tunnel: false for 2 by PolicyChangeTests/replacedBeforeTunnel
             if let server, current.proxy?.hasSettings(of: server.approval) != true { return nil }
             let permit = server == nil ? nil : current.permit
             task.limit.progress(to: .tunnel)
@@ -233,6 +237,7 @@ extension Transfer {
                 throw error
             }
             let isAnswered = try await logIntoProxy(head, login)
+            // mutant tunnel-status: head.statusCode != 407 by ProxyTests
             if head.statusCode / 100 == 2 { return bare }
             guard isAnswered else {
                 throw ProxyRefusal(

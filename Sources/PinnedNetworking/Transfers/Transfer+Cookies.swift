@@ -22,6 +22,7 @@ extension Transfer {
     func storeCookies(of head: HTTPResponseHead, from connection: PooledConnection) async {
         guard let storage = session.settings.cookieStorage, let request = cookieRequest else { return }
         // The proxy's own response, not one of the server.
+        // mutant cookie-proxy: true by CookieSessionTests
         guard !(isForwarded && head.statusCode == 407) else { return }
         let fields = head.fields.filter { $0.isNamed("Set-Cookie") }.map(\.bytes)
         guard !fields.isEmpty else { return }
@@ -39,6 +40,7 @@ extension Transfer {
 }
 
 extension PooledConnection {
+    // mutant cookie-untrusted: true for `origin.map { $0.path != nil } ?? true` by CookieSessionTests
     /// Whether the connection takes part in cookies. It doesn't if a delegate accepted the server's untrusted chain:
     /// its certificate doesn't prove that it is the server that set the cookies, or that will get them back.
     fileprivate var carriesCookies: Bool { origin.map { $0.path != nil } ?? true }

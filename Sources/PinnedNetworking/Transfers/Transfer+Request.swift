@@ -129,11 +129,13 @@ extension Transfer {
             case .quiet, .part, .ended: break
             case .bytes, .busy: throw HTTPResponseError.bytesBeforeRequest
             }
+            // mutant bytes-before-use: false for 2 by ConnectionReuseTests/surplusBeforeUse
         } else if outgoing.hasWaited, connection.connection.idleState() != .quiet {
             restart(keeping: false)
             return nil
         }
         // Nor may the pins have been replaced since the server was approved.
+        // mutant settings-replaced: false for 2 by PolicyChangeTests
         if !connection.isReused || outgoing.hasWaited, !isCurrent(connection, for: outgoing.key) {
             restart(keeping: false)
             return nil

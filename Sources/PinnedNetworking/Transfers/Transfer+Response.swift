@@ -18,7 +18,9 @@ extension Transfer {
         }
         if stage == .stored {
             stage = .unrefused
+            // mutant direct-expectation: false by SessionTaskTests
             if current.withdrawsExpectation(after: head.statusCode, to: outgoing.form) { return sendAgain() }
+            // mutant direct-login: false by LoginTests
             if mayLogIn(after: head) {
                 let (response, login) = (response(head, isDecoded: decoder(after: head) != nil), outgoing.login)
                 return .work { if try await self.logIn(head, response, login) { self.stage = .unprepared } }
@@ -31,6 +33,7 @@ extension Transfer {
         if current.requiresDeferredBody(after: head.statusCode, to: outgoing.form) { return sendAgain() }
         let decoder = decoder(after: head)
         let response = response(head, isDecoded: decoder != nil)
+        // mutant direct-redirect: URLRequest?.none by DirectRequestTests
         if let proposed = try redirection(after: head) {
             return redirect(to: proposed, response)
         }
@@ -62,6 +65,7 @@ extension Transfer {
     private func deliver(_ response: HTTPURLResponse, _ decoder: BodyDecoder?) {
         self.decoder = decoder
         self.response = response
+        // mutant direct-early: (nil as URLResponse?) for `$0.response = response` by DirectRequestTests
         task.status.withLock { $0.response = response }
         task.note { $0.response = response }
         stage = .final
@@ -118,6 +122,7 @@ extension Transfer {
         case .reached(let final): response = final
         case .waits(let wait): return .waits(wait)
         }
+        // mutant direct-paused: false by DirectRequestTests
         if task.isPaused { return .waits(.work { [task] in try await task.whileSuspended() }) }
         if collected == nil {
             collected = (Data(), HTTPBodyLimit(limit))

@@ -186,9 +186,11 @@ final class Transfer: TaskTransfer {
         switch start {
         case .first:
             // The other goal goes on.
+            // mutant concurrent-readers: true by ContentCodingTests/readers
             guard !isFollowed else { return caller.resume(throwing: TransferStateError.concurrentRead) }
             isFollowed = true
         case .afterWork(let failure):
+            // mutant awaited-connection: false by ConnectionReuseTests/surplusWhileWaiting
             outgoing?.hasWaited = true
             if let failure, let reason = recover(from: failure) { return end(caller, with: .failure(reason)) }
         }
@@ -209,6 +211,7 @@ final class Transfer: TaskTransfer {
         while true {
             do {
                 // A limit may have ended the task, also before it began.
+                // mutant cancelled-direct: (nil as WorkLimit.End?) by ConnectionReuseTests/cancelled
                 if let reason = task.limit.reason { throw reason }
                 let progress = try goal(self)
                 switch progress {
@@ -244,6 +247,9 @@ final class Transfer: TaskTransfer {
         if stage == .sending || stage == .sent, let connection = outgoing?.connection {
             // No part of a response has arrived, and repeating the request has no further effect (RFC 9110, section
             // 9.2.2).
+            // mutant repeated-answer: true for 3 by ConnectionReuseTests/partOfAnswer
+            // mutant repeated-request: true for 2 by ConnectionReuseTests/repetition
+            // mutant repeated-stream: true for 4 by ConnectionReuseTests/readStream
             if mayRepeat(on: connection, after: cause), target.isIdempotent, state.isUnanswered, canRepeatBody {
                 endUpload()
                 close(state.discardResponse())

@@ -46,6 +46,7 @@ extension PinningPolicy {
     /// are trusted, or the rule is off. A rule that has stopped pinning still requires a trusted chain.
     func isUnpinned(_ name: ServerName, port: Int) -> Bool {
         guard let rule = rule(for: name, port: port) else { return unlisted == .trust }
+        // mutant unpinned-only: true by ServerTrustChallengeTests PinnedRequestTests VerdictTests
         return rule.mode == .off
     }
 }

@@ -43,15 +43,19 @@ final class ServerEvaluator: Sendable {
         guard hasSettings(of: approval) else { return false }
         switch approval.acceptance {
         case .verified, .session: break
+        // mutant approval-task: true by ServerTrustChallengeTests ConnectionReuseTests VerdictTests
         case .task(let identifier): guard identifier == task.taskIdentifier else { return false }
         }
         switch approval.identity {
         case .none, .session: return true
+        // mutant approval-stored-identity: true by ClientCertificateTests/storedChange
         case .stored(let digest): return digest == session.storedIdentity(for: identitySpace)?.digest
+        // mutant approval-identity: true by ClientCertificateTests
         case .task(let identifier, _): return identifier == task.taskIdentifier
         }
     }
 
+    // mutant approval-settings: true for `approval.settings == settings.digest` by PolicyChangeTests TrustPolicyTests
     /// Whether a server was approved under the trust settings of this request.
     func hasSettings(of approval: Approval) -> Bool { approval.settings == settings.digest }
 
@@ -83,6 +87,7 @@ final class ServerEvaluator: Sendable {
             }
         }
         guard let request = server.identityRequest else { return true }
+        // mutant identity-chosen: { return true } by ClientCertificateTests/askedAgain
         return try await identityQuestion.choose(request.issuers)?.digest == request.sent
     }
 
@@ -157,9 +162,11 @@ final class ServerEvaluator: Sendable {
         var isAcceptedByDelegate = false
         switch answer.disposition {
         case .performDefaultHandling: break
+        // mutant delegate-cancel: {} by ServerTrustChallengeTests
         case .cancelAuthenticationChallenge: throw .cancelled
         case .rejectProtectionSpace: throw .rejected(name)
         case .useCredential:
+            // mutant delegate-credential: true for 2 by ServerTrustChallengeTests
             guard case .trust(let accepted)? = answer.credential?.kind, accepted === trust else {
                 throw .foreignCredential(name)
             }
@@ -168,6 +175,7 @@ final class ServerEvaluator: Sendable {
         do throws(PinningError) {
             return .verified(try policy.evaluate(trust, port: Int(port), at: time))
         } catch {
+            // mutant delegate-narrows: true for 3 by ServerTrustChallengeTests PinnedRequestTests
             guard isAcceptedByDelegate, case .untrusted = error, policy.leavesToDelegate(trust, port: Int(port)) else {
                 throw .refused(error, name, port: Int(port))
             }
@@ -262,6 +270,7 @@ final class ServerEvaluator: Sendable {
         _ issuers: [[UInt8]], _ question: IdentityQuestion, for server: EvaluatedServer
     ) async throws -> ClientIdentity? {
         let identity = try await question.choose(issuers)
+        // mutant identity-superseded: true by ReplacedSettingsTests/identity
         guard session.trust.digest == server.approval.settings else { throw SupersededApproval() }
         return identity
     }
@@ -348,8 +357,11 @@ final class EvaluatedServer: Sendable {
     /// Whether the server can still be used. The path and the rule that accepted it can expire while the connection is
     /// kept. If the clock was turned back, a rule that had expired applies again.
     func isValid(at time: Date) -> Bool {
+        // mutant clock-turned-back: true by PolicyChangeTests/clockTurnedBack
         guard time >= evaluated else { return false }
+        // mutant expired-rule: false for 2 by PolicyChangeTests ConnectionReuseTests TrustPolicyTests
         if let end, time >= end { return false }
+        // mutant expired-leaf: false for 2 by PolicyChangeTests ConnectionReuseTests
         if let lastValidity, time > lastValidity { return false }
         return true
     }

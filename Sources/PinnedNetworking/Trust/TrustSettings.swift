@@ -6,16 +6,21 @@ import CertificateTrust
 /// They can be replaced while the session is used. An evaluation takes those that are current, and a connection is used
 /// only under settings with the digest of those that approved it.
 struct TrustSettings: Sendable {
+    // mutant approval-policy: nil for `pinning?.digest` by PolicyChangeTests ConnectionReuseTests
     /// The pins, if any.
     var pinning: PinningPolicy? { didSet { digest = digest.changing { $0.pinning = pinning?.digest } } }
+    // mutant approval-roots: nil for `store?.digest` by TrustPolicyTests/changedStore
     /// The trust anchors, or `nil` for the system's.
     var store: TrustStore? { didSet { digest = digest.changing { $0.store = store?.digest } } }
+    // mutant approval-trust-policy: TrustPolicy.default for `$0.policy = policy` by TrustPolicyTests/changed
     /// The requirements for a path.
     var policy = TrustPolicy.default { didSet { digest = digest.changing { $0.policy = policy } } }
     /// The evidence about revocation.
     var revocation = RevocationEvidence.none {
+        // mutant approval-revocation: [] for `revocation.digest` by TrustPolicyTests/changed
         didSet { digest = digest.changing { $0.revocation = revocation.digest } }
     }
+    // mutant approval-transparency: nil for `logs?.digest` by TransparencyTests
     /// The logs of Certificate Transparency, if any.
     var logs: TransparencyLogList? { didSet { digest = digest.changing { $0.logs = logs?.digest } } }
 

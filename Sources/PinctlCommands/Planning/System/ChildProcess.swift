@@ -241,6 +241,7 @@ extension ChildProcessError: CustomStringConvertible {
 /// Returns the path of a program in the directories of PATH. Relative directories are skipped, so that nothing in the
 /// working directory is run.
 func programPath(_ name: String, in path: String) -> String? {
+    // mutant plan-program: true by PlanTagTests/relativePath
     for directory in path.split(separator: ":") where directory.hasPrefix("/") {
         let file = "\(directory)/\(name)"
         if unsafe access(file, X_OK) == 0 { return file }
