@@ -186,7 +186,7 @@ final class Transfer: TaskTransfer {
         switch start {
         case .first:
             // The other goal goes on.
-            // mutant concurrent-readers: true by ContentCodingTests/readers
+            // mutant concurrent-readers: true by DirectRequestTests/readers
             guard !isFollowed else { return caller.resume(throwing: TransferStateError.concurrentRead) }
             isFollowed = true
         case .afterWork(let failure):

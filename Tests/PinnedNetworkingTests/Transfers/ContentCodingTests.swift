@@ -407,34 +407,6 @@ struct ContentCodingTests {
         }
     }
 
-    @Test("An iterator that reads a body at the same time as another one gets an error, and the other one the body")
-    func readers() async throws {
-        let zeros = [UInt8](repeating: 0, count: 1 << 20)
-        let response = Self.coded(try TestCompression.gzip(zeros))
-        try await LoopbackServer(chain: site.chain, .respond(response)).run { server in
-            let session = try site.session(server)
-            let (bytes, _) = try await session.bytes(from: url())
-            let outcomes = await withTaskGroup(of: (Int, (any Error)?).self) { group in
-                for _ in 0..<2 {
-                    group.addTask {
-                        var count = 0
-                        do {
-                            for try await _ in bytes { count += 1 }
-                            return (count, nil)
-                        } catch {
-                            return (count, error)
-                        }
-                    }
-                }
-                return await group.reduce(into: []) { $0.append($1) }
-            }
-            // Two that never read at the same time share the body.
-            #expect(outcomes.reduce(0) { $0 + $1.0 } == zeros.count)
-            let errors = outcomes.compactMap { ($0.1 as? URLError)?.localizedDescription }
-            #expect(errors.allSatisfy { $0.contains("two iterators") } && errors.count < 2)
-        }
-    }
-
     @Test("Other requests are served while a body expands")
     func fairness() async throws {
         let zeros = [UInt8](repeating: 0, count: 32 << 20)

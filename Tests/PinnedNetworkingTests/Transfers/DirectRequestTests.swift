@@ -128,6 +128,42 @@ struct DirectRequestTests {
         }
     }
 
+    @Test("An iterator that reads a body at the same time as another one gets an error, and the other one the body")
+    func readers() async throws {
+        let site = try TestSite.shared.get()
+        let url = try #require(Self.url)
+        let isOpen = Locked(false)
+        let script = LoopbackServer.Script.handle { connection in
+            _ = try connection.read()
+            try connection.write(Array(LoopbackServer.Response(body: "hello").bytes.dropLast(5)))
+            while !isOpen.withLock({ $0 }) { connection.pause(.milliseconds(2)) }
+            try connection.write(Array("hello".utf8))
+        }
+        try await LoopbackServer(chain: site.chain, script).run { server in
+            // Both would wait for the same bytes until this limit.
+            let session = try site.session(server) { $0.timeoutIntervalForRequest = 5 }
+            let (bytes, _) = try await session.bytes(from: url)
+            let outcomes = await withTaskGroup(of: (count: Int, error: String?).self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        var count = 0
+                        do {
+                            for try await _ in bytes { count += 1 }
+                            return (count, nil)
+                        } catch {
+                            return (count, "\(error.localizedDescription)")
+                        }
+                    }
+                }
+                let first = await group.next()
+                isOpen.withLock { $0 = true }
+                return [first, await group.next()]
+            }
+            #expect(outcomes[0]?.error?.contains("two iterators") == true && outcomes[0]?.count == 0)
+            #expect(outcomes[1]?.error == nil && outcomes[1]?.count == 5)
+        }
+    }
+
     @Test("A task on a kept connection has its response when the header has arrived, before the body")
     func early() async throws {
         let site = try TestSite.shared.get()
