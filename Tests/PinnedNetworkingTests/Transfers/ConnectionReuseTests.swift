@@ -405,7 +405,9 @@ struct ConnectionReuseTests {
     @Test("TC20: A request whose stream was read isn't repeated, even if a delegate would provide another stream")
     func readStream() async throws {
         let site = try TestSite.shared.get()
-        try await LoopbackServer(chain: site.chain, Self.losesSecond).run { server in
+        // A 100 would already be part of an answer.
+        let server = try LoopbackServer(chain: site.chain, Self.losesSecond) { $0.expectation = .ignored }
+        try await server.run { server in
             let session = try site.session(server)
             _ = try await session.get()
             var request = URLRequest(url: try #require(URL(string: "https://pinned.test/again")))
