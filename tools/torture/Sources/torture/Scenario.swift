@@ -112,7 +112,7 @@ extension Scenario {
             server: Server(script: hello), forbidden: .everything),
         .init(
             name: "check-chain", program: .pinctl, arguments: check + ["pins.jsonc", "localhost:PORT"], status: 4,
-            server: Server(site: .unexpected, script: hello), forbidden: .everything),
+            server: Server(site: .unknown, script: hello), forbidden: .everything),
         .init(
             name: "check-report", program: .pinctl,
             arguments: check + ["pins.jsonc", "--report", "sarif=report.sarif", "localhost:PORT@127.0.0.1"],
@@ -127,7 +127,7 @@ extension Scenario {
     private static let client: [Scenario] = [
         request("get", hello),
         request("get-pin", action: "get-other", status: 4, hello, forbidden: .everything),
-        request("get-chain", action: "get", status: 4, site: .unexpected, hello, forbidden: .everything),
+        request("get-chain", action: "get", status: 4, site: .unknown, hello, forbidden: .everything),
         request("reuse", action: "twice", hello), request("resumption", action: "twice", closing),
         request("replaced", status: 4, hello, forbidden: .second),
         request("replaced-resumption", action: "replaced", status: 4, closing, forbidden: .second),
