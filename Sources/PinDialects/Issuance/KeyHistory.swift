@@ -50,9 +50,21 @@ package enum CertificateArchive {
         guard certificates.count <= IssuanceText.limit else {
             throw IssuanceText.problem("more than \(IssuanceText.limit) certificates: split the directory", at: place)
         }
+        // No server has presented a certificate that isn't valid yet, or a self-signed one where others are a CA's.
+        // mutant key-history-future: true for `$0.notBefore <= time` by PinctlTests.IssuanceTests/unusedCertificates
+        let valid = Set(certificates).filter { $0.notBefore <= time }
+        guard !valid.isEmpty else {
+            throw IssuanceText.problem(
+                "no certificate is valid yet: name the directory with the certificates that the server has now",
+                at: place)
+        }
+        // mutant key-history-self-signed: true for `!$0.isSelfIssued` by PinctlTests.IssuanceTests/unusedCertificates
+        let issued = valid.filter { !$0.isSelfIssued }
         // The last one keeps the order of certificates of the same second.
-        let sorted = Set(certificates).map { ($0, ($0.notBefore, $0.notAfter, $0.spkiFingerprint.description)) }
-            .sorted { $0.1 < $1.1 }.map(\.0)
+        let sorted = (issued.isEmpty ? valid : issued).map {
+            ($0, ($0.notBefore, $0.notAfter, $0.spkiFingerprint.description))
+        }
+        .sorted { $0.1 < $1.1 }.map(\.0)
         var members: [String: [Int]] = [:]
         for (index, certificate) in sorted.enumerated() {
             for name in Set(IssuedCertificate(certificate).names) { members[name, default: []].append(index) }

@@ -177,16 +177,19 @@ struct IssuanceTests {
 
     /// Returns a directory with certificates, a day apart, by the numbers of their keys, and their keys. Each is in a
     /// directory whose name says nothing about the order.
-    private func archive(_ keys: [Int], for names: [String] = ["api.test"], days: Int64 = 90) throws -> String {
+    private func archive(
+        _ keys: [Int], for names: [String] = ["api.test"], days: Int64 = 90, later: Int64 = 0,
+        isSelfSigned: Bool = false
+    ) throws -> String {
         let path = "archive\(UInt32.random(in: 0...(.max)))"
         var known = [0: site.leaf.key]
         for (index, number) in keys.enumerated() {
             let key = try known[number] ?? TestKey()
             known[number] = key
             var settings = TestCertificate.Settings.server(names)
-            settings.notBefore = Int64(now.timeIntervalSince1970) + Int64(index - keys.count) * 86_400
+            settings.notBefore = Int64(now.timeIntervalSince1970) + Int64(index - keys.count) * 86_400 + later * 86_400
             settings.notAfter = settings.notBefore + days * 86_400 - 1
-            let leaf = try site.intermediate.issue(settings, key: key)
+            let leaf = try isSelfSigned ? .selfSigned(settings, key: key) : site.intermediate.issue(settings, key: key)
             try put(leaf.pemText + site.intermediate.pemText, "\(path)/\(keys.count - index)/fullchain.pem")
             try put(try key.privateKeyPEM, "\(path)/\(keys.count - index)/privkey.pem")
         }
@@ -231,6 +234,21 @@ struct IssuanceTests {
         #expect(single.map { $0.split(separator: " ")[1] } == ["error[P011]", "warning[P035]"])
         let expired = try await findings(policy, ["--issuance", archive([0, 0], days: 1), "--rule", "P011=off"])
         #expect(expired.count == 1 && expired[0].contains("the last certificate has expired"), "\(expired)")
+    }
+
+    @Test("Certificates that no server has presented don't show that a renewal keeps the key")
+    func unusedCertificates() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        for unused in [try archive([0, 0, 0], later: 30), try archive([0, 0, 0], isSelfSigned: true)] {
+            let served = try archive([1, 2])
+            #expect(try await shell("cp -r \(unused) \(served)/unused", in: site.directory).status == 0)
+            let found = await findings(policy, ["--issuance", served, "--rule", "P011=off"])
+            #expect(found.count == 1 && found[0].contains("the last 2 certificates have 2 different keys"), "\(found)")
+        }
+        // A server without a CA has self-signed ones alone.
+        #expect(try await findings(policy, ["--issuance", archive([0, 0], isSelfSigned: true)]) == [])
+        let future = await pinctl(["lint", "--issuance", try archive([0, 0], later: 30), policy], now: now)
+        #expect(future.status == 2 && future.errors.contains("no certificate is valid yet"), "\(future.errors)")
     }
 
     @Test("Each host has the certificates that are for it, and the same certificate in several files counts once")
