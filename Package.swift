@@ -98,7 +98,8 @@ let package = Package(
         .executableTarget(name: "pinctl", dependencies: ["CPinctlBuild", "PinctlCommands"], swiftSettings: modern),
 
         .target(
-            name: "PinctlTestPKI", dependencies: ["CPinctlOpenSSL"], path: "Tests/PinctlTestPKI", swiftSettings: modern),
+            name: "PinctlTestPKI", dependencies: ["CPinctlOpenSSL"], path: "Tests/PinctlTestPKI",
+            swiftSettings: modern),
         // The public suites' cases; tools/conformance reaches it too.
         .target(
             name: "PinctlConformanceSuite", dependencies: ["CertificateTrust"], path: "Tests/PinctlConformanceSuite",

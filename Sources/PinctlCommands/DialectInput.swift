@@ -63,7 +63,8 @@ struct DialectInput {
 
     /// Returns a message with the dialect that was assumed for a file, in case the assumption is wrong.
     static func assumption(_ dialect: PinDialect, _ path: String) -> String {
-        "\(title(path)): was read as \(dialect.rawValue) (\(dialect.title)), judging by its contents: name another dialect with "
+        "\(title(path)): was read as \(dialect.rawValue) (\(dialect.title)), judging by its contents: name another "
+            + "dialect with "
             + Flag.from.dashed
     }
 
@@ -160,7 +161,8 @@ extension Console {
         }
         if losses.contains(where: { $0.direction == .impossible }) {
             self.note(
-                "nothing is written, because impossible changes can't be allowed, not even with \(Flag.lossy.dashed): change the policy"
+                "nothing is written, because impossible changes can't be allowed, not even with \(Flag.lossy.dashed): "
+                    + "change the policy"
             )
         } else if !losses.isEmpty {
             let changes = Set(losses.map(\.change.rawValue)).sorted()

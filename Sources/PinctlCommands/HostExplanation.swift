@@ -75,7 +75,8 @@ struct HostExplanation {
         let roles = rules.reduce(into: Set<PinRole>()) { $0.formUnion($1.requirement.roles) }
         let needed =
             roles.count > 1
-            ? "a match as \(PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")) is required"
+            ? "a match as \(PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")) is "
+                + "required"
             : "a pin of any of them is enough"
         return switch count {
         case 0 where policy.unlisted == .refuse:

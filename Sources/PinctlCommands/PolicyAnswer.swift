@@ -31,6 +31,7 @@ struct PolicyAnswer {
             kind == .takes
             ? "the rule of \(path) for \(failure.host) accepts this chain, but the app has other pins: "
                 + "release the app with the pins of \(path)"
-            : "the rule of \(path) for \(failure.host) also refuses this chain: an app with its pins wouldn't connect either"
+            : "the rule of \(path) for \(failure.host) also refuses this chain: an app with its pins wouldn't connect "
+                + "either"
     }
 }

@@ -276,8 +276,8 @@ extension Verdict {
         let remedy = "\(isLeaf ? "" : "give its CA certificate, or ")correct the role of the pin"
         var verdict = Verdict(
             .pinMismatch,
-            "pin mismatch: \(key) is pinned as \(roles.map(\.rawValue).joined(separator: " and ")), not as the key of a "
-                + "\(isLeaf ? "CA" : "leaf") (\(rule.origin))",
+            "pin mismatch: \(key) is pinned as \(roles.map(\.rawValue).joined(separator: " and ")), not as the key of "
+                + "a \(isLeaf ? "CA" : "leaf") (\(rule.origin))",
             remedy: remedy, short: "pin mismatch: the key is pinned in another role", by: rule,
             operands: [rule.host.description, "role"])
         verdict.remedy = remedy

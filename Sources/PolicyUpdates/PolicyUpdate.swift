@@ -44,7 +44,8 @@ extension PolicyUpdate: CustomStringConvertible {
         case .savedRefused(let reason):
             "the saved policy was refused, and the built-in policy is in force: \(reason)"
         case .expired(let sequence, let date):
-            "policy \(sequence) expired at \(date.ISO8601Format()), so the built-in policy is in force: publish a new bundle"
+            "policy \(sequence) expired at \(date.ISO8601Format()), so the built-in policy is in force: publish a new "
+                + "bundle"
         case .unsaved(let sequence, let reason):
             "policy \(sequence) can't be saved, and the policy in force stays: \(reason)"
         case .unreachable(let reason): "no policy update could be fetched: \(reason)"

@@ -186,11 +186,13 @@ extension PolicyFile {
         let path = visibleText(String(path.dropLast(bundle.policyPath.count + 1)))
         let exported = root["exports"]?.elements?.isEmpty == false
         return [
-            "\(path): the signatures of this bundle weren't verified: verify them with pinctl verify \(path) --keys KEYSET"
+            "\(path): the signatures of this bundle weren't verified: verify them with pinctl verify \(path) --keys "
+                + "KEYSET"
         ]
             + (exported
                 ? [
-                    "\(path): the files that its policy exports aren't in the bundle, so they weren't checked: check the policy that it was made from"
+                    "\(path): the files that its policy exports aren't in the bundle, so they weren't checked: check "
+                        + "the policy that it was made from"
                 ]
                 : [])
     }

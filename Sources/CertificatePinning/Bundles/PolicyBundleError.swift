@@ -43,15 +43,17 @@ extension PolicyBundleError: CustomStringConvertible {
             "\(name) has none of the \(threshold) valid \(threshold == 1 ? "signature" : "signatures") that key set "
                 + "\(keySet) requires: sign it with keys of this set, or give the set whose keys signed it"
         case .tooFewSignatures(let name, let found, let threshold, let keySet):
-            "\(name) has \(found) of \(threshold) valid signatures that key set \(keySet) requires: sign it with more keys"
+            "\(name) has \(found) of \(threshold) valid signatures that key set \(keySet) requires: sign it with more "
+                + "keys"
         case .invalidSignatures(let name, 0, let keySet):
-            "the signatures of key set \(keySet) don't match, so \(name) was changed after signing: get it again from its "
-                + "signer"
+            "the signatures of key set \(keySet) don't match, so \(name) was changed after signing: get it again from "
+                + "its signer"
         case .invalidSignatures(let name, _, let keySet):
-            "\(name) has a signature that doesn't match, with the name of a key in key set \(keySet): sign it again with that "
-                + "key"
+            "\(name) has a signature that doesn't match, with the name of a key in key set \(keySet): sign it again "
+                + "with that key"
         case .retiredKeySet(let number, let current):
-            "the bundle is signed by key set \(number), which key set \(current) has replaced: sign it with the keys in use"
+            "the bundle is signed by key set \(number), which key set \(current) has replaced: sign it with the keys "
+                + "in use"
         case .missingKeySet(let number):
             "the bundle doesn't contain key set \(number), which leads to the one that signed it: "
                 + "create it from the bundle before it"

@@ -120,9 +120,9 @@ extension PinFailureCause {
         switch self {
         case .clockBehind, .clockAhead: "set the clock, and check the NTP configuration"
         case .inspected:
-            "if that CA is yours (compare its certificate with the one that its operator gave you), trust its root for this "
-                + "host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, don't pin its "
-                + "key, because the connection may be intercepted"
+            "if that CA is yours (compare its certificate with the one that its operator gave you), trust its root "
+                + "for this host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, don't pin "
+                + "its key, because the connection may be intercepted"
         case .issuerMissing:
             Self.remedy(
                 completingChain: Self.sendIntermediates, orTrusting: "trust it with --ca-file or \"anchors\"")

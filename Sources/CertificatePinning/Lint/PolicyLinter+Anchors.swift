@@ -46,8 +46,9 @@ extension PolicyLinter {
         return [
             LintFinding(
                 .refusesEverything, .warning, at: location(of: rule),
-                "\(rule.lintTitle) requires Certificate Transparency but doesn't trust the system's roots, and the logs that "
-                    + "browsers recognize don't accept certificates of other CAs: set \"certificateTransparency\" to ignore"
+                "\(rule.lintTitle) requires Certificate Transparency but doesn't trust the system's roots, and the "
+                    + "logs that browsers recognize don't accept certificates of other CAs: set "
+                    + "\"certificateTransparency\" to ignore"
             )
         ]
     }
@@ -72,8 +73,8 @@ extension PolicyLinter {
             findings.append(
                 LintFinding(
                     .unanchoredRoot, pin.role == .root ? .error : .warning, at: location(of: pin, in: rule),
-                    "\(pin.lintTitle) is a root that isn't among the anchors of \(rule.lintTitle), so it never matches: "
-                        + "add its certificate to \"anchors\", or remove the pin"))
+                    "\(pin.lintTitle) is a root that isn't among the anchors of \(rule.lintTitle), so it never "
+                        + "matches: add its certificate to \"anchors\", or remove the pin"))
         }
         return findings
     }

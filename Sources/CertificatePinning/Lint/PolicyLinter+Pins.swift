@@ -106,7 +106,8 @@ extension PolicyLinter {
         if let found, let index = found.index {
             return LintFinding(
                 .wrongBytes, at: location,
-                "\(pin.lintTitle) is the \(found) in \(file), and not of its key: write \(evidence.keys[index].key.fingerprint)"
+                "\(pin.lintTitle) is the \(found) in \(file), and not of its key: write "
+                    + "\(evidence.keys[index].key.fingerprint)"
             )
         }
         let keys = evidence.keys.prefix(3).map(\.key.fingerprint.description).joined(separator: ", ")

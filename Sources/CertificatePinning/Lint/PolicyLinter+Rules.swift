@@ -46,8 +46,8 @@ extension PolicyLinter {
             findings.append(
                 LintFinding(
                     .servedBackup, at: location(of: pin, in: rule),
-                    "\(pin.lintTitle) isn't a backup, because its key is also \(place): pin a key that no server uses yet "
-                        + "(RFC 7469, section 4.3)"))
+                    "\(pin.lintTitle) isn't a backup, because its key is also \(place): pin a key that no server uses "
+                        + "yet (RFC 7469, section 4.3)"))
         }
         return findings
     }
@@ -131,8 +131,8 @@ extension PolicyLinter {
             return [
                 LintFinding(
                     .onlyRoots, at: location(of: rule),
-                    "\(rule.lintTitle) pins only roots, so any certificate that they issue for the host matches, even by mistake "
-                        + "or fraud: also pin a key of your own, and require both")
+                    "\(rule.lintTitle) pins only roots, so any certificate that they issue for the host matches, even "
+                        + "by mistake or fraud: also pin a key of your own, and require both")
             ]
         }
         // Both ends are part of the validity period (RFC 5280, section 4.1.2.5).
@@ -143,8 +143,8 @@ extension PolicyLinter {
             return [
                 LintFinding(
                     .shortLivedLeaf, at: location(of: rule),
-                    "\(rule.lintTitle) pins only end-entity keys, and its certificate is valid for \(Int(shortest)) days: renew with "
-                        + "the same key (certbot --reuse-key), or also pin the root")
+                    "\(rule.lintTitle) pins only end-entity keys, and its certificate is valid for \(Int(shortest)) "
+                        + "days: renew with the same key (certbot --reuse-key), or also pin the root")
             ]
         }
         return []

@@ -76,7 +76,8 @@ extension PolicyLinter {
         }
         if parent.mode == .enforce, rule.mode != .enforce {
             return
-                "\(host.name) is excluded from \(place), which is enforced: enforce this rule too, or give the reason in a comment, pinctl-allow P009"
+                "\(host.name) is excluded from \(place), which is enforced: enforce this rule too, or give the reason "
+                + "in a comment, pinctl-allow P009"
         }
         if policy.combination == .carveOut, host.scope == .exact {
             return "names below \(host.name) are excluded from \(place), and have no pins: include subdomains"

@@ -71,7 +71,8 @@ extension PinningError: CustomStringConvertible {
         case .mismatch(let mismatch): return ProblemText(mismatch.description, remedy: nil)
         case .expired(let rule, let path, let port):
             return ProblemText(
-                "certificate pinning failure for \(path.name) port \(port): \(rule.expired), so it rejects every server",
+                "certificate pinning failure for \(path.name) port \(port): \(rule.expired), so it rejects every "
+                    + "server",
                 remedy: PinningRule.renewal)
         case .denied(let match, let path, let port):
             let fingerprint = match.pin.fingerprint

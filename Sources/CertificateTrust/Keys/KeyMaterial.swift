@@ -113,8 +113,8 @@ extension KeyMaterialError: CustomStringConvertible {
             "is encrypted with another password: give the one that it was encrypted with, without a line break or "
                 + "blank that isn't part of it"
         case .tooManyIterations(let count):
-            "is encrypted with \(count) iterations, more than the limit of \(iterationLimit) or than remain for this run: "
-                + "encrypt it again with fewer, or provide fewer files"
+            "is encrypted with \(count) iterations, more than the limit of \(iterationLimit) or than remain for this "
+                + "run: encrypt it again with fewer, or provide fewer files"
         case .unreadableContainer(let reason):
             "is PKCS #12 that OpenSSL cannot read (\(reason)): export it again, or provide its certificates as PEM"
         case .unreadablePrivateKey(let reason):

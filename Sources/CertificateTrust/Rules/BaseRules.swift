@@ -178,7 +178,8 @@ extension X509Certificate {
         // mutant excessive-policies: false by RuleTests PathologicalTests HostileNameTests
         if extensions.policyCount > Self.maximumPolicies {
             return
-                "has \(extensions.policyCount) policies and mappings, more than \(Self.maximumPolicies): reissue it with fewer"
+                "has \(extensions.policyCount) policies and mappings, more than \(Self.maximumPolicies): reissue it "
+                + "with fewer"
         }
         // mutant excessive-names: false by RuleTests PathologicalTests HostileNameTests
         if subjectAlternativeNames.count > Self.maximumAlternativeNames {
@@ -190,7 +191,8 @@ extension X509Certificate {
         let bytes = extensions.relativePointCount * issuer.derBytes.count
         // mutant excessive-points: false by RuleTests PathologicalTests
         return bytes > Self.maximumRelativePointBytes
-            ? "has \(extensions.relativePointCount) distribution points relative to a long name: reissue it with full names"
+            ? "has \(extensions.relativePointCount) distribution points relative to a long name: reissue it with full "
+                + "names"
             : nil
     }
 }

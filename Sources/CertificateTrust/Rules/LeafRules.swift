@@ -33,7 +33,8 @@ extension CertificateRule {
             let isCritical = extensions.critical.contains(.subjectAlternativeName)
             if certificate.subject.isEmpty != isCritical {
                 return isCritical
-                    ? "its subjectAltName is critical although it has a subject: reissue it with a non-critical subjectAltName"
+                    ? "its subjectAltName is critical although it has a subject: reissue it with a non-critical "
+                        + "subjectAltName"
                     : "its subjectAltName is not critical although the subject is empty: reissue it with a critical one"
             }
             if certificate.subjectAlternativeNames.isEmpty {
@@ -53,8 +54,8 @@ extension CertificateRule {
             // mutant strict-common-name: ({ _ in false }) for `names.areMisled` by
             //   HostileNameTests/misleadingCommonName RuleTests/breach
             return commonNames.first(where: names.areMisled).map {
-                "its common name \(SubjectAlternativeName.dns(Array($0.utf8))) is spelled differently in subjectAltName: "
-                    + "reissue it with the same spelling in both"
+                "its common name \(SubjectAlternativeName.dns(Array($0.utf8))) is spelled differently in "
+                    + "subjectAltName: reissue it with the same spelling in both"
             }
         },
         leafRule(.publicSuffixWildcard, "Baseline Requirements, sections 3.2.2.6 and 7.1.2.7.12") {

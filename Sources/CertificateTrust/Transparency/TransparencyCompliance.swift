@@ -103,7 +103,8 @@ extension TimestampCheck {
         guard !logs.isOutdated(at: time) else {
             return finding(
                 .transparencyUnknown,
-                "the list of Certificate Transparency logs is of \(logs.published.day), 70 days old or more: get a new one"
+                "the list of Certificate Transparency logs is of \(logs.published.day), 70 days old or more: get a "
+                    + "new one"
             )
         }
         return TransparencyCompliance.problem(of: timestamps, validity: leaf.validity, at: time).map {

@@ -31,8 +31,8 @@ struct TransparencyLogListReader {
                 for value in elements {
                     guard logs.count < TransparencyLogList.maximumLogs else {
                         throw error(
-                            "the list has more than \(TransparencyLogList.maximumLogs) logs: give a list of the logs in "
-                                + "use", at: value.position)
+                            "the list has more than \(TransparencyLogList.maximumLogs) logs: give a list of the logs "
+                                + "in use", at: value.position)
                     }
                     let log = try log(value, of: name, isRFC6962: isRFC6962)
                     guard known.insert(log.identifier).inserted else {
@@ -46,8 +46,8 @@ struct TransparencyLogListReader {
         // mutant mimic-list: true by LogListTests
         guard logs.contains(where: { !$0.isMimic }) else {
             throw error(
-                "the list has only mimic logs, whose private keys are public, so anyone can make their timestamps: give "
-                    + "a list of logs that browsers recognize")
+                "the list has only mimic logs, whose private keys are public, so anyone can make their timestamps: "
+                    + "give a list of logs that browsers recognize")
         }
         return TransparencyLogList(published: published, logs: logs, digest: sha256Digest(bytes.span))
     }

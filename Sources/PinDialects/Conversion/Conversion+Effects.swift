@@ -27,7 +27,8 @@ extension Conversion {
             if patterns.contains(where: { $0.scope != .exact }) {
                 note(
                     .exclusionForm, .stricter,
-                    "names below \(rule.title) are pinned by the parent's rule: \(name) can exclude only the host itself",
+                    "names below \(rule.title) are pinned by the parent's rule: \(name) can exclude only the host "
+                        + "itself",
                     rule.location)
                 rule.patterns = patterns.map { HostPattern($0.host, .exact) }
             }
@@ -87,8 +88,8 @@ extension Conversion {
             note(
                 .expiryLost, isRefusal ? .weaker : .stricter,
                 isRefusal
-                    ? "servers with a pinned key of \(rule.title) are accepted forever, but the rule refuses them once it "
-                        + "has expired: \(name) has no expiry"
+                    ? "servers with a pinned key of \(rule.title) are accepted forever, but the rule refuses them "
+                        + "once it has expired: \(name) has no expiry"
                     : "the pins of \(rule.title) never expire, because \(name) has no expiry: ship new ones in time",
                 rule.location)
             rule.expiry = nil
@@ -175,7 +176,8 @@ extension Conversion {
         case .one where count == 0 && rule.mode == .report:
             note(
                 .reportsLost, .impossible,
-                "\(name) would only report mismatches of \(rule.title), and has no address for them: add \"reports\" to the rule",
+                "\(name) would only report mismatches of \(rule.title), and has no address for them: add \"reports\" "
+                    + "to the rule",
                 rule.location)
         case .one where count <= 1: break
         case .one:
@@ -269,7 +271,8 @@ extension Conversion {
         else { return }
         note(
             .anchorsLost, .stricter,
-            "the pins of \(rule.title) also apply to chains that end at the system's roots, which overridePins exempted",
+            "the pins of \(rule.title) also apply to chains that end at the system's roots, which overridePins "
+                + "exempted",
             rule.location)
         rule.anchors = anchors.map { $0.source == "system" ? AnchorSet("system") : $0 }
     }

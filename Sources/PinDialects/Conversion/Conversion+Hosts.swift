@@ -190,7 +190,8 @@ extension Conversion {
         case (_, .union):
             note(
                 .combinationChanged, .weaker,
-                "\(rule.title) also accepts the pins of the other rules that cover it: \(name) combines the pins of all of them",
+                "\(rule.title) also accepts the pins of the other rules that cover it: \(name) combines the pins of "
+                    + "all of them",
                 rule.location)
         case (.carveOut, _) where rule.patterns[0].scope == .exact:
             note(
@@ -229,8 +230,8 @@ extension Conversion {
             {
                 note(
                     .splitLost, .impossible,
-                    "the rules for \(rule.title) differ in mode, expiry or roots, and \(name) allows one rule for each host: "
-                        + "give them the same settings", rule.location)
+                    "the rules for \(rule.title) differ in mode, expiry or roots, and \(name) allows one rule for "
+                        + "each host: give them the same settings", rule.location)
             }
             if merged[existing].patterns[0].scope == .exact { merged[existing].patterns = rule.patterns }
             if let ports = merged[existing].ports { merged[existing].ports = rule.ports.map(ports.union) }
@@ -246,8 +247,8 @@ extension Conversion {
         if traits.scopes == [.every] {
             note(
                 .portsLost, .unchanged,
-                "\(name) applies the pins to every server it connects to: use it only with URLs of \(rule.title) at port "
-                    + "\(list)", rule.location)
+                "\(name) applies the pins to every server it connects to: use it only with URLs of \(rule.title) at "
+                    + "port \(list)", rule.location)
         } else if rules.covering(pattern).contains(where: { $0.mode != .off }) {
             note(
                 .portsLost, .weaker,

@@ -22,7 +22,8 @@ extension Conversion {
         } else if !hadPins, traits.matching != .everyPlace {
             note(
                 .exclusionForm, .impossible,
-                "\(rule.title) has no pins and refuses every server, which \(name) can't express: add pins, or set the mode to off",
+                "\(rule.title) has no pins and refuses every server, which \(name) can't express: add pins, or set "
+                    + "the mode to off",
                 rule.location)
         } else if rule.mode == .enforce, rule.pins.count < traits.minimumPins, hadPins {
             note(
@@ -159,7 +160,8 @@ extension Conversion {
     private mutating func noteUnmet(_ role: PinRole, of rule: CanonicalRule) {
         note(
             .requirementLost, .impossible,
-            "\(rule.title) requires a match as \(role.rawValue), and \(name) supports none of its pins for that role: add one that it supports",
+            "\(rule.title) requires a match as \(role.rawValue), and \(name) supports none of its pins for that role: "
+                + "add one that it supports",
             rule.location)
     }
 
@@ -209,7 +211,8 @@ extension Conversion {
             case []:
                 note(
                     .roleLost, .stricter,
-                    "\(title) counted as \(role.rawValue), and won't be written, because \(name) doesn't check this role",
+                    "\(title) counted as \(role.rawValue), and won't be written, because \(name) doesn't check this "
+                        + "role",
                     rule.location)
             default: break
             }

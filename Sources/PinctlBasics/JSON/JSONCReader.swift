@@ -150,8 +150,8 @@ extension JSONCReader {
         guard !Self.isDeceptive(bytes[index..<(index + length)]) else {
             let scalar = String(decoding: bytes[index..<(index + length)], as: UTF8.self)
             throw problem(
-                "\(visibleText(scalar)) makes text appear in another order or on another line: remove it, or write it as "
-                    + "an escape in a string")
+                "\(visibleText(scalar)) makes text appear in another order or on another line: remove it, or write it "
+                    + "as an escape in a string")
         }
         index += length
         continuations += length - 1

@@ -228,13 +228,14 @@ extension PrivateDirectoryError: CustomStringConvertible {
             "\(path): a symbolic link or unexpected file: move it away"
         case .foreign: "\(path): belongs to another user: move it away, or use another directory"
         case .open(let isDirectory):
-            "\(path): accessible by other users: run chmod \(isDirectory ? "700" : "600"), and change passwords in it, which "
-                + "they may have read"
+            "\(path): accessible by other users: run chmod \(isDirectory ? "700" : "600"), and change passwords in "
+                + "it, which they may have read"
         case .foreignParent:
-            "\(path): belongs to another user, who can replace what is below it: use a directory whose parents belong to "
-                + "root or to this user"
+            "\(path): belongs to another user, who can replace what is below it: use a directory whose parents belong "
+                + "to root or to this user"
         case .openParent:
-            "\(path): other users can write to it and replace what is below it: run chmod go-w, or use another directory"
+            "\(path): other users can write to it and replace what is below it: run chmod go-w, or use another "
+                + "directory"
         case .tooLarge(let limit): "\(path): larger than \(limit) bytes: move it away"
         case .busy: "\(path): locked by another process: try again when that has ended"
         case .failed(let operation, let code): "\(path): cannot \(operation) it: \(systemErrorText(code))"

@@ -78,7 +78,7 @@ extension Arguments {
         }
         guard !offered.contains(group) else { return nil }
         return
-            "OpenSSL \(OpenSSLVersion.loaded) doesn't offer the group \(group): run pinctl with OpenSSL 3.5 or later, and check "
-            + "its configuration"
+            "OpenSSL \(OpenSSLVersion.loaded) doesn't offer the group \(group): run pinctl with OpenSSL 3.5 or later, "
+            + "and check its configuration"
     }
 }

@@ -90,8 +90,8 @@ extension ChainJudge {
             CheckWarning(
                 kind: .somePaths,
                 text:
-                    "pins match on \(paths.count - failing.count) of \(paths.count) paths, so clients whose path ends at "
-                    + "\(anchors.joined(separator: " or ")) would fail: pin a key that is on every path")
+                    "pins match on \(paths.count - failing.count) of \(paths.count) paths, so clients whose path ends "
+                    + "at \(anchors.joined(separator: " or ")) would fail: pin a key that is on every path")
         ]
     }
 

@@ -85,9 +85,9 @@ extension PinFailureCause {
     fileprivate var fileRemedy: String {
         switch self {
         case .inspected:
-            "if that CA is yours (compare its certificate with the one that its operator gave you), trust its root for this "
-                + "host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, have the certificate "
-                + "issued by another CA"
+            "if that CA is yours (compare its certificate with the one that its operator gave you), trust its root "
+                + "for this host with --ca-file or \"anchors\", which pinctl init --ca-file writes; if not, have the "
+                + "certificate issued by another CA"
         case .issuerMissing:
             Self.remedy(
                 completingChain: ChainOrigin.file.completion, orTrusting: "trust it with --ca-file or \"anchors\"")
@@ -102,8 +102,8 @@ extension PinFailureCause {
             "don't deploy it: have the certificate issued by a pinned CA or for a backup key, or ship the pin of its "
                 + "root, \(anchor.spkiFingerprint), before you serve it"
         case .intermediateChanged:
-            "don't deploy it until you have shipped the pin of its root or of its key, because CAs change intermediates "
-                + "without notice"
+            "don't deploy it until you have shipped the pin of its root or of its key, because CAs change "
+                + "intermediates without notice"
         case .leafRekeyed:
             "don't deploy it: have it reissued for a pinned or backup key, or ship its pin before you serve it"
         default: action

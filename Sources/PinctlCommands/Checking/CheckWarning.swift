@@ -53,7 +53,7 @@ extension CheckWarning {
         self.init(
             kind: .somePaths,
             text:
-                "\(refusal.finding) for clients whose path ends at \(refusal.anchors.joined(separator: " or ")): pin a key "
-                + "that is on every path")
+                "\(refusal.finding) for clients whose path ends at \(refusal.anchors.joined(separator: " or ")): pin "
+                + "a key that is on every path")
     }
 }

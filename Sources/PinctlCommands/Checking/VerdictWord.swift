@@ -68,36 +68,37 @@ enum VerdictWord: String, Sendable, CaseIterable {
             Row(
                 .failed, "the pins match one of the server's keys, RSA or ECDSA, but not this one",
                 do:
-                    "if both keys are yours (\(PinFailureCause.confirmation)), stop serving this one until you have shipped a pin of "
-                    + "it, or of a CA in both chains\(PinFailureCause.otherwise)",
+                    "if both keys are yours (\(PinFailureCause.confirmation)), stop serving this one until you have "
+                    + "shipped a pin of it, or of a CA in both chains\(PinFailureCause.otherwise)",
                 short: "stop serving this key until a pin of it is shipped")
         case .exportMismatch:
             Row(
                 .failed, "the policy accepts the chain, but the system that reads an exported file rejects it",
                 do: PinFailureCause.confirmed(
-                    "serve a key that the file also pins, because released apps contain the file, then correct the file "
-                        + "(pinctl export --check shows the differences)"),
+                    "serve a key that the file also pins, because released apps contain the file, then correct the "
+                        + "file (pinctl export --check shows the differences)"),
                 short: "serve a key that the file also pins",
                 ofFile:
-                    "don't deploy it: use a key that the exported file also pins, or ship a corrected file first (pinctl export "
-                    + "--check shows the differences)")
+                    "don't deploy it: use a key that the exported file also pins, or ship a corrected file first "
+                    + "(pinctl export --check shows the differences)")
         case .groupMismatch:
             Row(
                 .failed, "the server doesn't use the required key exchange group",
                 do:
-                    "enable TLS 1.3 and the group in the server, or in what terminates TLS in front of it, and put it first if the "
-                    + "server chooses by its own order")
+                    "enable TLS 1.3 and the group in the server, or in what terminates TLS in front of it, and put it "
+                    + "first if the server chooses by its own order")
         case .wrongOrder:
             Row(
                 .failed, "the leaf isn't the first certificate in the file",
                 do:
-                    "put the leaf first in the file, then its issuer, because servers present the first certificate as their "
-                    + "own and fail to start if their key doesn't match it")
+                    "put the leaf first in the file, then its issuer, because servers present the first certificate "
+                    + "as their own and fail to start if their key doesn't match it")
         case .bypassed:
             Row(
                 .failed, "no pin matches, but clients connect: the root isn't one of the system roots",
                 do:
-                    "find out who added the root to this trust store, and remove \"localAnchorsBypassPins\" from a policy that ships"
+                    "find out who added the root to this trust store, and remove \"localAnchorsBypassPins\" from a "
+                    + "policy that ships"
             )
         case .denied:
             Row(
@@ -109,8 +110,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
             Row(
                 .failed, "no certificate in the files is valid for this host of the policy",
                 do:
-                    "have one issued for this name too, or add the host's own certificate to the files; if they are meant for other "
-                    + "hosts only, give \(Flag.allowMissing.dashed)")
+                    "have one issued for this name too, or add the host's own certificate to the files; if they are "
+                    + "meant for other hosts only, give \(Flag.allowMissing.dashed)")
         case .untrusted:
             Row(
                 .notTrusted, "the chain is not trusted; pins were not checked",
@@ -119,8 +120,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
             Row(
                 .notTrusted, "hostname mismatch: the certificate is for other names",
                 do:
-                    "connect to a hostname that the certificate is valid for, or have it reissued for this hostname too; if the server "
-                    + "presented its default certificate, configure the server for this hostname",
+                    "connect to a hostname that the certificate is valid for, or have it reissued for this hostname "
+                    + "too; if the server presented its default certificate, configure the server for this hostname",
                 ofFile: "have it reissued for this hostname too")
         case .chainExpired:
             Row(
@@ -135,8 +136,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
     }
 
     private static func untrusted(_ origin: ChainOrigin) -> String {
-        "fix the reported reason: \(origin.completion), have the certificate reissued, or trust the root of a private CA "
-            + "with \(Flag.caFile.dashed)"
+        "fix the reported reason: \(origin.completion), have the certificate reissued, or trust the root of a private "
+            + "CA with \(Flag.caFile.dashed)"
     }
 
     /// Returns the lines of `pinctl help verdicts`.

@@ -279,10 +279,11 @@ private struct KeyRing {
         if answer?.kind != .takes {
             lines.append(
                 isServed
-                    ? "a pinned key was served, but on no path that OkHttp built: have the server send its chain in order"
-                    : "none of the pinned keys was served: if the served ones are yours (\(PinFailureCause.confirmation)), "
-                        + "serve a pinned key again, since released apps keep their pins; if not, the connection may be "
-                        + "intercepted: don't pin any served key"
+                    ? "a pinned key was served, but on no path that OkHttp built: have the server send its chain in "
+                        + "order"
+                    : "none of the pinned keys was served: if the served ones are yours "
+                        + "(\(PinFailureCause.confirmation)), serve a pinned key again, since released apps keep "
+                        + "their pins; if not, the connection may be intercepted: don't pin any served key"
             )
         }
         console.result(

@@ -120,7 +120,8 @@ private enum ImportDestination {
             throw .unusable(
                 duplicates.map { old, new in
                     "\(old.location.map { "\($0): " } ?? "")a rule for \(new.patterns[0].host) already exists here"
-                        + "\(new.location.map { ", and \($0) has another one" } ?? ""): change it, or remove one of them"
+                        + "\(new.location.map { ", and \($0) has another one" } ?? ""): change it, or remove one of "
+                        + "them"
                 })
         }
         return PolicyMerge(adding: policy, to: there).notes

@@ -87,8 +87,8 @@ extension CommandDefinition {
                     return console.note("nothing is written: a policy is made only from verified chains")
                 }
                 return console.note(
-                    "nothing is written, because a policy is made only from verified chains: if the CA is your own, give "
-                        + "its root with \(Flag.caFile.dashed)")
+                    "nothing is written, because a policy is made only from verified chains: if the CA is your own, "
+                        + "give its root with \(Flag.caFile.dashed)")
             }
             try destination.write(draft, for: source.endpoints.map(\.description), &console)
             if case .targets = source {
@@ -96,8 +96,8 @@ extension CommandDefinition {
                     draft.roles.isEmpty || draft.roles.contains(.leaf)
                         ? "next: before you ship these pins, confirm on each server itself that pinctl hash of its "
                             + "certificate file prints the leaf pin"
-                        : "next: before you ship these pins, confirm that your certificates are issued by these CAs, because "
-                            + "the connection may be intercepted")
+                        : "next: before you ship these pins, confirm that your certificates are issued by these CAs, "
+                            + "because the connection may be intercepted")
             }
         })
 }
@@ -142,8 +142,8 @@ extension PolicyDraft {
         let served = Set(certificates.map { PinFingerprint.publicKey($0.spkiFingerprint) })
         guard let (_, file) = backups.first(where: { served.contains($0.pin.fingerprint) }) else { return nil }
         return
-            "\(file) isn't a backup, because its key is in the chain now: give \(Flag.initialBackup.dashed) a key that no "
-            + "server uses yet"
+            "\(file) isn't a backup, because its key is in the chain now: give \(Flag.initialBackup.dashed) a key "
+            + "that no server uses yet"
     }
 }
 

@@ -202,8 +202,8 @@ private struct LintJob {
         console.note(of: file)
         if let first = file.filesOutsideBundle.first {
             console.note(
-                "note: \(title): pins come from files that the bundle doesn't contain (\(first)), so they aren't compared "
-                    + "with them: lint the policy that the bundle was made from")
+                "note: \(title): pins come from files that the bundle doesn't contain (\(first)), so they aren't "
+                    + "compared with them: lint the policy that the bundle was made from")
         }
         let ending = file.bundle?.expiryWarning(at: time, within: .usual)
         var others = [ending].compactMap(\.self).map {
@@ -271,8 +271,8 @@ extension ReportRule {
         self.init(
             identifier: rule.rawValue, summary: rule.summary,
             help:
-                "Each finding says what to do. A comment \"pinctl-allow \(rule.rawValue): REASON\" on its line or the one "
-                + "before suppresses it, and --rule \(rule.rawValue)=off suppresses all of them.",
+                "Each finding says what to do. A comment \"pinctl-allow \(rule.rawValue): REASON\" on its line or the "
+                + "one before suppresses it, and --rule \(rule.rawValue)=off suppresses all of them.",
             isWarning: Severity(rule.severity) == .warning)
     }
 }

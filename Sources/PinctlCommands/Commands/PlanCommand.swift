@@ -88,8 +88,8 @@ extension CommandDefinition {
                 console.note(
                     "note: \(FirstNames(unjudged, limit: 5)): not judged, because the new certificate "
                         + "isn't valid for \(unjudged.count == 1 ? "it" : "them"): name "
-                        + "\(unjudged.count == 1 ? "it" : "them") with \(Flag.plannedHost.dashed) if it should be, or give "
-                        + "today's chain with \(Flag.currentInput.dashed)")
+                        + "\(unjudged.count == 1 ? "it" : "them") with \(Flag.plannedHost.dashed) if it should be, or "
+                        + "give today's chain with \(Flag.currentInput.dashed)")
             }
             let policy = try arguments.trustPolicy()
             let logs = try arguments.transparency().logs

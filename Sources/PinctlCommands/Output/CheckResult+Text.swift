@@ -96,7 +96,8 @@ extension CheckResult {
         let pinned = mismatch.rule.pins.flatMap { pin in
             [
                 "    \(padded(pin.role.rawValue, 12))  \(pin.fingerprint)",
-                "                  \(pin.name.map { $0 + ", " } ?? "")\(pin.isBackup ? "backup, " : "")\(standing(of: pin))",
+                "                  "
+                    + "\(pin.name.map { $0 + ", " } ?? "")\(pin.isBackup ? "backup, " : "")\(standing(of: pin))",
             ]
         }
         return ["  verified path:"] + served + ["  pinned:"] + pinned

@@ -77,7 +77,8 @@ extension NewChain {
         if let leaf = certificates.first {
             guard CertificatePool(certificates).isLeaf(leaf) else {
                 throw .unusable([
-                    "\(title): its first certificate is a CA certificate: give the chain that servers will send, leaf first"
+                    "\(title): its first certificate is a CA certificate: give the chain that servers will send, leaf "
+                        + "first"
                 ])
             }
             let chain = PresentedChain(leaf: leaf, intermediates: Array(certificates.dropFirst()))

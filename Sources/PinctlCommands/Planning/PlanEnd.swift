@@ -75,8 +75,8 @@ extension Plan {
                 "\(titles): a rule trusts only its own roots, so the calendar of trust stores doesn't apply to it"
             },
             titles(of: any).map { titles in
-                "\(titles): the file doesn't say which system its clients run on, so every store in the calendar counts: "
-                    + "name those of your clients, such as \(Flag.store.dashed) mozilla=FILE"
+                "\(titles): the file doesn't say which system its clients run on, so every store in the calendar "
+                    + "counts: name those of your clients, such as \(Flag.store.dashed) mozilla=FILE"
             },
         ].compactMap(\.self)
     }

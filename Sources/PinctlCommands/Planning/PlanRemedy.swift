@@ -43,8 +43,8 @@ struct PlanRemedy {
         guard !uncovered.isEmpty else { return [] }
         return [
             "the new certificate lacks \(titles(uncovered)): have it issued for "
-                + "\(uncovered.count == 1 ? "that name" : "those names") too; if another certificate is served there, give it with "
-                + "another \(Flag.newInput.dashed), or choose hosts with \(Flag.plannedHost.dashed)"
+                + "\(uncovered.count == 1 ? "that name" : "those names") too; if another certificate is served there, "
+                + "give it with another \(Flag.newInput.dashed), or choose hosts with \(Flag.plannedHost.dashed)"
         ]
     }
 

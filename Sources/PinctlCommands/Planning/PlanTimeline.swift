@@ -175,7 +175,8 @@ struct PlanTimeline {
         guard !entries.isEmpty else { return [] }
         guard untrusted.isEmpty else {
             return [
-                "keep every key: a chain isn't trusted (\(hosts(untrusted))), so it is unknown which keys can be removed"
+                "keep every key: a chain isn't trusted (\(hosts(untrusted))), so it is unknown which keys can be "
+                    + "removed"
             ]
         }
         let width = entries.map { visibleText($0.title).width }.max() ?? 0

@@ -59,8 +59,8 @@ extension ReleaseReader {
         let title = paths.count == 1 ? paths[0] : "none of \(paths.joined(separator: ", "))"
         guard absent.count < tags.count else {
             throw .unusable([
-                "\(source): \(title) exists at \(paths.count == 1 ? "none" : "any") of the \(tags.count) matching tags: "
-                    + "check the path"
+                "\(source): \(title) exists at \(paths.count == 1 ? "none" : "any") of the \(tags.count) matching "
+                    + "tags: check the path"
             ])
         }
         guard !absent.isEmpty else { return }
@@ -68,8 +68,8 @@ extension ReleaseReader {
         let verb = paths.count == 1 ? "doesn't exist" : "exists"
         report(
             [
-                "\(title) \(verb) at \(absent.count) of \(tags.count) tags: \(shown): add the path that it had there as "
-                    + "\(source):PATH, or choose tags that have it"
+                "\(title) \(verb) at \(absent.count) of \(tags.count) tags: \(shown): add the path that it had there "
+                    + "as \(source):PATH, or choose tags that have it"
             ], source, absent, &console)
     }
 

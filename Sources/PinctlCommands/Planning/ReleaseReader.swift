@@ -121,7 +121,8 @@ struct ReleaseReader {
                 } catch {
                     if tag != nil, error.isNoSuchFile {
                         console.note(
-                            "note: \(place)\(exported.path) is exported but doesn't exist at this tag, so it isn't judged"
+                            "note: \(place)\(exported.path) is exported but doesn't exist at this tag, so it isn't "
+                                + "judged"
                         )
                         exports.bytes.append([])
                         continue

@@ -145,8 +145,8 @@ extension Arguments {
         guard previous == nil, sequence > 1 || keySet > 1 else { return }
         let reason = keySet > 1 ? "key set \(keySet)" : "sequence number \(sequence)"
         throw .unusable([
-            "\(Flag.previousBundle.dashed) is required with \(reason): give the bundle before, to see whether servers are "
-                + "locked out"
+            "\(Flag.previousBundle.dashed) is required with \(reason): give the bundle before, to see whether servers "
+                + "are locked out"
         ])
     }
 

@@ -49,7 +49,8 @@ extension CommandDefinition {
             ),
             (
                 "Replace a key set",
-                "pinctl sign pins.jsonc --keys keys.json --keys keys-2.json --after next.json --key one.pem -o half.json"
+                "pinctl sign pins.jsonc --keys keys.json --keys keys-2.json --after next.json --key one.pem -o "
+                    + "half.json"
             ),
         ],
         run: { (arguments, environment, console) throws(UsageError) in

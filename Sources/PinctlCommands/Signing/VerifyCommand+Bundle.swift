@@ -65,8 +65,8 @@ extension PolicyBundle {
             console.result(
                 [
                     "ok    \(title)  policy \(sequence) for \(audience), valid until \(expires.rfc3339)",
-                    "      signed by \(verified.signers.count) of \(current.keys.count) keys of key set \(current.number), "
-                        + "\(current.threshold) required",
+                    "      signed by \(verified.signers.count) of \(current.keys.count) keys of key set "
+                        + "\(current.number), \(current.threshold) required",
                 ] + verified.signers.map { "      \($0)" } + (stage.map { [$0] } ?? []), .object(members))
         } catch {
             switch error {

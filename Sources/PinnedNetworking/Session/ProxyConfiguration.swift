@@ -111,7 +111,7 @@ struct ProxyDomainError: Error, Hashable, CustomStringConvertible {
     let domain: String
 
     var description: String {
-        "\(list) of the proxy \(proxy) has \"\(visibleText(domain))\", which is not a DNS name, an IP address or a range of "
-            + "addresses: use example.com, .example.com, *.example.com, 192.0.2.1 or 192.0.2.0/24"
+        "\(list) of the proxy \(proxy) has \"\(visibleText(domain))\", which is not a DNS name, an IP address or a "
+            + "range of addresses: use example.com, .example.com, *.example.com, 192.0.2.1 or 192.0.2.0/24"
     }
 }

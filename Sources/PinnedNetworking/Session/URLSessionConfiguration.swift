@@ -262,7 +262,8 @@ public final class URLSessionConfiguration: Sendable {
             : "set configuration.\(name) before you create the session"
         NSLog(
             "%@",
-            "PinnedNetworking: \(name) HAS NO EFFECT on the session that has already copied this configuration: \(remedy)"
+            "PinnedNetworking: \(name) HAS NO EFFECT on the session that has already copied this configuration: "
+                + "\(remedy)"
         )
     }
 }

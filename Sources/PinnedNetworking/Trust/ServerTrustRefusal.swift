@@ -47,8 +47,8 @@ extension ServerTrustRefusal: CustomStringConvertible {
         case .cancelled: "a delegate cancelled the server trust challenge: check the delegate for the reason"
         case .rejected(let name): "a delegate rejected \(name): check the delegate for the reason"
         case .foreignCredential(let name):
-            "a delegate answered the server trust challenge of \(name) with a credential that isn't its own trust: answer "
-                + ".performDefaultHandling to methods that you don't handle, and URLCredential(trust:) of "
+            "a delegate answered the server trust challenge of \(name) with a credential that isn't its own trust: "
+                + "answer .performDefaultHandling to methods that you don't handle, and URLCredential(trust:) of "
                 + "protectionSpace.serverTrust to accept the server"
         case .refused(.untrusted(let finding), let name, let port, _): "\(name) port \(port) is not trusted: \(finding)"
         case .refused(.mismatch(let mismatch), _, _, _) where mismatch.isSummarized: mismatch.description

@@ -26,8 +26,8 @@ extension Flag {
     static let allowMissing = Flag(
         "allow-missing", "don't fail for hosts of the policy that no certificate in the files is valid for",
         details:
-            "For the files of one service of several. Without it, these hosts fail, because a certificate that lost a name "
-            + "when it was renewed looks the same. They are named on standard error and counted in the summary.")
+            "For the files of one service of several. Without it, these hosts fail, because a certificate that lost a "
+            + "name when it was renewed looks the same. They are named on standard error and counted in the summary.")
     static let failures = Flag(
         "failures", "print only failures, warnings, failures that no longer occur (--baseline), and the summary",
         details: "JSON output and reports still contain all results.")

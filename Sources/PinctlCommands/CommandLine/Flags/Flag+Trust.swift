@@ -25,8 +25,8 @@ extension Flag {
         "ct-logs", value: .file("FILE"), in: .trust,
         "verify Certificate Transparency with the logs in FILE (such as Google's log_list.json)",
         details:
-            "pinctl fetches nothing. A list that is 70 days old proves nothing, so get a new one regularly. Google permits "
-            + "the use of its list to monitor, but not to enforce it in programs other than Chrome.")
+            "pinctl fetches nothing. A list that is 70 days old proves nothing, so get a new one regularly. Google "
+            + "permits the use of its list to monitor, but not to enforce it in programs other than Chrome.")
     static let transparency = Flag(
         "transparency", value: .choice("MODE", ["report", "require"]), in: .trust,
         "report: warn about a leaf without enough timestamps; require: reject it (needs --ct-logs)",

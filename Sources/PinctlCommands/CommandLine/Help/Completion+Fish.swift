@@ -23,7 +23,8 @@ extension Completion {
             let condition = "-n '__pinctl_command \(command.name)'"
             lines += [
                 "",
-                "complete -c pinctl \(condition) \(Operand(of: command) == .files ? "-F" : "-a '(__fish_print_hostnames)'")",
+                "complete -c pinctl \(condition) "
+                    + "\(Operand(of: command) == .files ? "-F" : "-a '(__fish_print_hostnames)'")",
             ]
             for flag in command.allFlags {
                 let letter = flag.short.map { " -s \($0)" } ?? ""

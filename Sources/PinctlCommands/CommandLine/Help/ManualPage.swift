@@ -6,8 +6,8 @@ enum ManualPage {
         lines += [".SH SYNOPSIS", ".B pinctl", plain("COMMAND [FLAG…] [OPERAND…]")]
         lines += [".SH DESCRIPTION"]
         lines += paragraph(
-            "pinctl prints the pins of certificates and keys, checks servers and chains against a pinning policy, finds "
-                + "pins that will lock clients out, and converts pins from and to the files that apps ship."
+            "pinctl prints the pins of certificates and keys, checks servers and chains against a pinning policy, "
+                + "finds pins that will lock clients out, and converts pins from and to the files that apps ship."
         )
         lines += paragraph(
             "Only results are written to standard output. Errors and notes are written to standard error.")

@@ -248,8 +248,8 @@ extension TaggedFilesError: CustomStringConvertible {
         case .noRepository(let directory, let errorOutput):
             "\(directory) is in no repository that git can read (\(Self.firstLine(errorOutput))): give --repository DIR"
         case .foreignOwner(let directory):
-            "\(directory) belongs to another user, and git reads it only if you trust it: run git config --global --add "
-                + "safe.directory \(directory)"
+            "\(directory) belongs to another user, and git reads it only if you trust it: run git config --global "
+                + "--add safe.directory \(directory)"
         case .noTag(let glob, let hasTags, let isShallow):
             (hasTags ? "no tag matches \"\(glob)\"" : "the repository has no tags")
                 + (isShallow ? ", and it is a shallow clone" : "")

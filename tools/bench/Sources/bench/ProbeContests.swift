@@ -77,8 +77,8 @@ func scanners(_ field: ProbeField, sslyze: String?, _ report: inout Report) thro
     let count = 20
     let targets = try field.targets(1, count, "few")
     let pipeline =
-        "openssl s_client -connect $0 -CAfile '\(field.directory)/anchors.pem' </dev/null 2>/dev/null | openssl x509 -noout "
-        + "-pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | openssl base64"
+        "openssl s_client -connect $0 -CAfile '\(field.directory)/anchors.pem' </dev/null 2>/dev/null | openssl x509 "
+        + "-noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | openssl base64"
     var contenders: [(name: String, command: [String])] = [
         ("pinctl check --pin", field.check(targets, anchors: "anchors.pem")),
         (

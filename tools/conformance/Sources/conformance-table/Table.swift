@@ -5,7 +5,8 @@ import PinctlConformanceSuite
 enum Table {
     static func print(_ outcomes: [Outcome]) {
         Swift.print(
-            "wrong accept: accepted where the suite refuses; the default profile does so by design where strict refuses\n"
+            "wrong accept: accepted where the suite refuses; the default profile does so by design where strict "
+                + "refuses\n"
         )
         Swift.print(line("suite", "profile", ["cases", "right", "wrong accept", "wrong reject", "skipped"], "slowest"))
         let suites = Dictionary(grouping: outcomes) { [place(of: $0).suite, $0.profile] }

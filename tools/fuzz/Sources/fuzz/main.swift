@@ -5,10 +5,10 @@ let usage = """
     usage: fuzz TARGET FILE…
            fuzz TARGET --mutate DIRECTORY [--runs N] [--first N] [--size BYTES] [--verbose]
            fuzz TARGET --cover [ARGUMENT…]
-    Feeds files, or changed copies of a directory's files, to a target. A trap or ten seconds without an end is a finding:
-    run it with --verbose for the number of the input, and with --first for that input alone. --size makes each input
-    as large. The last line says how much memory it took. --cover is for
-    a build with -DCOVERAGE, as tools/fuzz/run --minutes makes it, and hands the arguments to libFuzzer.
+    Feeds files, or changed copies of a directory's files, to a target. A trap, or no end within ten seconds, is a
+    finding: run it with --verbose for the number of the input, and with --first for that input alone. --size makes
+    each input as large. The last line says how much memory it took. --cover is for a build with -DCOVERAGE, as
+    tools/fuzz/run --minutes makes it, and hands the arguments to libFuzzer.
     targets: \(FuzzTarget.all.map(\.name).joined(separator: " "))
     """
 

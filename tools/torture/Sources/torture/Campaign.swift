@@ -88,7 +88,8 @@ final class Campaign: Sendable {
             for problem in problems {
                 let finding =
                     "\(scenario.name): \(problem): \(fault.title), call \(number) from \(outcome.caller)\n"
-                    + "    \(judge.summary(of: outcome))\n    repeat it: tools/torture/run --call '\(fault.words(number))' \(scenario.name)"
+                    + "    \(judge.summary(of: outcome))\n    repeat it: tools/torture/run --call "
+                    + "'\(fault.words(number))' \(scenario.name)"
                 results.findings.append(finding)
                 print(finding)
             }

@@ -59,7 +59,8 @@ extension Scenario {
             name: "export-check", program: .pinctl,
             arguments: ["export", "--to", "apple", "pins.jsonc", "--check", "--into", "Info.plist"], status: 1),
         .init(
-            name: "import", program: .pinctl, arguments: ["import", "curl.txt", "--from", "curl", "--host", "api.test"]),
+            name: "import", program: .pinctl,
+            arguments: ["import", "curl.txt", "--from", "curl", "--host", "api.test"]),
         .init(
             name: "import-new", program: .pinctl,
             arguments: ["import", "nsc.xml", "--lossy", "-o", "new.jsonc"], outputs: ["new.jsonc": nil]),

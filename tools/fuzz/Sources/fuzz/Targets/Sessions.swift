@@ -181,7 +181,8 @@ private final class ScriptedSession {
         "HTTP/1.1 302 There\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 307 There\r\nLocation: http://b.test/\r\nContent-Length: 5\r\n\r\nthere",
         "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\nContent-Length: "
+            + "0\r\n\r\n",
         "HTTP/1.1 401 No\r\nWWW-Authenticate: NTLM\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nConnection: close\r\n\r\n",
         "HTTP/1.1 408 Late\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
