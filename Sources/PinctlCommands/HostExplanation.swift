@@ -73,11 +73,10 @@ struct HostExplanation {
         let (dialect, policy) = (pins.dialect, pins.policy)
         let count = rules.count
         let roles = rules.reduce(into: Set<PinRole>()) { $0.formUnion($1.requirement.roles) }
+        let required = PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")
         let needed =
             roles.count > 1
-            ? "a match as \(PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")) is "
-                + "required"
-            : "a pin of any of them is enough"
+            ? "a match as \(required) is required" : "a pin of any of them is enough"
         return switch count {
         case 0 where policy.unlisted == .refuse:
             "\(host): no rule covers it, and the policy refuses such hosts"

@@ -122,21 +122,21 @@ private enum IssuanceFiles {
 }
 
 /// Returns the first certificate in a file.
-private func certificate(inFile file: String) throws(UnreadableCertificate) -> IssuedCertificate {
+private func certificate(inFile file: String) throws(UnreadableCertificate) -> X509Certificate {
     let certificates: [X509Certificate]
     do throws(CertificateFileError) {
         certificates = try CertificateFile.read(file)
     } catch {
         throw UnreadableCertificate("\(error)")
     }
-    guard let first = certificates.first.map(IssuedCertificate.init), !first.names.isEmpty else {
+    guard let first = certificates.first, !first.hosts.isEmpty else {
         throw UnreadableCertificate("\(file) has no certificate with a hostname")
     }
     return first
 }
 
 /// Returns the last certificates in one of certbot's archives, oldest first, or none if there is no such directory.
-private func certificates(inArchive directory: String) throws(UnreadableCertificate) -> [IssuedCertificate] {
+private func certificates(inArchive directory: String) throws(UnreadableCertificate) -> [X509Certificate] {
     let names: [String]
     do {
         names = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -151,7 +151,7 @@ private func certificates(inArchive directory: String) throws(UnreadableCertific
         name.hasPrefix("cert") && name.hasSuffix(".pem")
             ? Int(name.dropFirst("cert".count).dropLast(".pem".count)) : nil
     }
-    var certificates: [IssuedCertificate] = []
+    var certificates: [X509Certificate] = []
     for number in numbers.sorted().suffix(KeyHistory.length) {
         certificates.append(try certificate(inFile: "\(directory)/cert\(number).pem"))
     }

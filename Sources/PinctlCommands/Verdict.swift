@@ -241,7 +241,7 @@ extension Verdict {
     func behind(_ first: X509Certificate, at place: Int) -> Verdict {
         Verdict(
             .wrongOrder,
-            "wrong order: the file begins with \(first.subject), and the leaf is certificate \(place)\(position)",
+            "wrong order: the file begins with \(first.subject), and this leaf is certificate \(place)\(position)",
             short: "wrong order: the leaf isn't the first certificate in the file", on: path, by: rule)
     }
 

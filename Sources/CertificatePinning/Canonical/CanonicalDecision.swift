@@ -16,8 +16,10 @@ extension CanonicalPolicy {
         _ path: [X509Certificate], by rules: [CanonicalRule], under circumstances: DecisionCircumstances
     ) -> CanonicalDecision {
         var fingerprints = PathFingerprints<CanonicalPin>(path)
+        let forms = equivalentPins(on: path)
         let denied = CanonicalMatch.all(of: denied, length: path.count) { pin, index in
-            fingerprints.hasMatch(pin, at: index) || pin.isOfEquivalent(of: path, at: index)
+            // mutant plan-denied-form: false for `pin.isAmong(forms, at: index)` by DeniedPinTests PlanSettingTests
+            fingerprints.hasMatch(pin, at: index) || pin.isAmong(forms, at: index)
         }
         return decide(by: rules, denied, under: circumstances, pathLength: path.count, anchor: path.last) {
             fingerprints.hasMatch($0, at: $1)
@@ -85,15 +87,27 @@ extension CanonicalPin: DecidingPin {
     }
 }
 
-extension CanonicalPin {
-    /// Returns whether the pin is that of another form of a certificate on a path, which anyone can make from it. A
-    /// denied certificate is refused in every form. An anchor is trusted byte for byte.
-    fileprivate func isOfEquivalent(of path: [X509Certificate], at index: Int) -> Bool {
-        guard kind == Kind(content: .certificate, digest: .sha256), index + 1 < path.count else { return false }
-        // Without memory, it could be any certificate.
-        guard let forms = path[index].equivalentFingerprints(issuedBy: path[index + 1]) else { return true }
-        return forms.contains { CanonicalPin(Pin(.certificate($0))).value == value }
+extension CanonicalPolicy {
+    /// The pins of the other forms of each certificate on a path, which anyone can make from it. A denied certificate
+    /// is refused in every form. `nil` for a certificate means that the forms are unknown, so that any pin may be one.
+    /// Empty if no certificate is denied.
+    private func equivalentPins(on path: [X509Certificate]) -> [[[UInt8]]?] {
+        guard denied.contains(where: { $0.kind == .certificate }) else { return [] }
+        return path.indices.map { index in
+            path.equivalentFingerprints(at: index)?.map { CanonicalPin(Pin(.certificate($0))).value }
+        }
     }
+}
+
+extension CanonicalPin {
+    fileprivate func isAmong(_ forms: [[[UInt8]]?], at index: Int) -> Bool {
+        guard kind == .certificate, !forms.isEmpty else { return false }
+        return forms[index]?.contains(value) ?? true
+    }
+}
+
+extension CanonicalPin.Kind {
+    fileprivate static let certificate = Self(content: .certificate, digest: .sha256)
 }
 
 extension RuleExpiry.Moment {

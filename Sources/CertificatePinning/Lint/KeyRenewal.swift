@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 import PinctlBasics
 
 /// A certificate that a program renews, and whether the key changes then, as the program's configuration says.
@@ -18,6 +18,8 @@ package struct KeyRenewal: Sendable {
     /// The names in the certificate: hosts, and wildcards for the names one label below a host.
     package let hosts: [HostPattern]
     package let effect: Effect
+    /// The certificate that the server has now, or `nil` if it isn't known.
+    package let certificate: X509Certificate?
     /// The position of the setting, or of the part of the file that lacks it.
     package let location: PolicyLocation
     /// The program, such as `certbot`.
@@ -30,7 +32,8 @@ package struct KeyRenewal: Sendable {
     /// Creates a renewal. Names may be in capitals and have U-labels, addresses may be in any form, and a leading `*.`
     /// is a wildcard.
     package init(
-        names: [String], _ effect: Effect, at location: PolicyLocation, program: String, setting: String, remedy: String
+        names: [String], _ effect: Effect, now certificate: X509Certificate? = nil, at location: PolicyLocation,
+        program: String, setting: String, remedy: String
     ) {
         hosts = names.map { name in
             name.hasPrefix("*.")
@@ -38,6 +41,7 @@ package struct KeyRenewal: Sendable {
                 : HostPattern(Self.canonical(name), .exact)
         }
         self.effect = effect
+        self.certificate = certificate
         self.location = location
         self.program = program
         self.setting = setting

@@ -69,7 +69,7 @@ public enum LintRule: String, Sendable, Hashable, CaseIterable {
     case leavingRoot = "P033"
     /// A rule with public roots only, one of which has signed another root that is about to enter trust stores.
     case arrivingRoot = "P034"
-    /// A pin of a server's key that the program that renews the certificate replaces.
+    /// A pin of a server's key that the program that renews the certificate replaces, or has replaced.
     case changingKey = "P035"
     /// A key or element of a pin format, in a place where its own system doesn't read it.
     case misplacedSetting = "P036"
@@ -126,7 +126,8 @@ extension LintRule {
         case .onlyBackups: "a rule, or one of its required roles, with backups only, so no key in use is pinned"
         case .leavingRoot: "a root that a trust store distrusts, or soon will"
         case .arrivingRoot: "a rule with public roots only, whose CA has another root that enters trust stores"
-        case .changingKey: "a pin of a server's key that changes when the certificate is renewed (--issuance)"
+        case .changingKey:
+            "a pin of a server's key that changes when the certificate is renewed, or has changed (--issuance)"
         case .misplacedSetting: "a pinning key or element in a place where its own system doesn't read it"
         case .stoppedRenewal: "a certificate that its program refuses to renew, so it expires (--issuance)"
         }

@@ -1,3 +1,4 @@
+import CertificateTrust
 import PinctlBasics
 
 // Findings about pinned server keys that the program that renews the certificate replaces.
@@ -6,10 +7,18 @@ extension PolicyLinter {
     /// Returns the renewals of certificates for the rule's hosts.
     func renewals(of rule: CanonicalRule) -> [KeyRenewal] { (renewals ?? []).filter { $0.concerns(rule) } }
 
-    /// Whether the configuration of every program that renews a certificate for the rule says what happens to the key.
+    /// Whether the configuration of every program that renews a certificate for the rule says what happens to the key,
+    /// and the rule accepts the key that each has now.
     func hasKnownRenewals(_ rule: CanonicalRule) -> Bool {
         let renewals = renewals(of: rule)
-        return !renewals.isEmpty && renewals.allSatisfy { $0.effect != .unknown }
+        // mutant lint-short-lived-unpinned: false for `isUnpinned($0, by: rule)` by PinctlTests.IssuanceTests/unpinned
+        return !renewals.isEmpty && renewals.allSatisfy { $0.effect != .unknown && !isUnpinned($0, by: rule) }
+    }
+
+    /// Whether no pin of the rule is of the leaf that the server has now. An unknown leaf may be pinned.
+    private func isUnpinned(_ renewal: KeyRenewal, by rule: CanonicalRule) -> Bool {
+        guard let leaf = renewal.certificate else { return false }
+        return !(rule.pins + unitedPins(of: rule)).contains { $0.role.covers(index: 0, of: 3) && $0.matches(leaf) }
     }
 
     /// Returns a finding about a certificate of the rule that isn't renewed, whatever the rule pins.
@@ -39,6 +48,15 @@ extension PolicyLinter {
             [LintFinding(.changingKey, severity, at: location(of: rule), "\(rule.lintTitle) \(message)")]
         }
         let found = renewals(of: rule)
+        // mutant lint-unpinned-key: false for `isUnpinned($0, by: rule)` by PinctlTests.IssuanceTests/unpinned
+        if !leaves.isEmpty, let other = found.first(where: { isUnpinned($0, by: rule) }),
+            let key = other.certificate?.spkiFingerprint
+        {
+            return finding(
+                requiresLeaf(rule, leaves, primary) ? .error : .warning,
+                "pins \(pin.lintTitle), but the newest certificate has another key (\(other.evidence)): serve a pinned "
+                    + "key, or ship a pin of \(key) before you deploy that certificate")
+        }
         let changes = found.filter { $0.effect == .changesKey }
         if let change = changes.first {
             let others = changes.count > 1 ? ", and \(changes.count - 1) more" : ""

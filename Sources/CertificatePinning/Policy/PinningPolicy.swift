@@ -150,8 +150,7 @@ extension PinningPolicy {
     private func deniedPin(on path: VerifiedPath) -> PathMatch<Pin>? {
         let count = path.certificates.count
         for (index, certificate) in path.certificates.enumerated() {
-            let issuer = index + 1 < count ? path.certificates[index + 1] : nil
-            let pins = deniedPins(of: certificate) + deniedPins(equivalentTo: certificate, issuedBy: issuer)
+            let pins = deniedPins(of: certificate) + deniedPins(equivalentTo: index, on: path.certificates)
             guard let pin = pins.first(where: { $0.role.covers(index: index, of: count) }) else { continue }
             return PathMatch(pin: pin, index: index)
         }
@@ -167,12 +166,10 @@ extension PinningPolicy {
 
     /// Returns the denied certificates that differ from a verified one only in what its issuer didn't sign. A server
     /// could otherwise change that to evade the pin.
-    private func deniedPins(equivalentTo certificate: X509Certificate, issuedBy issuer: X509Certificate?) -> [Pin] {
-        // An anchor is trusted byte for byte.
-        // mutant deny-equivalent: false for 1 by DeniedPinTests/otherForm
-        guard deniesCertificates, let issuer else { return [] }
-        guard let fingerprints = certificate.equivalentFingerprints(issuedBy: issuer) else {
-            // Without memory, it could be any of them.
+    private func deniedPins(equivalentTo index: Int, on path: [X509Certificate]) -> [Pin] {
+        // mutant deny-equivalent: false for `deniesCertificates` by DeniedPinTests/otherForm
+        guard deniesCertificates else { return [] }
+        guard let fingerprints = path.equivalentFingerprints(at: index) else {
             return deny.filter { $0.kind == .certificate }
         }
         return fingerprints.flatMap { denied[.certificate($0)] ?? [] }

@@ -274,4 +274,7 @@ struct CertificateExtensions: Sendable {
             return "is malformed"
         }
     }
+
+    /// Whether extendedKeyUsage allows a purpose. Without the extension, every purpose is allowed.
+    func allows(_ purpose: Purposes) -> Bool { extendedKeyUsage.map { !$0.isDisjoint(with: [purpose, .any]) } ?? true }
 }

@@ -1,5 +1,14 @@
 import OpenSSLBridge
 
+extension [X509Certificate] {
+    /// Returns the fingerprints of the other certificates that anyone can make from the one at an index of this path,
+    /// leaf first. The last one is the anchor, which is trusted byte for byte, and has none. Returns `nil` if OpenSSL
+    /// can't compute them, so that it could be any certificate.
+    package func equivalentFingerprints(at index: Int) -> [CertificateFingerprint]? {
+        index + 1 < count ? self[index].equivalentFingerprints(issuedBy: self[index + 1]) : []
+    }
+}
+
 extension X509Certificate {
     /// Returns the fingerprints of the other certificates that anyone can make from this one and that the issuer's key
     /// verifies too, because the signed part is the same.
@@ -7,7 +16,7 @@ extension X509Certificate {
     /// The algorithm next to the signature isn't signed, and can have NULL parameters or none
     /// (``SignatureAlgorithmPair``). An ECDSA signature (r, s) also verifies as (r, n - s). Returns `nil` if OpenSSL
     /// can't compute that.
-    package func equivalentFingerprints(issuedBy issuer: X509Certificate) -> [CertificateFingerprint]? {
+    fileprivate func equivalentFingerprints(issuedBy issuer: X509Certificate) -> [CertificateFingerprint]? {
         let der = derBytes
         guard let layout = try? CertificateLayout(der.span) else { return nil }
         var signatures = [Array(der[layout.signature])]

@@ -76,6 +76,10 @@ public struct X509Certificate: Sendable {
     /// Whether basicConstraints has `cA` set (RFC 5280, section 4.2.1.9). False if the extension is missing.
     public var isCertificateAuthority: Bool { extensions.isAuthority }
 
+    /// Whether a server may present the certificate as its own, as far as extendedKeyUsage says (RFC 5280, section
+    /// 4.2.1.12).
+    package var isForServers: Bool { extensions.allows(.server) }
+
     /// Whether subject and issuer are the same name. The signature isn't checked.
     public var isSelfIssued: Bool { canonicalSubject == canonicalIssuer }
 

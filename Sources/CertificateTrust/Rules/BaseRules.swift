@@ -47,9 +47,10 @@ extension CertificateRule {
         CertificateRule(
             rule: .purpose, places: .everywhere, source: "RFC 5280, section 4.2.1.12", isBase: true
         ) { certificate, context in
-            guard let usages = certificate.extensions.extendedKeyUsage, let wanted = context.policy.wantedPurpose,
-                // mutant purpose: false by RuleTests/breach ServerTrustTests/leafProperties
-                usages.isDisjoint(with: [wanted, .any])
+            // mutant purpose: true for `certificate.extensions.allows(wanted)` by RuleTests/breach
+            //   ServerTrustTests/leafProperties
+            guard let wanted = context.policy.wantedPurpose, !certificate.extensions.allows(wanted),
+                let usages = certificate.extensions.extendedKeyUsage
             else { return nil }
             return usages.isEmpty
                 ? "unsuitable certificate purpose (its extendedKeyUsage is empty): reissue it with \(wanted.name)"

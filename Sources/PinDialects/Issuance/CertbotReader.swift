@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 import PinctlBasics
 
 /// A reader of certbot's renewal configuration, one file for each certificate.
@@ -36,8 +37,8 @@ struct CertbotReader {
     }
 
     func read(
-        _ bytes: [UInt8], archive: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate],
-        certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
+        _ bytes: [UInt8], archive: (_ directory: String) throws(UnreadableCertificate) -> [X509Certificate],
+        certificate: (_ file: String) throws(UnreadableCertificate) -> X509Certificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let lineage = name.hasSuffix(".conf") ? String(name.dropLast(5)) : name
@@ -67,13 +68,13 @@ struct CertbotReader {
                 }
             }
         }
-        var issued: IssuedCertificate?
+        var issued: X509Certificate?
         do throws(UnreadableCertificate) {
             guard let entry = entries["cert"] ?? entries["fullchain"] else {
                 throw UnreadableCertificate("the file names no certificate")
             }
             let found = try self.certificate(entry.value, certificate)
-            (issued, hosts) = (found, found.names)
+            (issued, hosts) = (found, found.hosts)
         } catch {
             guard !hosts.isEmpty else {
                 throw IssuanceText.problem(
@@ -89,13 +90,13 @@ struct CertbotReader {
         let renewal: KeyRenewal
         if let option = options?.deciding {
             renewal = KeyRenewal(
-                names: hosts, option.keepsKey ? .keepsKey : .changesKey, at: option.location, program: "certbot",
-                setting: option.text, remedy: "delete \(option.text), and set reuse-key = true")
+                names: hosts, option.keepsKey ? .keepsKey : .changesKey, now: issued, at: option.location,
+                program: "certbot", setting: option.text, remedy: "delete \(option.text), and set reuse-key = true")
         } else {
             let setting = entries["[renewalparams]reuse_key"]
             let isReused = try isTrue(setting)
             renewal = KeyRenewal(
-                names: hosts, isReused ? .keepsKey : .changesKey,
+                names: hosts, isReused ? .keepsKey : .changesKey, now: issued,
                 at: setting.map { PolicyLocation(path: path, line: $0.line, column: 1) } ?? parameters,
                 program: "certbot",
                 setting: setting.map { "reuse_key = \($0.value)" } ?? "[renewalparams] has no reuse_key",
@@ -108,19 +109,19 @@ struct CertbotReader {
             )
         }
         guard renewal.effect == .keepsKey else { return [renewal] }
-        if let key = issued?.key,
+        if let key = issued?.subjectPublicKeyInfo.keyKind,
             let conflict = CertbotKey(key).conflict(options: options, settings: settings, section: parameters)
         {
             return [
                 KeyRenewal(
-                    names: hosts, .stops, at: conflict.location, program: "certbot", setting: conflict.setting,
-                    remedy: conflict.remedy)
+                    names: hosts, .stops, now: issued, at: conflict.location, program: "certbot",
+                    setting: conflict.setting, remedy: conflict.remedy)
             ]
         }
         guard let change = try newKeys(in: entries["archive_dir"], of: lineage, archive) else { return [renewal] }
         return [
             KeyRenewal(
-                names: hosts, .changesKey, at: change.location, program: "certbot",
+                names: hosts, .changesKey, now: issued, at: change.location, program: "certbot",
                 setting: "\(change.summary), against \(renewal.setting)",
                 remedy: "remove --new-key and --no-reuse-key from the command that renews, and \(remedy)")
         ]
@@ -129,14 +130,14 @@ struct CertbotReader {
     /// Returns what the archive shows if it contradicts settings that keep the key.
     private func newKeys(
         in entry: Entry?, of lineage: String,
-        _ read: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate]
+        _ read: (_ directory: String) throws(UnreadableCertificate) -> [X509Certificate]
     ) throws(PolicyFileError) -> (summary: String, location: PolicyLocation)? {
         let named = entry?.value ?? "/archive/\(lineage)"
         do throws(UnreadableCertificate) {
             for directory in [entry?.value, copy(of: named, "archive")].compactMap(\.self) {
                 let found = try read(directory)
                 guard !found.isEmpty else { continue }
-                let history = KeyHistory(found.map(\.fingerprint))
+                let history = KeyHistory(found.map(\.spkiFingerprint))
                 // mutant certbot-archive: false for `history.contradictsSettings` by PinDialectsTests.IssuanceTests
                 //   PinctlTests.IssuanceTests
                 return history.contradictsSettings ? (history.summary, PolicyLocation(path: directory)) : nil
@@ -153,8 +154,8 @@ struct CertbotReader {
     /// Reads the certificate that the file names. If the file is in a copy of certbot's directory, the certificate may
     /// be in that copy.
     private func certificate(
-        _ file: String, _ read: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
-    ) throws(UnreadableCertificate) -> IssuedCertificate {
+        _ file: String, _ read: (_ file: String) throws(UnreadableCertificate) -> X509Certificate
+    ) throws(UnreadableCertificate) -> X509Certificate {
         do throws(UnreadableCertificate) {
             return try read(file)
         } catch {

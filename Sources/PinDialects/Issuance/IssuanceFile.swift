@@ -79,8 +79,8 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     /// oldest first. `options` is the file of ``optionsPath(of:)``, if it exists.
     package func read(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
-        archive: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate],
-        certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
+        archive: (_ directory: String) throws(UnreadableCertificate) -> [X509Certificate],
+        certificate: (_ file: String) throws(UnreadableCertificate) -> X509Certificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
         let renewals = try unchecked(bytes, path: path, options: options, archive: archive, certificate: certificate)
         for renewal in renewals {
@@ -96,8 +96,8 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
 
     private func unchecked(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])?,
-        archive: (_ directory: String) throws(UnreadableCertificate) -> [IssuedCertificate],
-        certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
+        archive: (_ directory: String) throws(UnreadableCertificate) -> [X509Certificate],
+        certificate: (_ file: String) throws(UnreadableCertificate) -> X509Certificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
         // Also refuses what isn't UTF-8, and what is too large.
         _ = try TextCursor(checking: bytes, path: path)
@@ -123,30 +123,15 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
     }
 }
 
-/// The properties of a server's certificate that matter for its renewal.
-package struct IssuedCertificate: Sendable {
-    /// The hosts, with wildcards.
-    package let names: [String]
-    /// The kind of the certificate's key.
-    package let key: PublicKeyKind
-    /// The fingerprint of the certificate's key.
-    package let fingerprint: SPKIFingerprint
-
-    package init(names: [String], key: PublicKeyKind, fingerprint: SPKIFingerprint) {
-        self.names = names
-        self.key = key
-        self.fingerprint = fingerprint
-    }
-
-    package init(_ certificate: X509Certificate) {
-        names = certificate.subjectAlternativeNames.compactMap { entry in
+extension X509Certificate {
+    /// The hosts that the certificate is for, with wildcards.
+    package var hosts: [String] {
+        subjectAlternativeNames.compactMap { entry in
             switch entry {
             case .dns, .ipAddress: entry.description
             default: nil
             }
         }
-        key = certificate.subjectPublicKeyInfo.keyKind
-        fingerprint = certificate.spkiFingerprint
     }
 }
 

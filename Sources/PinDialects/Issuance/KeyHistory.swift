@@ -50,31 +50,31 @@ package enum CertificateArchive {
         guard certificates.count <= IssuanceText.limit else {
             throw IssuanceText.problem("more than \(IssuanceText.limit) certificates: split the directory", at: place)
         }
-        // No server has presented a certificate that isn't valid yet, or a self-signed one where others are a CA's.
+        // No server has presented one that isn't valid yet or isn't for servers.
         // mutant key-history-future: true for `$0.notBefore <= time` by PinctlTests.IssuanceTests/unusedCertificates
-        let valid = Set(certificates).filter { $0.notBefore <= time }
-        guard !valid.isEmpty else {
-            throw IssuanceText.problem(
-                "no certificate is valid yet: name the directory with the certificates that the server has now",
-                at: place)
-        }
-        // mutant key-history-self-signed: true for `!$0.isSelfIssued` by PinctlTests.IssuanceTests/unusedCertificates
-        let issued = valid.filter { !$0.isSelfIssued }
+        // mutant key-history-purpose: true for `$0.isForServers` by PinctlTests.IssuanceTests/unusedCertificates
+        let presented = Set(certificates).filter { $0.notBefore <= time && $0.isForServers }
         // The last one keeps the order of certificates of the same second.
-        let sorted = (issued.isEmpty ? valid : issued).map {
-            ($0, ($0.notBefore, $0.notAfter, $0.spkiFingerprint.description))
-        }
-        .sorted { $0.1 < $1.1 }.map(\.0)
+        let sorted = presented.map { ($0, ($0.notBefore, $0.notAfter, $0.spkiFingerprint.description)) }
+            .sorted { $0.1 < $1.1 }.map(\.0)
         var members: [String: [Int]] = [:]
         for (index, certificate) in sorted.enumerated() {
-            for name in Set(IssuedCertificate(certificate).names) { members[name, default: []].append(index) }
+            for name in Set(certificate.hosts) { members[name, default: []].append(index) }
+        }
+        // Where a host has certificates of a CA, a self-signed one was only a placeholder.
+        members = members.mapValues { indices in
+            // mutant key-history-self-signed: true for `!sorted[$0].isSelfIssued` by
+            //   PinctlTests.IssuanceTests/unusedCertificates
+            let issued = indices.filter { !sorted[$0].isSelfIssued }
+            return issued.isEmpty ? indices : issued
         }
         let series = Dictionary(grouping: members.keys) { members[$0] ?? [] }
         return series.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { indices, names in
             let history = KeyHistory(indices.map { sorted[$0].spkiFingerprint })
             // A client doesn't use a directory whose certificates it let expire.
             // mutant key-history-expired: true by PinctlTests.IssuanceTests
-            let isInUse = indices.last.map { sorted[$0].notAfter >= time } ?? false
+            let newest = indices.last.map { sorted[$0] }
+            let isInUse = newest.map { $0.notAfter >= time } ?? false
             let effect = isInUse ? history.effect : .unknown
             let remedy =
                 if effect == .changesKey {
@@ -85,7 +85,7 @@ package enum CertificateArchive {
                     "name the directory with the certificates that the server has now"
                 }
             return KeyRenewal(
-                names: names.sorted(), effect, at: place, program: "the ACME client",
+                names: names.sorted(), effect, now: isInUse ? newest : nil, at: place, program: "the ACME client",
                 setting: isInUse ? history.summary : "the last certificate has expired", remedy: remedy)
         }
     }

@@ -91,6 +91,20 @@ extension CheckResult {
         warnings = []
     }
 
+    /// Adds a warning if a good chain needs one of these issuers, which only the files of other certificates contain.
+    mutating func warn(ofBorrowed issuers: [X509Certificate]) {
+        // mutant files-borrowed: false for `verdict.isGood` by FileLayoutTests/neighbours
+        guard verdict.isGood, let path = verdict.path,
+            // The anchor comes from the trust store.
+            let issuer = path.certificates.dropLast().first(where: issuers.contains)
+        else { return }
+        warnings.append(
+            CheckWarning(
+                kind: .separateIssuer,
+                text: "its issuer, \(issuer.subject), is only in the file of another certificate: deploy the leaf with "
+                    + "its whole chain in one file"))
+    }
+
     /// Replaces the verdict by one that takes other results into account.
     mutating func judge(_ verdict: Verdict) {
         self.verdict = verdict

@@ -11,6 +11,7 @@ struct CheckWarning: Sendable, Hashable {
         case expiresSoon = "expires-soon"
         case ruleEndsSoon = "rule-ends-soon"
         case transparency
+        case separateIssuer = "separate-issuer"
 
         /// A one-line description of the warning.
         var meaning: String {
@@ -19,6 +20,7 @@ struct CheckWarning: Sendable, Hashable {
             case .somePaths: "pins match, but not on every path or with every trust store"
             case .expiresSoon: "a certificate on the path expires soon"
             case .ruleEndsSoon: "the rule, or the bundle that it is in, expires soon"
+            case .separateIssuer: "an issuer in the chain is only in a file of another certificate (--files)"
             case .transparency: "the leaf doesn't have enough timestamps of Certificate Transparency logs"
             }
         }

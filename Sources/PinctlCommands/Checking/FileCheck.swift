@@ -81,31 +81,46 @@ struct FileCheck: Sendable {
                 continue
             }
             checked.formUnion(places.map(\.file))
-            let place = places.first(where: \.isMisplaced) ?? places.max { $0.count < $1.count } ?? places[0]
-            add(place, of: files[place.file], issuers, &outcome)
+            let place = places.first(where: \.isBehindIssuer) ?? places.max { $0.rank < $1.rank } ?? places[0]
+            add(
+                place, of: files[place.file], issuers, &outcome,
+                borrowed: neighbors.borrowed(issuers, in: places.map { files[$0.file] }))
         }
         let keys = Set(order.map(\.spkiFingerprint))
+        let known = Set(files.lazy.flatMap(\.certificates).map(\.spkiFingerprint))
         for (number, file) in files.enumerated() {
             let hasLeaf = checked.contains(number) || others.contains(number)
             if !hasLeaf, file.certificates.contains(where: used.contains) { checked.insert(number) }
             if addKeys(of: file, hasLeaf: hasLeaf, besides: keys, used, &outcome) { checked.insert(number) }
-            let other = others.contains(number) ? "certificate for other hosts" : nil
-            add(file, isChecked: checked.contains(number), other, &outcome)
+            add(
+                file, isChecked: checked.contains(number),
+                // A server that gets such a key with a certificate beside it doesn't start.
+                others.contains(number)
+                    ? "certificate for other hosts"
+                    : file.keys.first.map {
+                        $0.kind.word + (known.contains($0.fingerprint) ? "" : " of no certificate")
+                    },
+                &outcome)
         }
         if !files.isEmpty, outcome.results.isEmpty, outcome.problems.isEmpty {
             // A file that is named alone says best what is wrong.
             let reason =
                 files.count == 1 && inputs[0].isNamed ? files[0].reason.map { "\(files[0].title): \($0)" } : nil
-            outcome.problems.append((reason ?? Self.nothing, []))
+            outcome.problems.append((reason ?? Self.nothing(in: files), []))
         }
         return outcome
     }
 
-    private static let nothing =
-        "the files contain nothing to check: give chains, certificate requests or keys"
+    /// The problem if nothing was checked.
+    private static func nothing(in files: [CheckedFile]) -> String {
+        files.allSatisfy(\.keys.isEmpty)
+            ? "the files contain nothing to check: give chains, certificate requests or keys"
+            : "the files contain only keys that aren't pinned: give their chains, or name the file of a key to compare "
+                + "it with the pins"
+    }
 
     /// Adds what wasn't understood, and what a file is if nothing of it was checked.
-    private func add(_ file: CheckedFile, isChecked: Bool, _ other: String?, _ outcome: inout Check.Outcome) {
+    private func add(_ file: CheckedFile, isChecked: Bool, _ what: String?, _ outcome: inout Check.Outcome) {
         for problem in file.problems {
             // mutant files-unread: true for 1 by FileLayoutTests/oneFile
             // mutant files-broken: true for 2 by FileLayoutTests/oneFile
@@ -118,8 +133,7 @@ struct FileCheck: Sendable {
         if !file.problems.isEmpty {
             outcome.unread += 1
         } else if !isChecked {
-            let what =
-                other ?? file.irrelevant.first ?? file.keys.first?.kind.word ?? CheckedFile.Key.Kind.authority.word
+            let what = what ?? file.irrelevant.first ?? CheckedFile.Key.Kind.authority.word
             outcome.irrelevant[what, default: 0] += 1
         }
     }
@@ -147,6 +161,8 @@ struct FileCheck: Sendable {
 /// directories without a leaf. The chain of another site in another directory doesn't help the server of this one.
 private struct Neighbors {
     private var pools: [Substring: CertificatePool] = [:]
+    /// The certificates of the files without a leaf. Every server may have such a file.
+    private let common: Set<X509Certificate>
 
     init(_ files: [CheckedFile], _ pool: CertificatePool) {
         let directories = Dictionary(grouping: files) { $0.input.directory }.mapValues { $0.flatMap(\.certificates) }
@@ -154,6 +170,14 @@ private struct Neighbors {
         let shared = files.filter { sites[$0.input.directory] == nil }.flatMap(\.certificates)
         // mutant files-neighbors: files.flatMap(\.certificates) for `$0 + shared` by FileLayoutTests/neighbours
         pools = sites.mapValues { CertificatePool($0 + shared) }
+        common = Set(files.filter { !$0.certificates.contains(where: pool.isLeaf) }.flatMap(\.certificates))
+    }
+
+    /// Returns the issuers of a leaf in these files that are only in files with another leaf. A server that gets these
+    /// files doesn't send them.
+    func borrowed(_ issuers: [X509Certificate], in files: [CheckedFile]) -> [X509Certificate] {
+        let own = Set(files.flatMap(\.certificates))
+        return issuers.filter { !own.contains($0) && !common.contains($0) }
     }
 
     /// Returns the certificates that may be on a path from a leaf in these files, nearest first.
@@ -176,12 +200,17 @@ private struct LeafPlace {
     let title: String
     /// The number of certificates beside it, which is larger in a file with its chain.
     let count: Int
-    /// The certificate that a server would present in its place, if the file is in the wrong order.
+    /// The certificate that a server would present in its place, if that is another one.
     let first: X509Certificate?
+    /// Whether ``first`` is a leaf too. The file may be a collection then, and the leaf may be first in another one.
+    let isBehindLeaf: Bool
     /// Its position among the certificates, from 1.
     let position: Int
 
-    var isMisplaced: Bool { first != nil }
+    /// Whether a server that has the file fails, whatever other files there are.
+    var isBehindIssuer: Bool { first != nil && !isBehindLeaf }
+    /// The order in which places are preferred, the last one most.
+    var rank: (Int, Int) { (first == nil ? 1 : 0, count) }
 }
 
 extension FileCheck {
@@ -189,22 +218,24 @@ extension FileCheck {
     private static func leaves(of file: CheckedFile, _ number: Int, _ pool: CertificatePool) -> [LeafPlace] {
         let total = file.certificates.count { pool.isLeaf($0) }
         return file.parts.flatMap { part -> [LeafPlace] in
-            // mutant files-order: true by FileLayoutTests/wrongOrder
-            let isInOrder = part.certificates.first.map { !$0.isOrdered || pool.isLeaf($0.certificate) } ?? true
-            return part.certificates.enumerated().compactMap { position, entry in
+            part.certificates.enumerated().compactMap { position, entry in
                 guard pool.isLeaf(entry.certificate) else { return nil }
+                // mutant files-order: nil by FileLayoutTests/wrongOrder FileLayoutTests/otherLeafFirst
+                let first = part.certificates.first.flatMap { $0.isOrdered ? $0.certificate : nil }
+                let isFirst = first == nil || first == entry.certificate
                 return LeafPlace(
                     leaf: entry.certificate, file: number,
                     title: total > 1 ? "\(file.input.path)[\(entry.index)]" : file.input.path,
-                    count: part.certificates.count, first: isInOrder ? nil : part.certificates[0].certificate,
-                    position: position + 1)
+                    count: part.certificates.count, first: isFirst ? nil : first,
+                    isBehindLeaf: first.map(pool.isLeaf) ?? false, position: position + 1)
             }
         }
     }
 
     /// Adds the results for a leaf.
     private func add(
-        _ place: LeafPlace, of file: CheckedFile, _ issuers: [X509Certificate], _ outcome: inout Check.Outcome
+        _ place: LeafPlace, of file: CheckedFile, _ issuers: [X509Certificate], _ outcome: inout Check.Outcome,
+        borrowed: [X509Certificate]
     ) {
         let leaf = place.leaf
         let others = file.certificates.filter { $0 != leaf }
@@ -214,6 +245,8 @@ extension FileCheck {
         for var result in results(of: chain, by: claims, place.title, in: file.input.path) {
             if let first = place.first, result.verdict.isGood {
                 result.judge(result.verdict.behind(first, at: place.position))
+            } else {
+                result.warn(ofBorrowed: borrowed)
             }
             outcome.results.append(result)
         }

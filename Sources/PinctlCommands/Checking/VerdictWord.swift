@@ -91,8 +91,8 @@ enum VerdictWord: String, Sendable, CaseIterable {
             Row(
                 .failed, "the leaf isn't the first certificate in the file",
                 do:
-                    "put the leaf first in the file, then its issuer, because servers present the first certificate "
-                    + "as their own and fail to start if their key doesn't match it")
+                    "put each leaf first in a file of its own, then its issuer, because servers present the first "
+                    + "certificate as their own and fail to start if their key doesn't match it")
         case .bypassed:
             Row(
                 .failed, "no pin matches, but clients connect: the root isn't one of the system roots",

@@ -94,10 +94,10 @@ extension CheckResult {
             "    \(padded(role.rawValue, 12))  \(certificate.spkiFingerprint)"
         }
         let pinned = mismatch.rule.pins.flatMap { pin in
-            [
+            let name = (pin.name.map { $0 + ", " } ?? "") + (pin.isBackup ? "backup, " : "")
+            return [
                 "    \(padded(pin.role.rawValue, 12))  \(pin.fingerprint)",
-                "                  "
-                    + "\(pin.name.map { $0 + ", " } ?? "")\(pin.isBackup ? "backup, " : "")\(standing(of: pin))",
+                "                  \(name)\(standing(of: pin))",
             ]
         }
         return ["  verified path:"] + served + ["  pinned:"] + pinned

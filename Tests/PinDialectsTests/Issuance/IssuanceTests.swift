@@ -1,6 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinDialects
+import PinctlTestPKI
 import Testing
 
 @Suite("The configuration of programs that renew certificates")
@@ -38,16 +39,23 @@ struct IssuanceTests {
         """
 
     /// The certificate in the file above. No other one can be read.
-    private static func certificate(_ file: String) throws(UnreadableCertificate) -> IssuedCertificate {
+    private static func certificate(_ file: String) throws(UnreadableCertificate) -> X509Certificate {
         guard file == "/etc/letsencrypt/live/api.test/cert.pem" else { throw UnreadableCertificate("there is none") }
-        return issued("api.test")
+        return try issued("api.test")
     }
 
-    /// A certificate with the given names, whose key has a number.
+    private static let keys = Result { try (0...3).map { _ in try TestKey() } }
+
+    /// A certificate with the given names, whose key has a number or is a new one of another kind.
     private static func issued(
-        _ names: String..., kind: PublicKeyKind = .ellipticCurve("P-256"), key: UInt8 = 0
-    ) -> IssuedCertificate {
-        IssuedCertificate(names: names, key: kind, fingerprint: SPKIFingerprint(hashing: [key].span))
+        _ names: String..., kind: TestKey.Kind = .p256, key number: Int = 0
+    ) throws(UnreadableCertificate) -> X509Certificate {
+        do {
+            let key = kind == .p256 ? try keys.get()[number] : try TestKey(kind)
+            return try X509Certificate(derBytes: TestCertificate.selfSigned(.server(names), key: key).derBytes)
+        } catch {
+            throw UnreadableCertificate("\(error)")
+        }
     }
 
     static let rows: [Row] = [
@@ -264,27 +272,27 @@ struct IssuanceTests {
 
     /// Lines of `cli.ini` and of a certificate's own file that reuses a key, the key, and the place of what stops
     /// certbot.
-    static let conflicts: [(options: String?, own: String, key: PublicKeyKind, expected: String?)] = [
+    static let conflicts: [(options: String?, own: String, key: TestKey.Kind, expected: String?)] = [
         ("key-type = ecdsa\n", "key_type = rsa\nrsa_key_size = 2048\n", .rsa(bits: 2048), "cli.ini 1"),
-        ("key-type = rsa\n", "key_type = ecdsa\n", .ellipticCurve("P-256"), "cli.ini 1"),
+        ("key-type = rsa\n", "key_type = ecdsa\n", .p256, "cli.ini 1"),
         ("email = a@b.test\nrsa-key-size: 4096\n", "key_type = rsa\n", .rsa(bits: 2048), "cli.ini 2"),
-        ("--elliptic-curve = \"secp384r1\"\n", "key_type = ecdsa\n", .ellipticCurve("P-256"), "cli.ini 1"),
-        ("elliptic-curve = secp256r1\n", "key_type = ecdsa\n", .ellipticCurve("P-384"), "cli.ini 1"),
-        ("reuse-key\nkey-type = rsa\n", "key_type = ecdsa\n", .ellipticCurve("P-256"), "cli.ini 2"),
-        (nil, "key_type = rsa\n", .ellipticCurve("P-256"), "x.conf 4"),
+        ("--elliptic-curve = \"secp384r1\"\n", "key_type = ecdsa\n", .p256, "cli.ini 1"),
+        ("elliptic-curve = secp256r1\n", "key_type = ecdsa\n", .p384, "cli.ini 1"),
+        ("reuse-key\nkey-type = rsa\n", "key_type = ecdsa\n", .p256, "cli.ini 2"),
+        (nil, "key_type = rsa\n", .p256, "x.conf 4"),
         (nil, "key_type = rsa\nrsa_key_size = 4096\n", .rsa(bits: 2048), "x.conf 5"),
         (nil, "key_type = rsa\n", .rsa(bits: 4096), "x.conf 2"),
-        (nil, "key_type = ecdsa\nelliptic_curve = secp521r1\n", .ellipticCurve("P-256"), "x.conf 5"),
+        (nil, "key_type = ecdsa\nelliptic_curve = secp521r1\n", .p256, "x.conf 5"),
         (nil, "key_type = rsa\n", .ed25519, "x.conf 4"),
         // Nothing that differs, or that is compared.
         ("key-type = RSA # ours\nelliptic-curve = secp384r1\n", "", .rsa(bits: 2048), nil),
-        ("rsa-key-size = 4096\n", "key_type = ecdsa\n", .ellipticCurve("P-256"), nil),
+        ("rsa-key-size = 4096\n", "key_type = ecdsa\n", .p256, nil),
         ("rsa-key-size = 4096\n", "key_type = rsa\n", .rsa(bits: 4096), nil),
         ("key-type = ecdsa\nnew-key = True\n", "key_type = rsa\n", .rsa(bits: 2048), nil),
         ("key-type = ecdsa\nno-reuse-key = True\n", "key_type = rsa\n", .rsa(bits: 2048), nil),
         ("; key-type = ecdsa\n", "key_type = rsa\n", .rsa(bits: 2048), nil),
-        (nil, "key_type = ecdsa\nelliptic_curve = SECP521R1\n", .ellipticCurve("P-521"), nil),
-        (nil, "", .ellipticCurve("P-256"), nil),
+        (nil, "key_type = ecdsa\nelliptic_curve = SECP521R1\n", .p521, nil),
+        (nil, "", .p256, nil),
     ]
 
     @Test("A setting for keys that the certificate's key doesn't have stops certbot while it reuses the key")
@@ -293,7 +301,7 @@ struct IssuanceTests {
             let text = "cert = /c.pem\n[renewalparams]\nreuse_key = True\n" + own
             let found = try IssuanceProgram.certbot.read(
                 Array(text.utf8), path: "x.conf", options: options.map { ("cli.ini", Array($0.utf8)) }
-            ) { _ in Self.issued("a.test", kind: key) }
+            ) { _ throws(UnreadableCertificate) in try Self.issued("a.test", kind: key) }
             try #require(found.count == 1)
             #expect((found[0].effect == .stops) == (expected != nil), "\(options ?? "") \(own) \(key)")
             if let expected {
@@ -307,7 +315,7 @@ struct IssuanceTests {
         let found = try IssuanceProgram.certbot.read(
             Array("cert = /c.pem\n[renewalparams]\nkey_type = rsa\n".utf8), path: "x.conf",
             options: ("cli.ini", Array("key-type = ecdsa\n".utf8))
-        ) { _ in Self.issued("a.test", kind: .rsa(bits: 2048)) }
+        ) { _ throws(UnreadableCertificate) in try Self.issued("a.test", kind: .rsa2048) }
         #expect(found.map(\.effect) == [.changesKey])
     }
 
@@ -319,7 +327,7 @@ struct IssuanceTests {
         ) { file throws(UnreadableCertificate) in
             files.append(file)
             guard file == "backup/live/api.test/cert.pem" else { throw UnreadableCertificate("there is none") }
-            return Self.issued("copy.test")
+            return try Self.issued("copy.test")
         }
         #expect(found.flatMap(\.hosts).map(\.host) == ["copy.test"])
         #expect(files == ["/etc/letsencrypt/live/api.test/cert.pem", "backup/live/api.test/cert.pem"])
@@ -367,7 +375,7 @@ struct IssuanceTests {
         let bytes = Array((Self.certbot + "[[webroot_map]]\nold.test = /srv\n").utf8)
         let found = try IssuanceProgram.certbot.read(bytes, path: "x.conf") { file throws(UnreadableCertificate) in
             #expect(file == "/etc/letsencrypt/live/api.test/cert.pem")
-            return Self.issued("A.test", "*.b.test")
+            return try Self.issued("A.test", "*.b.test")
         }
         #expect(found.map(\.hosts) == [[HostPattern("a.test", .exact), HostPattern("b.test", .oneLabelBelow)]])
     }
@@ -465,7 +473,7 @@ struct IssuanceTests {
     }
 
     /// The keys in certbot's archive, oldest first, and the effect with `reuse_key` and without it.
-    static let archives: [(keys: [UInt8], kept: KeyRenewal.Effect)] = [
+    static let archives: [(keys: [Int], kept: KeyRenewal.Effect)] = [
         ([], .keepsKey), ([1], .keepsKey), ([1, 1], .keepsKey), ([1, 1, 1], .keepsKey),
         // One new key may be planned.
         ([1, 2], .keepsKey), ([1, 1, 2], .keepsKey), ([1, 2, 2], .keepsKey), ([1, 2, 3, 3], .keepsKey),
@@ -481,9 +489,11 @@ struct IssuanceTests {
                 let text = "archive_dir = /etc/letsencrypt/archive/api.test\n" + Self.certbot + own
                 let found = try IssuanceProgram.certbot.read(
                     Array(text.utf8), path: "x.conf",
-                    archive: { directory in
+                    archive: { directory throws(UnreadableCertificate) in
                         #expect(directory == "/etc/letsencrypt/archive/api.test")
-                        return keys.map { Self.issued("api.test", key: $0) }
+                        return try keys.map { number throws(UnreadableCertificate) in
+                            try Self.issued("api.test", key: number)
+                        }
                     }, certificate: Self.certificate)
                 #expect(found.map(\.effect) == [expected], "\(keys) \(own)")
                 guard own.contains("True"), expected == .changesKey else { continue }
@@ -503,7 +513,9 @@ struct IssuanceTests {
                 archive: { directory throws(UnreadableCertificate) in
                     seen.append(directory)
                     guard directory.hasPrefix("copy/") else { return [] }
-                    return [1, 2, 3].map { Self.issued("api.test", key: $0) }
+                    return try [1, 2, 3].map { number throws(UnreadableCertificate) in
+                        try Self.issued("api.test", key: number)
+                    }
                 }, certificate: Self.certificate)
         }
         var directories: [String] = []
@@ -539,7 +551,7 @@ extension IssuanceProgram {
     /// Reads a file whose certificates have no archive.
     fileprivate func read(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
-        certificate: (_ file: String) throws(UnreadableCertificate) -> IssuedCertificate
+        certificate: (_ file: String) throws(UnreadableCertificate) -> X509Certificate
     ) throws(PolicyFileError) -> [KeyRenewal] {
         try read(bytes, path: path, options: options, archive: { _ in [] }, certificate: certificate)
     }

@@ -13,11 +13,10 @@ package final class LoopbackRelay: Sendable {
         case reset
     }
 
-    package let port: UInt16
+    package var port: UInt16 { middle.port }
     package let address = "127.0.0.1"
 
-    private let listener: Int32
-    private let thread: PosixThread
+    private let middle: LoopbackMiddle
     private let passed: Passed
 
     private final class Passed: Sendable {
@@ -30,25 +29,15 @@ package final class LoopbackRelay: Sendable {
     package init(
         to server: LoopbackServer, passing limit: Int = .max, atOnce chunk: Int = 16_384, then ending: Ending = .stall
     ) throws(TestPKIError) {
-        (listener, port) = try listenOnLoopback()
-        let (listener, target, passed) = (listener, server.port, Passed())
+        let passed = Passed()
         self.passed = passed
-        thread = try PosixThread {
-            let client = accept(listener, nil, nil)
-            guard client >= 0 else { return }
-            defer { close(client) }
-            guard let server = try? connectOnLoopback(port: target) else { return }
-            defer { close(server) }
-            relay(client, server, limit, chunk, ending) { passed.count.store($0, ordering: .relaxed) }
+        middle = try LoopbackMiddle(to: server) { client, server in
+            relay(client, server, limit, chunk) { passed.count.store($0, ordering: .relaxed) } ? ending : nil
         }
     }
 
-    /// Joins the thread, which runs as long as the client's connection.
-    package func stop() {
-        shutdown(listener, Int32(SHUT_RDWR))
-        thread.join()
-        close(listener)
-    }
+    /// Waits for the end of the client's connection.
+    package func stop() { middle.stop() }
 
     /// Runs `body` with the relay and then stops the relay.
     package func run<Result>(_ body: (LoopbackRelay) async throws -> Result) async rethrows -> Result {
@@ -76,13 +65,8 @@ package func connectOnLoopback(port: UInt16, waits: Bool = true) throws(TestPKIE
     return descriptor
 }
 
-/// Copies in both directions until either side ends or the limit is reached.
-private func relay(
-    _ client: Int32, _ server: Int32, _ limit: Int, _ chunk: Int, _ ending: LoopbackRelay.Ending,
-    passed: (Int) -> Void
-) {
-    var on: Int32 = 1
-    unsafe setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+/// Copies in both directions. Returns `true` when the limit is reached, or `false` if a side ends before.
+private func relay(_ client: Int32, _ server: Int32, _ limit: Int, _ chunk: Int, passed: (Int) -> Void) -> Bool {
     var buffer = [UInt8](repeating: 0, count: max(chunk, 16_384))
     var count = 0
     while count < limit {
@@ -90,31 +74,16 @@ private func relay(
         guard unsafe poll(&both, 2, -1) > 0 else { continue }
         if both[0].revents != 0 {
             let read = unsafe recv(client, &buffer, buffer.count, 0)
-            guard read > 0, unsafe send(server, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
+            guard read > 0, unsafe send(server, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return false }
         }
         if both[1].revents != 0 {
             let read = unsafe recv(server, &buffer, min(chunk, limit - count), 0)
-            guard read > 0 else { return }
+            guard read > 0 else { return false }
             // The count comes first, so that it is up to date for a client that has received the bytes.
             count += read
             passed(count)
-            guard unsafe send(client, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return }
+            guard unsafe send(client, buffer, read, Int32(MSG_NOSIGNAL)) == read else { return false }
         }
     }
-    finish(client, server, ending)
-}
-
-/// Ends the client's connection as `ending` specifies. If a part of it stays open, the client's bytes are still passed.
-func finish(_ client: Int32, _ server: Int32, _ ending: LoopbackRelay.Ending) {
-    if ending == .reset {
-        var immediately = linger(l_onoff: 1, l_linger: 0)
-        unsafe setsockopt(client, SOL_SOCKET, SO_LINGER, &immediately, socklen_t(MemoryLayout<linger>.size))
-        return
-    }
-    if ending == .close { shutdown(client, Int32(SHUT_WR)) }
-    var buffer = [UInt8](repeating: 0, count: 16_384)
-    // Unread bytes from the client would turn the close into a reset.
-    while case let read = unsafe recv(client, &buffer, buffer.count, 0), read > 0 {
-        unsafe send(server, buffer, read, Int32(MSG_NOSIGNAL))
-    }
+    return true
 }

@@ -26,11 +26,10 @@ package final class RecordRelay: Sendable {
         case end(LoopbackRelay.Ending)
     }
 
-    package let port: UInt16
+    package var port: UInt16 { middle.port }
     package let address = "127.0.0.1"
 
-    private let listener: Int32
-    private let thread: PosixThread
+    private let middle: LoopbackMiddle
     private let log: Locked<[Record]>
 
     /// All received records, in order of arrival.
@@ -39,29 +38,18 @@ package final class RecordRelay: Sendable {
     package init(
         to server: LoopbackServer, _ decide: @escaping @Sendable (Record) -> Verdict = { _ in .pass }
     ) throws(TestPKIError) {
-        (listener, port) = try listenOnLoopback()
-        let (listener, target, log) = (listener, server.port, Locked<[Record]>([]))
+        let log = Locked<[Record]>([])
         self.log = log
-        thread = try PosixThread {
-            let client = accept(listener, nil, nil)
-            guard client >= 0 else { return }
-            defer { close(client) }
-            guard let server = try? connectOnLoopback(port: target) else { return }
-            defer { close(server) }
-            let ending = relayRecords(client, server) { record in
+        middle = try LoopbackMiddle(to: server) { client, server in
+            relayRecords(client, server) { record in
                 log.withLock { $0.append(record) }
                 return decide(record)
             }
-            if let ending { finish(client, server, ending) }
         }
     }
 
-    /// Joins the thread, which runs as long as the client's connection.
-    package func stop() {
-        shutdown(listener, Int32(SHUT_RDWR))
-        thread.join()
-        close(listener)
-    }
+    /// Waits for the end of the client's connection.
+    package func stop() { middle.stop() }
 
     /// Runs `body` with the relay and then stops the relay.
     package func run<Result>(_ body: (RecordRelay) async throws -> Result) async rethrows -> Result {
@@ -74,8 +62,6 @@ package final class RecordRelay: Sendable {
 private func relayRecords(
     _ client: Int32, _ server: Int32, _ decide: (RecordRelay.Record) -> RecordRelay.Verdict
 ) -> LoopbackRelay.Ending? {
-    var on: Int32 = 1
-    unsafe setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     let lanes: [(sender: RecordRelay.Sender, from: Int32, to: Int32)] = [
         (.client, client, server), (.server, server, client),
     ]

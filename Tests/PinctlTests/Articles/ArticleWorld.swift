@@ -115,6 +115,8 @@ extension ArticleWorld {
         try add(try leaf("api.example.com", by: intermediate, key: rsa), "api-rsa")
         try add(try leaf("api.example.com", by: intermediate), "renewed")
         try add(try leaf("api.example.com", "www.example.com", by: otherIntermediate), "moved")
+        try add(try leaf("api.example.com", by: intermediate, days: -60..<29), "first")
+        try add(try leaf("api.example.com", by: intermediate, days: -30..<59), "second")
         let new = try leaf("api.example.com", "pay.example.com", by: otherIntermediate, key: backup)
         try add(new, "new-chain", behind: [otherIntermediate])
         try add(new, "next-chain", behind: [otherIntermediate])

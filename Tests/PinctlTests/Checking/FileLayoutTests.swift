@@ -163,14 +163,20 @@ struct FileLayoutTests {
         ])
         #expect(apart.lines.last?.hasPrefix("2 checked: 1 ok, 1 not trusted") == true && apart.status == 4, "\(apart)")
         #expect(apart.output.contains("/b/fullchain.pem for api.test  "), "\(apart)")
-        for files in [
-            [("a.pem", leaf + issuer), ("b.pem", other.pemText)],
-            [("a.pem", leaf), ("b.pem", other.pemText), ("c.pem", issuer)],
-            [("a/a.pem", leaf), ("b/b.pem", other.pemText), ("c/ca/c.pem", issuer)],
-            [("a/a.pem", leaf + issuer), ("b/b.pem", other.pemText), ("b/ca.pem", issuer)],
+        for (files, isBorrowed) in [
+            ([("a.pem", leaf + issuer), ("b.pem", other.pemText)], true),
+            ([("a.pem", leaf + issuer), ("b.pem", other.pemText), ("c.pem", other.pemText + issuer)], false),
+            ([("a.pem", leaf + issuer), ("b.pem", other.pemText + site.root.pemText)], true),
+            ([("a.pem", leaf), ("b.pem", other.pemText), ("c.pem", issuer)], false),
+            ([("a/a.pem", leaf), ("b/b.pem", other.pemText), ("c/ca/c.pem", issuer)], false),
+            ([("a/a.pem", leaf + issuer), ("b/b.pem", other.pemText), ("b/ca.pem", issuer)], false),
         ] {
             let together = try await check(files)
-            #expect(together.lines.last == "2 checked: 2 ok" && together.status == 0, "\(together)")
+            #expect(
+                together.lines.last == "2 checked: 2 ok" + (isBorrowed ? " (1 with a warning)" : "")
+                    && together.status == 0, "\(together)")
+            let warning = "warning: its issuer, CN=Test Intermediate, is only in the file of another certificate: "
+            #expect(together.output.contains(warning) == isBorrowed, "\(together)")
         }
     }
 
@@ -273,8 +279,10 @@ struct FileLayoutTests {
     func nothing() async throws {
         let directory = try await tree([("README", "nothing\n"), ("privkey.pem", try TestKey().privateKeyPEM)])
         let run = await check(directory.path)
-        #expect(run.errors.hasPrefix("pinctl: the files contain nothing to check: "), "\(run)")
-        #expect(run.lines.last == "0 checked; 2 irrelevant files (1 private key, 1 text)" && run.status == 2, "\(run)")
+        #expect(run.errors.hasPrefix("pinctl: the files contain only keys that aren't pinned: "), "\(run)")
+        #expect(
+            run.lines.last == "0 checked; 2 irrelevant files (1 private key of no certificate, 1 text)"
+                && run.status == 2, "\(run)")
     }
 
     // MARK: Leaves
@@ -350,10 +358,53 @@ struct FileLayoutTests {
         #expect(run.lines.first?.contains("/x.") == true, "\(run)")
         let first = form == "root first" ? "CN=Test Root" : "CN=Test Intermediate"
         #expect(
-            run.lines.first?.contains(" for api.test  wrong order: the file begins with \(first), and the ") == true,
+            run.lines.first?.contains(" for api.test  wrong order: the file begins with \(first), and this ") == true,
             "\(run)")
         #expect(run.lines.last == "1 checked: 1 failed" && run.status == 1, "\(run)")
         #expect(await check("--json", directory.path).output.contains("\"verdict\":\"wrong_order\",\"trusted\":true"))
+    }
+
+    @Test("A leaf behind another leaf fails too, unless it is first in a file of its own")
+    func otherLeafFirst() async throws {
+        let other = try site.intermediate.leaf("www.test", "api.test")
+        for (files, verdicts) in [
+            ([("x.pem", other.pemText + issuer + leaf)], ["ok", "FAIL"]),
+            ([("x.pem", other.pemText + leaf + issuer)], ["ok", "FAIL"]),
+            ([("x.pem", other.pemText + leaf), ("ca.pem", issuer)], ["ok", "FAIL"]),
+            // Servers fail with the file of a chain, whatever else there is, but nobody deploys a collection.
+            ([("x.pem", issuer + leaf), ("z.pem", leaf + issuer)], ["FAIL"]),
+            ([("all.pem", other.pemText + leaf + issuer), ("z.pem", leaf + issuer)], ["ok", "ok"]),
+            ([("a.pem", leaf + issuer), ("z.pem", other.pemText + leaf + issuer)], ["ok", "ok"]),
+            ([("x.pem", leaf + leaf + issuer)], ["ok"]),
+        ] {
+            let directory = try await tree(files)
+            let run = await check(directory.path)
+            withExtendedLifetime(directory) {}
+            let found = run.lines.dropLast().filter { !$0.hasPrefix(" ") }
+            #expect(found.map { $0.prefix { $0 != " " } }.map(String.init) == verdicts, "\(run)")
+            #expect(run.status == (verdicts.contains("FAIL") ? 1 : 0), "\(run)")
+            guard verdicts == ["ok", "FAIL"] else { continue }
+            #expect(run.output.contains("wrong order: the file begins with CN=www.test, and this leaf is certificate "))
+        }
+    }
+
+    @Test("A private key in a directory that fits no certificate is counted apart, and alone it isn't a check")
+    func unfittingKey() async throws {
+        let key = try TestKey().privateKeyPEM
+        let files = [("chain.pem", leaf + issuer), ("server.key", try site.leaf.key.privateKeyPEM)]
+        for (more, count) in [
+            ([], "(1 private key)"), ([("x.key", key)], "(1 private key, 1 private key of no certificate)"),
+        ] {
+            let directory = try await tree(files + more)
+            let run = await check(directory.path)
+            withExtendedLifetime(directory) {}
+            #expect(run.status == 0 && run.lines.last?.hasSuffix(count) == true, "\(run)")
+        }
+        let alone = try await tree([("x.key", key)])
+        let run = await check(alone.path)
+        #expect(run.status == 2, "\(run)")
+        #expect(run.errors.contains("only keys that aren't pinned: give their chains, or name the file of a key"))
+        #expect(await check(alone.path + "/x.key").status == 1)
     }
 
     @Test("The order of PKCS #7, of certificates after the leaf, and of bundles of CA certificates doesn't matter")

@@ -109,7 +109,7 @@ struct IssuanceTests {
     @Test("A directory means its issuance files, and certbot's certificates give the hosts")
     func directory() async throws {
         let chain = try site.directory.add(
-            try site.intermediate.leaf("api.test", "www.test").pemText, name: "cert.pem")
+            try site.intermediate.leaf("api.test", "www.test", key: site.leaf.key).pemText, name: "cert.pem")
         let made = try await shell(
             "mkdir renewal renewal/inner empty text; cp leaf.pem renewal; echo text >text/README", in: site.directory)
         #expect(made.status == 0)
@@ -179,7 +179,7 @@ struct IssuanceTests {
     /// directory whose name says nothing about the order.
     private func archive(
         _ keys: [Int], for names: [String] = ["api.test"], days: Int64 = 90, later: Int64 = 0,
-        isSelfSigned: Bool = false
+        isSelfSigned: Bool = false, isForClients: Bool = false
     ) throws -> String {
         let path = "archive\(UInt32.random(in: 0...(.max)))"
         var known = [0: site.leaf.key]
@@ -189,6 +189,7 @@ struct IssuanceTests {
             var settings = TestCertificate.Settings.server(names)
             settings.notBefore = Int64(now.timeIntervalSince1970) + Int64(index - keys.count) * 86_400 + later * 86_400
             settings.notAfter = settings.notBefore + days * 86_400 - 1
+            if isForClients { settings.extendedKeyUsages = [TestCertificate.ExtendedKeyUsage.clientAuth] }
             let leaf = try isSelfSigned ? .selfSigned(settings, key: key) : site.intermediate.issue(settings, key: key)
             try put(leaf.pemText + site.intermediate.pemText, "\(path)/\(keys.count - index)/fullchain.pem")
             try put(try key.privateKeyPEM, "\(path)/\(keys.count - index)/privkey.pem")
@@ -200,11 +201,10 @@ struct IssuanceTests {
         ([0], "warning one certificate doesn't show whether a renewal keeps the key"),
         ([0, 0], ""), ([0, 0, 0], ""), ([1, 2, 0, 0, 0], ""),
         ([1, 0], "error the last 2 certificates have 2 different keys"),
-        ([0, 1], "error the last 2 certificates have 2 different keys"),
         ([2, 1, 0], "error the last 3 certificates have 3 different keys"),
-        ([0, 0, 0, 1, 2], "error the last 3 certificates have 3 different keys"),
-        ([0, 1, 1], "warning the last 3 certificates have 2 different keys"),
-        ([0, 0, 1], "warning the last 3 certificates have 2 different keys"),
+        ([2, 2, 2, 1, 0], "error the last 3 certificates have 3 different keys"),
+        ([1, 1, 0], "warning the last 3 certificates have 2 different keys"),
+        ([1, 0, 0], "warning the last 3 certificates have 2 different keys"),
         ([0, 1, 0], "warning the last 3 certificates have 2 different keys"),
     ]
 
@@ -239,16 +239,83 @@ struct IssuanceTests {
     @Test("Certificates that no server has presented don't show that a renewal keeps the key")
     func unusedCertificates() async throws {
         let policy = try policy(#""leaf", "backup""#)
-        for unused in [try archive([0, 0, 0], later: 30), try archive([0, 0, 0], isSelfSigned: true)] {
-            let served = try archive([1, 2])
+        let rows = try [
+            archive([0, 0, 0], later: 30), archive([0, 0, 0], isSelfSigned: true),
+            archive([0, 0, 0], isForClients: true),
+        ]
+        for unused in rows {
+            let served = try archive([1, 0])
             #expect(try await shell("cp -r \(unused) \(served)/unused", in: site.directory).status == 0)
             let found = await findings(policy, ["--issuance", served, "--rule", "P011=off"])
             #expect(found.count == 1 && found[0].contains("the last 2 certificates have 2 different keys"), "\(found)")
         }
+        // Another host may have certificates of a CA.
+        let mixed = try archive([1, 2], for: ["www.test"])
+        let own = try archive([0, 0], isSelfSigned: true)
+        #expect(try await shell("cp -r \(own) \(mixed)/own", in: site.directory).status == 0)
+        #expect(await findings(policy, ["--issuance", mixed]) == [])
         // A server without a CA has self-signed ones alone.
         #expect(try await findings(policy, ["--issuance", archive([0, 0], isSelfSigned: true)]) == [])
-        let future = await pinctl(["lint", "--issuance", try archive([0, 0], later: 30), policy], now: now)
-        #expect(future.status == 2 && future.errors.contains("no certificate is valid yet"), "\(future.errors)")
+        for unused in [try archive([0, 0], later: 30), try archive([0, 0], isForClients: true)] {
+            let run = await pinctl(["lint", "--issuance", unused, policy], now: now)
+            #expect(run.status == 2 && run.errors.contains("no certificate of a server"), "\(run.errors)")
+        }
+    }
+
+    @Test("A certificate in use whose key the rule doesn't pin is a finding, whatever its renewal does")
+    func unpinned() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        let message =
+            "pins leaf, but the newest certificate has another key (PLACE): serve a pinned key, or ship a pin of "
+        for (keys, summary) in [
+            ([1, 1, 1], "the last 3 certificates have the same key"),
+            ([0, 1], "the last 2 certificates have 2 different keys"),
+            ([0, 0, 1], "the last 3 certificates have 2 different keys"),
+            ([1], "one certificate doesn't show whether a renewal keeps the key"),
+        ] {
+            let archive = try archive(keys)
+            let found = await findings(policy, ["--issuance", archive])
+            let rules = found.compactMap { $0.split(separator: " ").dropFirst().first }
+            #expect(rules == ["error[P011]", "error[P035]"], "\(found)")
+            #expect(
+                found.last?.contains(message.replacing("PLACE", with: "\(archive): \(summary)")) == true, "\(found)")
+        }
+        let wildcard = try archive([1, 1], for: ["*.test", "other.example"])
+        #expect(await findings(policy, ["--issuance", wildcard, "--rule", "P011=off"]).count == 1)
+        // A pin of the root may match. The one of the leaf doesn't.
+        let both = try self.policy(#""leaf", "root", "backup""#)
+        let warned = try await findings(both, ["--issuance", archive([1, 1])])
+        #expect(warned.count == 1 && warned[0].contains("warning[P035] api.test pins leaf, but"), "\(warned)")
+        let required = try self.policy(#""leaf", "root", "backup""#, rule: #""require": ["leaf", "root"],"#)
+        #expect(try await findings(required, ["--issuance", archive([1, 1])]).contains { $0.contains("error[P035]") })
+        for pins in [#""root", "backup""#, #""any", "backup""#] {
+            let found = try await findings(self.policy(pins), ["--issuance", archive([1, 1])])
+            #expect(!found.contains { $0.contains("[P035]") }, "\(found)")
+        }
+        // A server may already use the backup, or a key that only another pin of the rule has.
+        let spare = try site.directory.add(
+            String(contentsOfFile: policy, encoding: .utf8).replacing(
+                try site.leaf.key.pin, with: "\(try TestKey().pin)"
+            ).replacing(", \"from\": \"leaf.pem\"", with: "")
+                .replacing("\"pin\": \"\(unknownPin)\"", with: "\"pin\": \"\(try site.leaf.key.pin)\"")
+                .replacing("\"leaf\", \"backup\"]", with: "\"leaf\", \"any\", \"backup\"]"))
+        #expect(try await findings(spare, ["--issuance", archive([0, 0])]) == [])
+    }
+
+    @Test("The certificate that certbot's settings name is compared with the pins")
+    func certbotKey() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        for (key, isPinned) in [(site.leaf.key, true), (try TestKey(), false)] {
+            let chain = try site.directory.add(try site.intermediate.leaf("api.test", key: key).pemText)
+            let renewal = try site.directory.add("cert = \(chain)\n[renewalparams]\nreuse_key = True\n")
+            let found = await findings(policy, ["--issuance", renewal, "--rule", "P011=off"])
+            #expect(found.isEmpty == isPinned, "\(found)")
+            guard !isPinned else { continue }
+            #expect(
+                found.first?.hasPrefix(
+                    "4:1: error[P035] api.test pins leaf, but the newest certificate has another key "
+                        + "(\(renewal):3:1: reuse_key = True): ") == true, "\(found)")
+        }
     }
 
     @Test("Each host has the certificates that are for it, and the same certificate in several files counts once")

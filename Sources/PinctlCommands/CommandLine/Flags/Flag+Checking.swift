@@ -16,7 +16,8 @@ extension Flag {
         details: "No connection is made. A chain is checked for each host of the policy that its leaf certificate is "
             + "valid for, or for the host of --host. A certificate request or a key is checked as the key of a leaf "
             + "certificate. Certificates find their issuers in all files that are named, and there is one result for "
-            + "each leaf certificate. A directory is read with those below it.")
+            + "each leaf certificate. A directory is read with those below it, and keys in it are checked only if they "
+            + "are pinned.")
     static let allowUnread = Flag(
         "allow-unread", "exit without 2 if files or tags weren't understood",
         details:
