@@ -1,3 +1,6 @@
+import CertificateTrust
+import PinctlBasics
+
 /// An error in a server's HTTP/1.1 response. The connection can't be used after any of them.
 package enum HTTPResponseError: Error, Hashable, Sendable {
     case malformedStatusLine(HTTPExcerpt)
@@ -67,4 +70,16 @@ extension HTTPResponseError: CustomStringConvertible {
         case .otherPart(let count): "a body that is not the \(count) bytes of its Content-Range"
         }
     }
+}
+
+/// An excerpt of a message for use in an error: at most 60 bytes, in quotes, with invisible characters made visible.
+package struct HTTPExcerpt: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ bytes: some Collection<UInt8>) {
+        let text = visibleText(String(decoding: bytes.prefix(60), as: UTF8.self))
+        description = "\"" + text + (bytes.count > 60 ? "\"…" : "\"")
+    }
+
+    package init(_ text: String) { self.init(text.utf8) }
 }

@@ -1,3 +1,5 @@
+import CertificatePinning
+
 /// A format for pins that some system reads. The raw value is the format's name on the command line.
 @nonexhaustive
 public enum PinDialect: String, Sendable, Hashable, CaseIterable {
@@ -23,4 +25,65 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case certspotter
     /// Swift source with this project's types, as this package writes it. Other Swift can't be read.
     case swift
+}
+
+extension PinDialect {
+    /// Returns the comments of a file that pins can be replaced in, with one space in place of each white space.
+    package func comments(in bytes: [UInt8]) -> [String] {
+        let comments =
+            switch self {
+            case .android, .apple, .trustkit: CommentReader.texts(in: bytes)
+            // In YAML, // doesn't begin a comment. CommentReader accepts it in every text that isn't markup.
+            case .envoy: Self.lineComments(in: bytes)
+            // A string of Kotlin may contain //, as a pin does whose Base64 has two slashes, and comments nest.
+            case .okhttp: SourceLexer.comments(in: bytes)
+            default: [String]()
+            }
+        return comments.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+    }
+
+    /// Returns the texts after `#`, up to the end of the line.
+    private static func lineComments(in bytes: [UInt8]) -> [String] {
+        bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            line.firstIndex(of: UInt8(ascii: "#")).map { String(decoding: line[($0 + 1)...], as: UTF8.self) }
+        }
+    }
+}
+
+extension PinDialect {
+    /// Checks that a changed file has the same meaning as the text of the policy alone, since other parts of the file
+    /// can affect it.
+    ///
+    /// `rules` selects the rules of the file that belong to the policy.
+    func check(
+        _ bytes: [UInt8], path: String, says text: String,
+        choosing rules: ([CanonicalRule]) -> [CanonicalRule] = { $0 }
+    ) throws(DialectWriteError) {
+        let expected: CanonicalPolicy
+        do throws(PolicyFileError) { expected = try read(Array(text.utf8), path: path).policy } catch {
+            throw DialectWriteError(error)
+        }
+        try check(bytes, path: path, says: expected, choosing: rules)
+    }
+
+    /// Checks that a changed file has the meaning of a policy. `host` is the one of a file that names none.
+    func check(
+        _ bytes: [UInt8], path: String, says expected: CanonicalPolicy, host: String? = nil,
+        choosing rules: ([CanonicalRule]) -> [CanonicalRule] = { $0 }
+    ) throws(DialectWriteError) {
+        do throws(PolicyFileError) {
+            var found = try read(bytes, path: path, host: host).policy
+            found.rules = rules(found.rules)
+            // mutant replaced-meaning: nil by ReplacingTests
+            guard let difference = expected.differences(in: found).first else { return }
+            throw PolicyFileError(problems: [
+                PolicyProblem(
+                    location: PolicyLocation(path: path),
+                    message:
+                        "other settings of the file change the meaning of the pins (\(difference)): fix those first")
+            ])
+        } catch {
+            throw DialectWriteError(error)
+        }
+    }
 }

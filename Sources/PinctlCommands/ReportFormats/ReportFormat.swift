@@ -1,3 +1,6 @@
+import CertificatePinning
+import PinctlBasics
+
 /// A file format of a report.
 enum ReportFormat: String, Sendable, CaseIterable {
     /// JUnit XML for the test result pages of Jenkins, GitLab and others.
@@ -30,4 +33,16 @@ enum ReportFormat: String, Sendable, CaseIterable {
 enum Annotations: String, Sendable, CaseIterable {
     case github
     case none
+}
+
+/// A writer of the same document as `--json`, byte for byte, so that it can serve as a baseline.
+enum JSONReport {
+    static func text(_ report: Report) -> String {
+        var text = Console.documentHead(schema: "pinctl.\(report.command)/1")
+        for (index, element) in report.entries.lazy.compactMap(\.json).enumerated() {
+            text += (index == 0 ? "\n" : ",\n") + element.text
+        }
+        text += "\n],\"summary\":\(JSON.object(report.summary).text)}\n"
+        return text
+    }
 }
