@@ -58,7 +58,7 @@ public actor PolicyUpdater {
     ///   - directory: The absolute path of a directory of this user's own, which is created with mode 0700.
     ///   - configuration: The configuration of the session that fetches bundles. Its servers are always checked against
     ///     the built-in policy, so that no bundle can cut the program off from the next one. A fetch ends after ten
-    /// minutes     at the latest.
+    ///     minutes at the latest.
     ///   - now: The current time.
     ///   - observer: Receives every outcome, in order.
     public init(

@@ -29,7 +29,7 @@ package struct PathDecision<Pin: DecidingPin>: Sendable {
     package let verdict: Verdict
     /// The pins that match, in the order of the path. For ``Verdict-swift.enum/denied``, the denied pins.
     package internal(set) var matches: [PathMatch<Pin>]
-    /// The required roles without a match, or only `any` if no pin matches at all.
+    /// The required roles without a match. If no role is required, it is only `any`, if no pin matches.
     package let unmetRoles: [PinRole]
 
     private init(_ verdict: Verdict, _ matches: [PathMatch<Pin>] = [], unmet: [PinRole] = []) {

@@ -3,7 +3,7 @@ import OpenSSLBridge
 extension [X509Certificate] {
     /// Returns the fingerprints of the other certificates that anyone can make from the one at an index of this path,
     /// leaf first. The last one is the anchor, which is trusted byte for byte, and has none. Returns `nil` if OpenSSL
-    /// can't compute them, so that it could be any certificate.
+    /// can't compute them. Every certificate then counts as one of them.
     package func equivalentFingerprints(at index: Int) -> [CertificateFingerprint]? {
         index + 1 < count ? self[index].equivalentFingerprints(issuedBy: self[index + 1]) : []
     }

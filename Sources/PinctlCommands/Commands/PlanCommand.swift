@@ -112,7 +112,7 @@ extension CommandDefinition {
             cells.sort { ($0.release, $0.host) < ($1.release, $1.host) }
             for note in plan.calendarNotes(on: cells) { console.note("note: \(note)") }
             for cell in cells {
-                console.result([], cell.json(releases, hosts), cell.status)
+                console.result([], cell.json(releases, hosts), cell.severity.exitCode)
             }
             let timeline = PlanTimeline(cells, of: plan, today: today, isComplete: unread.isEmpty)
             let text = PlanText(
@@ -133,7 +133,7 @@ extension CommandDefinition {
                 hosts: hosts.map(\.title),
                 rows: releases.indices.map { release in
                     let row = cells.filter { $0.release == release }
-                    return (releases[release].name, row.map { (text.word($0), $0.outcome) })
+                    return (releases[release].name, row.map { (text.word($0), $0.severity) })
                 } + unread.map { ($0.name, hosts.map { _ in ("unread", .badInput) }) }, ways: remedy.lines,
                 removals: timeline.removals)
             let isShort = timeline.entries.count <= 8
@@ -210,16 +210,6 @@ private struct PlanTally {
 }
 
 extension PlanCell {
-    /// The outcome in reports.
-    fileprivate var outcome: Severity {
-        switch standing {
-        case .breaks: .failed
-        case .notTrusted: .notTrusted
-        case .depends, .off: end == nil ? .warning : .failed
-        case .unpinned, .survives, .survivesOnly: end == nil ? .ok : .failed
-        }
-    }
-
     /// Returns the report entry of the combination.
     fileprivate func entry(_ releases: [Release], _ hosts: [PlannedHost], _ names: KnownNames) -> ReportEntry {
         let pins = pins.map { pin in
@@ -229,11 +219,11 @@ extension PlanCell {
                 standing: isMatched ? "matches the new chain" : "not in the new chain", isMatched: isMatched)
         }
         return ReportEntry(
-            outcome: outcome, subject: releases[release].name, variant: hosts[host].title,
+            outcome: severity, subject: releases[release].name, variant: hosts[host].title,
             verdict: word, finding: finding + (end?.text ?? ""), pins: pins, json: json(releases, hosts))
     }
 
-    /// The verdict in JSON and reports, which determines the exit code.
+    /// The verdict in JSON and reports.
     private var word: String { end == nil ? standing.rawValue : "ends" }
 
     fileprivate func json(_ releases: [Release], _ hosts: [PlannedHost]) -> JSON {

@@ -50,6 +50,7 @@ extension NewChain {
     static func read(_ path: String, _ reader: InputReader) throws(UsageError) -> [NewChain] {
         let title = DialectInput.title(path)
         var certificates: [X509Certificate] = []
+        var isOrdered = true
         var keys: [NewChain] = []
         var problems: [String] = []
         do throws(InputProblem) {
@@ -61,7 +62,9 @@ extension NewChain {
                     keys.append(NewChain(title: title, content: .key(fingerprint, isRequest: false), names: []))
                 case .success(.key(let material)):
                     switch material.certificate {
-                    case .success(let certificate): certificates.append(certificate)
+                    case .success(let certificate):
+                        certificates.append(certificate)
+                        isOrdered = isOrdered && object.isOrdered
                     case .failure(let error): problems.append("\(place): the certificate is malformed: \(error)")
                     case nil:
                         let content = Content.key(
@@ -74,14 +77,15 @@ extension NewChain {
             throw .unusable(["\(title): \(error.reason)"])
         }
         guard problems.isEmpty else { throw .unusable(problems) }
-        if let leaf = certificates.first {
-            guard CertificatePool(certificates).isLeaf(leaf) else {
+        let pool = CertificatePool(certificates)
+        if let leaf = isOrdered ? certificates.first : certificates.first(where: pool.isLeaf) ?? certificates.first {
+            guard pool.isLeaf(leaf) else {
                 throw .unusable([
                     "\(title): its first certificate is a CA certificate: give the chain that servers will send, leaf "
                         + "first"
                 ])
             }
-            let chain = PresentedChain(leaf: leaf, intermediates: Array(certificates.dropFirst()))
+            let chain = PresentedChain(leaf: leaf, intermediates: certificates.filter { $0 != leaf })
             return [NewChain(title: title, content: .chain(chain), names: leaf.subjectAlternativeNames)]
         }
         guard !keys.isEmpty else {

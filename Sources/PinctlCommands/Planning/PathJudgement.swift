@@ -52,7 +52,7 @@ extension ReleaseRule {
     /// Judges the valid paths of a chain, which end at roots of `store`, the way the release's clients do. `store` is
     /// `nil` for the default one. The roots of a named store are those of other clients, on which they aren't added
     /// locally. Local roots bypass the pins only if no path ends at another one. `hasOthers` means that
-    /// another path, which isn't among these, may.
+    /// a path that isn't among these may end at another root.
     func judge(
         _ paths: [[X509Certificate]], besides hasOthers: Bool = false, under store: String? = nil, at time: Date
     ) -> [PathJudgement] {

@@ -56,6 +56,16 @@ struct PlanCell: Sendable {
 }
 
 extension PlanCell {
+    /// The severity, from which the exit code and the level in reports follow.
+    var severity: Severity {
+        switch standing {
+        case .breaks: .failed
+        case .notTrusted: .notTrusted
+        case .depends, .off: end == nil ? .warning : .failed
+        case .unpinned, .survives, .survivesOnly: end == nil ? .ok : .failed
+        }
+    }
+
     /// Combines this cell with that of an exported file: the more severe standing, and the pins that either needs.
     func joined(with other: PlanCell, of file: String) -> PlanCell {
         let isGraver = other.standing > standing

@@ -94,13 +94,4 @@ extension PlanCell {
     fileprivate var needsReason: Bool {
         standing != .survives && standing != .unpinned || end != nil || hasRemarks
     }
-
-    /// The exit code that the standing leads to.
-    var status: ExitCode {
-        switch standing {
-        case .breaks: .finding
-        case .notTrusted: .notTrusted
-        default: end == nil ? .good : .finding
-        }
-    }
 }

@@ -60,8 +60,8 @@ final class Connection {
     private var permit: SendPermit?
     /// Whether the last flush stopped because the permission has ended.
     private var isHeldBack = false
-    /// The uppermost layer that holds part of a record from before the request, which can't be the answer. `nil` if no
-    /// layer does.
+    /// The uppermost layer that holds part of a record that came before the request. The record can't be part of the
+    /// answer. `nil` if no layer holds one.
     private var earlyLayer: Int?
 
     /// The bytes read last, from any connection. Two full records.

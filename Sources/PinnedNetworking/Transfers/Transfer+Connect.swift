@@ -86,7 +86,8 @@ extension Transfer {
         return connection
     }
 
-    /// Returns a function that says whether a connection was opened as this request would open it.
+    /// Returns a function that says whether this request may use a connection: its servers were approved under the
+    /// trust settings of the request, and its tunnel and login are those that the request would use.
     private func approved(by evaluators: ServerEvaluators) -> (PooledConnection) -> Bool {
         let (credential, login, task) = (knownTunnelCredential, upcomingLogin, task)
         return { evaluators.matches($0) && $0.matches(credential, for: task) && $0.matches(login) }

@@ -245,8 +245,8 @@ final class Transfer: TaskTransfer {
         let cause = state.requestBodyError ?? error
         var reason = (cause as? SupersededApproval)?.reason ?? cause
         if stage == .sending || stage == .sent, let connection = outgoing?.connection {
-            // No part of a response has arrived, and repeating the request has no further effect (RFC 9110, section
-            // 9.2.2).
+            // A request is sent again only if no part of a response has arrived, and if a repetition has no further
+            // effect (RFC 9110, section 9.2.2).
             // mutant repeated-answer: true for 3 by ConnectionReuseTests/partOfAnswer
             // mutant repeated-request: true for 2 by ConnectionReuseTests/repetition
             // mutant repeated-stream: true for 4 by ConnectionReuseTests/readStream

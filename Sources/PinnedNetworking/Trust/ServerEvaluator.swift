@@ -110,7 +110,7 @@ final class ServerEvaluator: Sendable {
     // `PinningPolicy.evaluate` verifies the chain and compares the pins.
 
     /// Approves a server, or throws a ``ServerTrustRefusal``, or the error that ended the task in the meantime. Asks
-    /// the delegates unless there is an answer.
+    /// the delegates unless `answer` is their answer.
     ///
     /// Runs off the event loop: the evaluation of a malicious chain can take a tenth of a second, which must not delay
     /// other transfers.

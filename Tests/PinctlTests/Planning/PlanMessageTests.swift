@@ -32,6 +32,26 @@ struct PlanMessageTests {
         }
     }
 
+    @Test("A PKCS #7 file has no order, so its leaf is found behind a CA certificate, as in check --files")
+    func unordered() async throws {
+        let policy = try site.policy("\"\(try site.leaf.key.pin)\", \"\(unknownPin)\"")
+        let chain = try site.directory.add(site.intermediate.pemText + site.leaf.pemText)
+        for form in ["PEM", "DER"] {
+            let file = "\(site.directory.path)/\(form).p7b"
+            _ = try TestCommand.run([
+                "openssl", "crl2pkcs7", "-nocrl", "-certfile", chain, "-outform", form, "-out", file,
+            ])
+            let plan = await plan("--new", file, "--against", policy)
+            #expect(plan.status == 0 && plan.output.contains("survives"), "\(plan)")
+            let check = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, "--files", file)
+            #expect(check.status == 0, "\(check)")
+        }
+        let authorities = try site.directory.add(site.intermediate.pemText)
+        let bundle = "\(site.directory.path)/ca.p7b"
+        _ = try TestCommand.run(["openssl", "crl2pkcs7", "-nocrl", "-certfile", authorities, "-out", bundle])
+        #expect(await plan("--new", bundle, "--against", policy).status == 2)
+    }
+
     @Test("The matrix names a pin or says that it is one, and never has a part of it")
     func shortPins() async throws {
         let key = try TestKey()
