@@ -127,7 +127,7 @@ struct PlanTimeline {
         guard !shipped.isEmpty else { return momentInFile(entry) }
         let retired = "when \(names(shipped)) \(shipped.count == 1 ? "is" : "are") retired"
         let end = entry.hasNoEnd ? nil : entry.end.map { ", or after \($0.day), when their rules have expired" }
-        let purpose = entry.isMatched ? "" : entry.pin.isBackup ? "a backup for " : "a spare for "
+        let purpose = entry.isMatched ? "" : "a backup for "
         return "\(retired)\(end ?? "") (\(purpose)\(hosts(entry)))\(leave(entry))"
     }
 

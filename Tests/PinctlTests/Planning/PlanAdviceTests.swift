@@ -44,7 +44,7 @@ struct PlanAdviceTests {
         #expect(run.status == 0)
         #expect(moment("spare", run) == "when \(one), \(two) are retired (a backup for api.test)")
         #expect(moment("mine", run) == "when \(one), \(two) are retired (api.test)")
-        #expect(moment(unknownPin, run) == "when \(two) is retired (a spare for api.test)")
+        #expect(moment(unknownPin, run) == "when \(two) is retired (a backup for api.test)")
         #expect(!run.output.contains("now"))
     }
 
@@ -118,7 +118,7 @@ struct PlanAdviceTests {
         let old = "\(site.directory.path)/old"
         #expect(
             moment(unknownPin, run)
-                == "when \(old) is retired (a spare for api.test); remove it from the next file to ship now",
+                == "when \(old) is retired (a backup for api.test); remove it from the next file to ship now",
             "\(run.output)")
         #expect(moment("spare", run) == "not yet: it is a backup in the next file to ship")
     }

@@ -124,7 +124,7 @@ struct PlanReleaseTests {
                     source
                 ])
         }
-        #expect(await run(policy).output.contains("  when \(policy) is retired (a spare for api.test)\n"))
+        #expect(await run(policy).output.contains("  when \(policy) is retired (a backup for api.test)\n"))
         #expect(await run(off).output.contains("now: nothing needs it"))
         _ = try replace("releases/app.zip", [0x50, 0x4B, 3, 4])
         let unread = await run(directory)

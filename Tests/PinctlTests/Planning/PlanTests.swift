@@ -415,7 +415,7 @@ struct PlanTests {
         // It isn't in use any more, but released apps still rely on it.
         #expect(
             run.lines.contains {
-                $0.contains("CN=Test Root") && $0.hasSuffix("when \(file) is retired (a spare for api.test)")
+                $0.contains("CN=Test Root") && $0.hasSuffix("when \(file) is retired (a backup for api.test)")
             })
     }
 
