@@ -9,6 +9,9 @@ protocol AnchorSource: Sendable {
 
     /// A digest that two sources share only if they have the same anchors.
     var digest: [UInt8] { get }
+
+    /// All anchors, or `nil` if they are read on demand.
+    var all: [X509Certificate]? { get }
 }
 
 /// The certificates in memory, indexed by subject and parsed on first use.
@@ -54,6 +57,8 @@ final class AnchorIndex: AnchorSource {
         return sha256Digest(all.span)
     }
 
+    var all: [X509Certificate]? { certificates.compactMap { try? X509Certificate(derBytes: $0) } }
+
     func anchors(named subject: CanonicalName, derName: () -> [UInt8]) -> [X509Certificate] {
         parsed.withLock { parsed in
             if let anchors = parsed[subject] { return anchors }
@@ -76,6 +81,7 @@ final class AnchorDirectory: AnchorSource {
     /// A random value, because the files may change while the directory is in use. No two directories are considered
     /// equal.
     let digest = (0..<32).map { _ in UInt8.random(in: 0...0xFF) }
+    var all: [X509Certificate]? { nil }
     /// Whether files are named by the hash of their subject, such as `8b59b1ad.0`.
     private let isHashed: Bool
     private let whole = Locked<AnchorIndex?>(nil)

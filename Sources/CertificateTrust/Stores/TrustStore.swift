@@ -102,6 +102,22 @@ public final class TrustStore: Sendable {
         }
     }
 
+    /// All anchors, or `nil` if some are read on demand from a directory.
+    package var certificates: [X509Certificate]? {
+        var certificates: [X509Certificate] = []
+        for source in sources {
+            guard let all = source.all else { return nil }
+            certificates += all
+        }
+        return certificates
+    }
+
+    /// Whether an anchor has the subject and the key of this certificate, as a renewed root has.
+    package func containsKey(of certificate: X509Certificate) -> Bool {
+        anchors(named: certificate.canonicalSubject, derName: certificate.subject.derBytes)
+            .contains { $0.spkiFingerprint == certificate.spkiFingerprint }
+    }
+
     /// Whether this exact certificate is an anchor.
     public func contains(_ certificate: X509Certificate) -> Bool {
         anchors(named: certificate.canonicalSubject, derName: certificate.subject.derBytes).contains(certificate)

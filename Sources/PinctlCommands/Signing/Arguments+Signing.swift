@@ -211,9 +211,14 @@ extension Arguments {
         }
         if let previous { console.note("note: compared with policy \(previous.sequence)") }
         for change in changes where !change.dependsOnServers { console.note("note: \(change)") }
-        if !has(.servers) {
-            for change in changes where change.dependsOnServers {
+        for change in changes where change.dependsOnServers {
+            if !has(.servers) {
                 console.note("note: \(change): check the servers with \(check)")
+            } else if !change.isChecked {
+                // mutant sign-unchecked: {} by PolicyLockoutTests/unchecked
+                console.note(
+                    "note: \(change): \(Flag.servers.dashed) doesn't check every name and port that this is about: "
+                        + "check the others with pinctl check HOST:PORT --policy \(path)")
             }
         }
         let allowed = all(.allowChange)
@@ -229,12 +234,10 @@ extension Arguments {
                 .finding)
         }
         guard !allowed.contains(PolicyChange.lockout) else { return }
-        for host in changes.filter(\.locksOut).map(\.host) {
+        for change in changes {
+            guard let lockout = change.lockout else { continue }
             console.problem(
-                "\(host): no pin of the bundle before is left, so its server must change its key in the same moment: "
-                    + "keep one of the pins, in its role, until the server serves a new one, or give "
-                    + "\(Flag.allowChange.dashed) \(PolicyChange.lockout)",
-                .finding)
+                "\(change.host): \(lockout), or give \(Flag.allowChange.dashed) \(PolicyChange.lockout)", .finding)
         }
     }
 

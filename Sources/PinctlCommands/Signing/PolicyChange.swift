@@ -18,10 +18,23 @@ struct PolicyChange: Sendable, Hashable {
     let host: String
     let direction: Direction
     let message: String
-    /// Whether no server that the policy before accepted is accepted now.
-    var locksOut = false
-    /// Whether servers are accepted only if they have a key that is left, which the policies don't show.
+    /// The consequence and the remedy of a change after which no server that the policy before accepted is accepted.
+    var lockout: String?
+    /// Whether servers can be refused that were accepted before, which the policies don't show.
     var dependsOnServers = false
+    /// Whether `pinctl check` of the policy shows whether they are.
+    var isChecked = true
+
+    /// Whether no server that the policy before accepted is accepted now.
+    var locksOut: Bool { lockout != nil }
+}
+
+extension PolicyChange {
+    init(host: String, _ reason: LockoutReason, isChecked: Bool = true) {
+        self.init(
+            host: host, direction: .stricter, message: reason.message, lockout: reason.certain,
+            dependsOnServers: reason.certain == nil, isChecked: isChecked)
+    }
 }
 
 extension PolicyChange: CustomStringConvertible {
@@ -47,9 +60,7 @@ extension PinningPolicy {
         func add(_ host: String, _ direction: PolicyChange.Direction, _ message: String) {
             changes.append(PolicyChange(host: host, direction: direction, message: message))
         }
-        if unlisted != old.unlisted {
-            add("hosts without a rule", unlisted == .refuse ? .stricter : .weaker, "\(unlisted.rawValue)")
-        }
+        if unlisted == .trust, old.unlisted == .refuse { add("hosts without a rule", .weaker, "they are accepted") }
         let (denied, before) = (Set(deny.map(\.fingerprint)), Set(old.deny.map(\.fingerprint)))
         for pin in deny.map(\.fingerprint) where !before.contains(pin) {
             add("all hosts", .stricter, "\(pin) is denied")
@@ -58,19 +69,31 @@ extension PinningPolicy {
             add("all hosts", .weaker, "\(pin) isn't denied any more")
         }
         let (new, known) = (Self.byScope(rules), Self.byScope(old.rules))
+        let samples = RuleSamples(of: rules + old.rules)
         for scope in Set(new.keys).union(known.keys).sorted() {
             switch (known[scope], new[scope]) {
             case (nil, let to?):
-                add(scope, .stricter, "is pinned")
-                // mutant sign-rule: [] for `old.rules(deciding: to)` by ScriptTests
-                for from in old.rules(deciding: to) { changes += to.changes(from: from, scope) }
-            case (let from?, nil):
-                add(scope, unlisted == .refuse ? .stricter : .weaker, "isn't pinned any more")
-                // The changes to a new rule are shown under its own hosts.
-                // mutant sign-rule-left: [] for `self.rules(deciding: from)` by ScriptTests
-                for to in self.rules(deciding: from) where known[to.scope] != nil {
-                    changes += to.changes(from: from, scope)
+                // mutant sign-rule: [] for `old.rules(deciding: to, samples)` by ScriptTests
+                let before = old.rules(deciding: to, samples)
+                if before.isEmpty {
+                    let isEnforced = to.mode == .enforce
+                    add(
+                        scope, isEnforced ? .stricter : .changed,
+                        isEnforced ? "is pinned" : "has a rule in mode \(to.mode.rawValue)")
+                } else {
+                    add(scope, .changed, "has a rule of its own, before that for \(before.scopes)")
                 }
+                for from in before { changes += to.changes(from: from, scope) }
+            case (let from?, nil):
+                let now = rules(deciding: from, samples)
+                if now.isEmpty {
+                    add(scope, unlisted == .refuse ? .stricter : .weaker, "isn't pinned any more")
+                } else {
+                    add(scope, .changed, "has no rule of its own any more, and that for \(now.scopes) applies")
+                }
+                // The changes to a new rule are shown under its own hosts.
+                // mutant sign-rule-left: false by ScriptTests
+                for to in now where known[to.scope] != nil { changes += to.changes(from: from, scope) }
             case (let from?, let to?): changes += to.changes(from: from, scope)
             case (nil, nil): break
             }
@@ -79,63 +102,11 @@ extension PinningPolicy {
     }
 
     /// Returns the rules that decide for the hosts of a rule of another policy, in order of their hosts.
-    private func rules(deciding other: PinningRule) -> [PinningRule] {
-        let found = other.samples.compactMap { rule(for: $0.name, port: $0.port) }
+    private func rules(deciding other: PinningRule, _ samples: RuleSamples) -> [PinningRule] {
+        let found = samples.names(of: other).flatMap { name in
+            samples.ports(of: other).compactMap { rule(for: name, port: $0) }
+        }
         return Self.byScope(found).sorted { $0.key < $1.key }.map(\.value)
-    }
-
-    /// Returns the rules for whose hosts no pin that the old policy accepts is accepted now in each of its positions,
-    /// in order, then those for which only some are. The rule that decides counts, whatever its host and ports are.
-    private func lockouts(from old: PinningPolicy) -> [PolicyChange] {
-        var reasons: [String: String] = [:]
-        var survivors: [String: String] = [:]
-        for rule in rules + old.rules {
-            for (name, port) in rule.samples {
-                guard let before = old.rule(for: name, port: port), before.mode == .enforce else { continue }
-                guard let now = self.rule(for: name, port: port) else {
-                    if unlisted == .refuse {
-                        reasons[rule.scope] = "isn't pinned any more, and hosts without a rule are refused"
-                    }
-                    continue
-                }
-                let (known, accepted) = (old.acceptedRoles(of: before), acceptedRoles(of: now))
-                // mutant sign-role: accepted[pin] != nil for `accepted[pin]?.isSuperset(of: roles) == true` by
-                //   ScriptTests
-                let left = known.filter { pin, roles in accepted[pin]?.isSuperset(of: roles) == true }
-                guard now.mode == .enforce else { continue }
-                // mutant sign-lockout: true by ScriptTests
-                guard !left.isEmpty else {
-                    let isKept = known.keys.contains { accepted[$0] != nil }
-                    reasons[rule.scope] = "none of the pins before is left" + (isKept ? " in its role" : "")
-                    continue
-                }
-                // A server may have any of the keys but those of backups.
-                let pins = before.pins.filter { known[$0.fingerprint] != nil }
-                // mutant sign-unproven: false for `left[$0.fingerprint] == nil` by ScriptTests
-                guard pins.contains(where: { left[$0.fingerprint] == nil && !$0.isBackup }) else { continue }
-                survivors[rule.scope] = pins.filter { left[$0.fingerprint] != nil }
-                    .map { "\($0.title)\($0.isBackup ? " (a backup)" : "")" }.joined(separator: " or ")
-            }
-        }
-        return reasons.sorted { $0.key < $1.key }.map {
-            PolicyChange(host: $0.key, direction: .stricter, message: $0.value, locksOut: true)
-        }
-            + survivors.sorted { $0.key < $1.key }.map {
-                PolicyChange(
-                    host: $0.key, direction: .stricter,
-                    message: "a server is locked out unless it has the key of \($0.value), which isn't known",
-                    dependsOnServers: true)
-            }
-    }
-
-    /// Returns the positions in which a rule's pins are accepted, without those in which they are denied.
-    private func acceptedRoles(of rule: PinningRule) -> [PinFingerprint: Set<PinRole>] {
-        let denied = deny.roles
-        return rule.pins.roles.reduce(into: [:]) { accepted, pin in
-            // mutant sign-denied: pin.value by ScriptTests
-            let left = pin.value.subtracting(denied[pin.key] ?? [])
-            if !left.isEmpty { accepted[pin.key] = left }
-        }
     }
 
     /// Returns rules by the hosts and ports that they cover.
@@ -146,17 +117,9 @@ extension PinningPolicy {
 
 extension PinningRule {
     /// The hosts and ports that the rule covers, as text.
-    fileprivate var scope: String {
+    var scope: String {
         let list = ports.map { ":" + $0.sorted().map(String.init).joined(separator: ",") } ?? ""
         return (includesSubdomains ? "*." : "") + host.description + list
-    }
-
-    /// Hosts and ports that the rule covers, at least one of each kind.
-    fileprivate var samples: [(name: ServerName, port: Int)] {
-        let names = [host.description] + (includesSubdomains ? ["any." + host.description] : [])
-        return names.compactMap { try? ServerName($0) }.flatMap { name in
-            (ports ?? [443]).sorted().map { (name, $0) }
-        }
     }
 
     fileprivate func changes(from old: PinningRule, _ scope: String) -> [PolicyChange] {
@@ -170,17 +133,22 @@ extension PinningRule {
             add(.stricter, "\(pin) isn't accepted any more")
         }
         if mode != old.mode { add(mode == .enforce ? .stricter : .weaker, "its mode is \(mode.rawValue)") }
-        if requirement != old.requirement { add(.changed, "it requires other roles") }
-        if expiry != old.expiry { add(.changed, "it expires at another time, or in another way") }
-        if anchors?.digest != old.anchors?.digest { add(.changed, "it trusts other roots") }
+        if requirement != old.requirement {
+            add(.changed, "it requires a match in \(requirement), before in \(old.requirement)")
+        }
+        if expiry != old.expiry {
+            let dates = [expiry, old.expiry].map { $0.map { "\($0)" } ?? "never" }
+            add(.changed, "it expires \(dates[0]), before \(dates[1])")
+        }
+        if anchors?.digest != old.anchors?.digest { add(.changed, "it trusts other anchors") }
         if certificateTransparency != old.certificateTransparency {
             let direction: PolicyChange.Direction =
                 certificateTransparency == .require
                 ? .stricter : old.certificateTransparency == .require ? .weaker : .changed
             add(direction, "its Certificate Transparency is \(certificateTransparency?.rawValue ?? "up to the client")")
         }
-        if pinsApplyOnlyUnder?.digest != old.pinsApplyOnlyUnder?.digest {
-            add(pinsApplyOnlyUnder == nil ? .stricter : .weaker, "local roots bypass the pins or don't")
+        if pinsApplyOnlyUnder != nil, old.pinsApplyOnlyUnder == nil {
+            add(.weaker, "chains to local roots need no pin")
         }
         let (roles, known) = (pins.roles, old.pins.roles)
         for pin in before.sorted(by: { "\($0)" < "\($1)" }) {
@@ -193,9 +161,13 @@ extension PinningRule {
     }
 }
 
+extension [PinningRule] {
+    fileprivate var scopes: String { map(\.scope).joined(separator: " and ") }
+}
+
 extension [Pin] {
     /// The positions that the pins of each object cover: leaf, intermediate and root.
-    fileprivate var roles: [PinFingerprint: Set<PinRole>] {
+    var roles: [PinFingerprint: Set<PinRole>] {
         reduce(into: [:]) { roles, pin in
             roles[pin.fingerprint, default: []].formUnion(pin.role.positions)
         }
@@ -204,7 +176,7 @@ extension [Pin] {
 
 extension PinRole {
     /// Those of leaf, intermediate and root that the role covers.
-    fileprivate var positions: Set<PinRole> {
+    var positions: Set<PinRole> {
         Set((0..<3).filter { covers(index: $0, of: 3) }.map { PinRole(index: $0, of: 3) })
     }
 }

@@ -3,8 +3,8 @@ extension Flag {
     static let keySets = Flag(
         "keys", value: .file("FILE"), repeatable: true,
         "the key set of the bundle, JSON (see pinctl help sign)",
-        details: "Give each set, from that of the oldest program that has to accept the bundle. sign also signs the "
-            + "last one if it is newer than the bundle before.")
+        details: "Programs in use may have different key sets: give each, from the oldest to the newest. sign also "
+            + "signs the newest one, unless the bundle before already contains it.")
     static let allowChange = Flag(
         "allow", value: .choice("CHANGE", PolicyChange.allowable), repeatable: true,
         "sign although no server that was accepted before is accepted now, or with a gap before the number",

@@ -1,0 +1,278 @@
+import Foundation
+import PinctlTestPKI
+import Testing
+
+@Suite("Lock-outs by a signed policy")
+struct PolicyLockoutTests {
+    enum Outcome: String {
+        /// No server that was accepted can be refused.
+        case none
+        /// A server can be refused, which the policies don't show.
+        case possible
+        /// No server that was accepted is accepted.
+        case certain
+    }
+
+    /// Two policies for `api.test`, in which `@A` to `@D` are pins.
+    struct Row: CustomTestStringConvertible {
+        let testDescription: String
+        let before: String
+        let after: String
+        let outcome: Outcome
+
+        init(_ title: String, _ before: String, _ after: String, _ outcome: Outcome) {
+            (testDescription, self.before, self.after, self.outcome) = (title, before, after, outcome)
+        }
+
+        /// A row for changed members of the rule for `api.test` with the pins A and B.
+        init(rule title: String, _ before: String, _ after: String, _ outcome: Outcome, top: String = "") {
+            self.init(title, top + Self.rule(before), top + Self.rule(after), outcome)
+        }
+
+        static func rule(_ members: String, host: String = "api.test") -> String {
+            let pins = members.contains("\"pins\"") ? "" : #", "pins": ["@A", "@B"]"#
+            let more = members.isEmpty ? "" : ", \(members)"
+            return #""domains": [{ "host": "\#(host)"\#(more)\#(pins) }, { "host": "w.test", "pins": ["@A", "@B"] }]"#
+        }
+    }
+
+    private let site: PinctlSite
+    private let directory: TestDirectory
+    private let keySet: String
+    private let pins: [String: String]
+
+    init() throws {
+        site = try PinctlSite()
+        directory = site.directory
+        let key = try TestKey(.ed25519)
+        _ = try directory.add(key.privateKeyPEM, name: "signer.key")
+        keySet = try directory.add(
+            """
+            { "version": 1, "audience": "a", "number": 1, "threshold": 1,
+              "keys": ["\(Data(try key.publicKeyDER).base64EncodedString())"] }
+            """, name: "keys.json")
+        _ = try directory.add(site.intermediate.pemText, name: "below.pem")
+        let renewed = try TestCertificate.root("Test Root", key: site.root.key) { $0.notAfter += 86_400 }
+        _ = try directory.add(renewed.pemText, name: "renewed.pem")
+        for name in ["new", "more"] {
+            _ = try directory.add(TestCertificate.root("Root \(name)").pemText, name: "\(name).pem")
+        }
+        pins = [
+            "@A": try site.leaf.key.pin, "@B": try site.intermediate.key.pin, "@C": unknownPin,
+            "@D": try TestKey().pin,
+        ]
+    }
+
+    private func sign(_ policy: String, _ flags: [String], to output: String) async throws -> Run {
+        let text = pins.reduce(#"{ "version": 1, \#(policy) }"#) { $0.replacing($1.key, with: $1.value) }
+        let file = try directory.add(text, name: "\(output).jsonc")
+        return await pinctl(
+            ["sign", file, "--keys", keySet, "--key", "\(directory.path)/signer.key"] + flags
+                + ["-o", "\(directory.path)/\(output).json"])
+    }
+
+    static let rows: [Row] = [
+        Row(rule: "nothing", "", "", .none),
+        Row(rule: "a note and reports", "", #""note": "n", "reports": ["https://reports.example/"]"#, .none),
+        // Pins.
+        Row(rule: "a pin added", #""pins": ["@A"]"#, #""pins": ["@A", "@B"]"#, .none),
+        Row(rule: "a pin removed", #""pins": ["@A", "@B"]"#, #""pins": ["@A"]"#, .possible),
+        Row(
+            rule: "a backup removed", #""pins": ["@A", { "pin": "@C", "backup": true }]"#,
+            #""pins": ["@A", { "pin": "@D", "backup": true }]"#, .none),
+        Row(rule: "all pins replaced", "", #""pins": ["@C", "@D"]"#, .certain),
+        Row(
+            rule: "all pins of a required role replaced",
+            #""require": ["leaf", "ca"], "pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@B", "role": "ca" }]"#,
+            #""require": ["leaf", "ca"], "pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@C", "role": "ca" }]"#,
+            .certain),
+        Row(
+            rule: "pins of a role that isn't required any more",
+            #""require": ["leaf", "ca"], "pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@B", "role": "ca" }]"#,
+            #""pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@C", "role": "ca" }]"#, .none),
+        // Required roles.
+        Row(rule: "roles required", "", #""require": ["leaf", "ca"]"#, .possible),
+        Row(rule: "a role more", #""require": ["leaf"]"#, #""require": ["leaf", "ca"]"#, .possible),
+        Row(rule: "a role less", #""require": ["leaf", "ca"]"#, #""require": ["leaf"]"#, .none),
+        Row(rule: "no role any more", #""require": ["leaf", "ca"]"#, "", .none),
+        Row(rule: "a narrower role", #""require": ["ca"]"#, #""require": ["intermediate"]"#, .possible),
+        Row(rule: "a wider role", #""require": ["intermediate"]"#, #""require": ["ca"]"#, .none),
+        Row(
+            rule: "the only role of the pins",
+            #""pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@C", "role": "leaf" }]"#,
+            #""require": ["leaf"], "pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@C", "role": "leaf" }]"#,
+            .none),
+        // Modes.
+        Row(rule: "report to enforce", #""mode": "report""#, "", .possible),
+        Row(rule: "off to enforce", #""mode": "off""#, "", .possible),
+        Row(rule: "off to report", #""mode": "off""#, #""mode": "report""#, .none),
+        Row(rule: "enforce to report", "", #""mode": "report""#, .none),
+        Row(rule: "other pins in mode report", #""mode": "report""#, #""mode": "report", "pins": ["@C", "@D"]"#, .none),
+        // Anchors.
+        Row(
+            rule: "anchors replaced", #""anchors": { "files": ["root.pem"] }"#, #""anchors": { "files": ["new.pem"] }"#,
+            .certain),
+        Row(
+            rule: "anchors replaced in mode report", #""mode": "report", "anchors": { "files": ["root.pem"] }"#,
+            #""mode": "report", "anchors": { "files": ["new.pem"] }"#, .certain),
+        Row(
+            rule: "anchors replaced by a CA below", #""anchors": { "files": ["root.pem"] }"#,
+            #""anchors": { "files": ["below.pem"] }"#, .possible),
+        Row(
+            rule: "an anchor renewed", #""anchors": { "files": ["root.pem"] }"#,
+            #""anchors": { "files": ["renewed.pem"] }"#, .possible),
+        Row(
+            rule: "an anchor removed", #""anchors": { "files": ["root.pem", "more.pem"] }"#,
+            #""anchors": { "files": ["root.pem"] }"#, .possible),
+        Row(
+            rule: "an anchor added", #""anchors": { "files": ["root.pem"] }"#,
+            #""anchors": { "files": ["root.pem", "more.pem"] }"#, .none),
+        Row(
+            rule: "the system's anchors added", #""anchors": { "files": ["root.pem"] }"#,
+            #""anchors": { "files": ["root.pem"], "system": true }"#, .none),
+        Row(rule: "own anchors", "", #""anchors": { "files": ["root.pem"] }"#, .possible),
+        Row(rule: "no own anchors any more", #""anchors": { "files": ["root.pem"] }"#, "", .possible),
+        // Certificate Transparency.
+        Row(rule: "timestamps required", "", #""certificateTransparency": "require""#, .possible),
+        Row(
+            rule: "timestamps required in mode off", #""mode": "off""#,
+            #""mode": "off", "certificateTransparency": "require""#, .possible),
+        Row(
+            rule: "timestamps required, before reported", #""certificateTransparency": "report""#,
+            #""certificateTransparency": "require""#, .possible),
+        Row(rule: "an exemption removed", #""certificateTransparency": "ignore""#, "", .possible),
+        Row(rule: "timestamps not required any more", #""certificateTransparency": "require""#, "", .none),
+        Row(rule: "an exemption", "", #""certificateTransparency": "ignore""#, .none),
+        // Local roots.
+        Row(rule: "local roots bypass the pins", "", #""localAnchorsBypassPins": true"#, .none),
+        Row(rule: "local roots don't bypass the pins any more", #""localAnchorsBypassPins": true"#, "", .certain),
+        // Expiry.
+        Row(rule: "an end", "", #""expires": "2027-06-30", "onExpiry": "fail""#, .certain),
+        Row(
+            rule: "an earlier end", #""expires": "2027-06-30", "onExpiry": "fail""#,
+            #""expires": "2027-05-31", "onExpiry": "fail""#, .certain),
+        Row(
+            rule: "a later end", #""expires": "2027-06-30", "onExpiry": "fail""#,
+            #""expires": "2027-07-31", "onExpiry": "fail""#, .none),
+        Row(rule: "no end any more", #""expires": "2027-06-30", "onExpiry": "fail""#, "", .none),
+        Row(
+            rule: "an end with another effect", #""expires": "2027-06-30", "onExpiry": "stop-pinning""#,
+            #""expires": "2027-06-30", "onExpiry": "fail""#, .certain),
+        Row(
+            rule: "an end with less effect", #""expires": "2027-06-30", "onExpiry": "fail""#,
+            #""expires": "2027-06-30", "onExpiry": "report""#, .none),
+        Row(rule: "pins for longer", #""expires": "2027-06-30", "onExpiry": "stop-pinning""#, "", .possible),
+        Row(
+            rule: "pins until a later day", #""expires": "2027-06-30", "onExpiry": "report""#,
+            #""expires": "2027-07-31", "onExpiry": "report""#, .possible),
+        Row(rule: "pins until a day", "", #""expires": "2027-06-30", "onExpiry": "stop-pinning""#, .none),
+        // Ports.
+        Row(rule: "a port added", #""ports": [443]"#, #""ports": [443, 8443]"#, .possible),
+        Row(rule: "all ports", #""ports": [443]"#, "", .possible),
+        Row(rule: "a port removed", #""ports": [443, 8443]"#, #""ports": [443]"#, .none),
+        Row(
+            rule: "a port removed, and refused", #""ports": [443, 8443]"#, #""ports": [443]"#, .certain,
+            top: #""unlisted": "refuse", "#),
+        Row(
+            rule: "one port left, and others refused", "", #""ports": [443]"#, .certain, top: #""unlisted": "refuse", "#
+        ),
+        Row(
+            "ports left to a parent with other pins",
+            #""domains": [{ "host": "v1.api.test", "pins": ["@A"] },"#
+                + #"{ "host": "api.test", "subdomains": true, "pins": ["@C"] }]"#,
+            #""domains": [{ "host": "v1.api.test", "ports": [443], "pins": ["@A"] },"#
+                + #"{ "host": "api.test", "subdomains": true, "pins": ["@C"] }]"#, .certain),
+        // Names below.
+        Row(rule: "subdomains", "", #""subdomains": true"#, .possible),
+        Row(rule: "no subdomains any more", #""subdomains": true"#, "", .none),
+        Row(
+            rule: "no subdomains any more, and refused", #""subdomains": true"#, "", .certain,
+            top: #""unlisted": "refuse", "#),
+        // Hosts.
+        Row("a rule added", Row.rule("", host: "www.test"), rules("www.test", "w.test", "api.test"), .possible),
+        Row(
+            "a rule that only reports added", Row.rule("", host: "www.test"),
+            #""domains": [{ "host": "www.test", "pins": ["@A", "@B"] }, { "host": "w.test", "pins": ["@A", "@B"] }, "#
+                + #"{ "host": "api.test", "mode": "report", "pins": ["@A", "@B"] }]"#, .none),
+        Row("a rule removed", rules("www.test", "w.test", "api.test"), Row.rule("", host: "www.test"), .none),
+        Row(
+            "a rule with own anchors removed",
+            #""domains": [{ "host": "www.test", "pins": ["@A", "@B"] }, { "host": "w.test", "pins": ["@A", "@B"] }, "#
+                + #"{ "host": "api.test", "anchors": { "files": ["root.pem"] }, "pins": ["@A", "@B"] }]"#,
+            Row.rule("", host: "www.test"), .possible),
+        Row(
+            "a rule removed, and refused", #""unlisted": "refuse", "# + rules("www.test", "w.test", "api.test"),
+            #""unlisted": "refuse", "# + Row.rule("", host: "www.test"), .certain),
+        Row(
+            "a rule in mode report removed, and refused",
+            #""unlisted": "refuse", "domains": [{ "host": "www.test", "pins": ["@A"] }, { "host": "w.test", "pins": ["@A"] }, "#
+                + #"{ "host": "api.test", "mode": "report", "pins": ["@A", "@B"] }]"#,
+            #""unlisted": "refuse", "# + Row.rule("", host: "www.test"), .certain),
+        Row(
+            "a rule added for a host that was refused", #""unlisted": "refuse", "# + Row.rule("", host: "www.test"),
+            #""unlisted": "refuse", "# + rules("www.test", "w.test", "api.test"), .none),
+        // Hosts without a rule, and denied pins.
+        Row("unlisted refused", Row.rule(""), #""unlisted": "refuse", "# + Row.rule(""), .certain),
+        Row("unlisted trusted", #""unlisted": "refuse", "# + Row.rule(""), Row.rule(""), .none),
+        Row("a pin denied", Row.rule(""), #""deny": ["@C"], "# + Row.rule(""), .possible),
+        Row(
+            "a pin denied in more roles", #""deny": [{ "pin": "@C", "role": "leaf" }], "# + Row.rule(""),
+            #""deny": ["@C"], "# + Row.rule(""), .possible),
+        Row("a pin not denied any more", #""deny": ["@C"], "# + Row.rule(""), Row.rule(""), .none),
+    ]
+
+    private static func rules(_ hosts: String...) -> String {
+        let rules = hosts.map { #"{ "host": "\#($0)", "pins": ["@A", "@B"] }"# }
+        return #""domains": [\#(rules.joined(separator: ", "))]"#
+    }
+
+    @Test("sign names every change after which a server can be refused, and only those", arguments: rows)
+    func kinds(row: Row) async throws {
+        let outcome = try await outcome(row)
+        #expect(outcome.found == row.outcome, "\(outcome.run)")
+    }
+
+    private func outcome(_ row: Row) async throws -> (found: Outcome, run: Run) {
+        let first = try await sign(row.before, [], to: "first")
+        try #require(first.status == 0, "\(first)")
+        let after = ["--after", directory.path + "/first.json"]
+        let run = try await sign(row.after, after, to: "next")
+        guard run.status == 1 else {
+            try #require(run.status == 0, "\(run)")
+            return (run.errors.contains("isn't known: check the servers with --servers") ? .possible : .none, run)
+        }
+        try #require(run.errors.contains(", or give --allow lockout"), "\(run)")
+        let allowed = try await sign(row.after, after + ["--allow", "lockout"], to: "allowed")
+        #expect(allowed.status == 0, "\(allowed)")
+        return (.certain, run)
+    }
+
+    @Test("A rule for a host doesn't hide that names beside it are refused")
+    func label() async throws {
+        let row = Row(
+            "", #""unlisted": "refuse", "domains": [{ "host": "api.test", "subdomains": true, "pins": ["@A"] }]"#,
+            #""unlisted": "refuse", "# + Self.rules("api.test", "any.api.test", "any0.api.test"), .certain)
+        let outcome = try await outcome(row)
+        #expect(outcome.found == .certain, "\(outcome.run)")
+    }
+
+    @Test("sign --servers names the lock-outs that it doesn't check")
+    func unchecked() async throws {
+        try await site.serve { server in
+            func rule(_ members: String = "") -> String {
+                #""domains": [{ "host": "api.test", "ports": [\#(server.port)], "pins": ["@A", "@B"]\#(members), "#
+                    + #""check": { "targets": ["\#(server.target())"] } }]"#
+            }
+            let first = try await sign(rule(), [], to: "first")
+            try #require(first.status == 0, "\(first)")
+            let flags = ["--after", directory.path + "/first.json", "--servers", "--ca-file", site.rootFile]
+            let run = try await sign(
+                #""deny": ["@C"], "# + rule(#", "require": ["leaf", "ca"]"#), flags, to: "next")
+            #expect(run.status == 0, "\(run)")
+            let notes = run.errors.split(separator: "\n").filter { $0.contains("isn't known") }
+            #expect(notes.count == 1, "\(notes)")
+            #expect(notes.first?.contains("all hosts: stricter: a server is locked out if \(unknownPin)") == true)
+            #expect(notes.first?.contains(": --servers doesn't check every name and port") == true)
+        }
+    }
+}
