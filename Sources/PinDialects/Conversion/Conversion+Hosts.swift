@@ -107,7 +107,7 @@ extension Conversion {
         func wider(_ message: String) {
             // Names that the wider scope adds may have had the pins of a parent's rule.
             note(
-                .scopeWidened, isBelowOther ? .weaker : .stricter,
+                .scopeWidened, isBelowOther ? .either : .stricter,
                 message + (isBelowOther ? ", and the parent's rule no longer applies to them" : ""), location)
         }
         switch (pattern.scope, targets.first) {
@@ -249,9 +249,9 @@ extension Conversion {
                 .portsLost, .unchanged,
                 "\(name) applies the pins to every server it connects to: use it only with URLs of \(rule.title) at "
                     + "port \(list)", rule.location)
-        } else if rules.covering(pattern).contains(where: { $0.mode != .off }) {
+        } else if let direction = effect(of: rule, besides: ports, atPortsOf: rules.covering(pattern)) {
             note(
-                .portsLost, .weaker,
+                .portsLost, direction,
                 "in \(name) the rule for \(rule.title) applies to every port, including those of the parent's rule",
                 rule.location)
         } else {
@@ -259,6 +259,23 @@ extension Conversion {
                 .portsLost, .stricter, "\(name) pins \(rule.title) at every port, not only at port \(list)",
                 rule.location)
         }
+    }
+}
+
+extension Conversion {
+    /// Returns the effect of a rule for some ports at the other ports of its parents' rules, or `nil` if no pins apply
+    /// there.
+    private func effect(
+        of rule: CanonicalRule, besides ports: Set<Int>, atPortsOf parents: [CanonicalRule]
+    ) -> SecurityDirection? {
+        let others = parents.filter { parent in
+            parent.mode != .off && parent.ports.map { !$0.isSubset(of: ports) } ?? true
+        }
+        guard !others.isEmpty else { return nil }
+        // Where rules count together, those of the parents still do, also at ports that none of them covered.
+        guard traits.combination == .closest else { return others.contains { $0.ports == nil } ? .weaker : .either }
+        if rule.mode == .enforce { return others.contains { $0.mode == .enforce } ? .either : .stricter }
+        return others.contains { $0.mode == .enforce } ? .weaker : .unchanged
     }
 }
 

@@ -109,6 +109,32 @@ struct ConversionTests {
         Row("the usual port, Android", [rule { $0.ports = [443] }], to: .android, ["ports-lost stricter"]),
         Row("the usual port, TrustKit", [rule { $0.ports = [443] }], to: .trustkit, ["ports-lost stricter"]),
         Row(
+            "a port below a parent's rule, Android",
+            [rule("example.com", .exactAndBelow), rule("a.example.com", .exact, [pin(3)]) { $0.ports = [8443] }],
+            to: .android, ["ports-lost either"]),
+        Row(
+            "a port below a parent's rule, TrustKit",
+            [rule("example.com", .exactAndBelow), rule("a.example.com") { $0.ports = [8443] }], to: .trustkit,
+            ["ports-lost either"]),
+        Row(
+            "a port that the parent's rule is for too, Android",
+            [
+                rule("example.com", .exactAndBelow) { $0.ports = [8443] },
+                rule("a.example.com") { $0.ports = [443, 8443] },
+            ], to: .android, ["ports-lost stricter", "ports-lost stricter"]),
+        Row(
+            "a port below a parent's rule that reports, TrustKit",
+            [rule("example.com", .exactAndBelow) { $0.mode = .report }, rule("a.example.com") { $0.ports = [8443] }],
+            to: .trustkit, ["ports-lost stricter"]),
+        Row(
+            "a port that reports below a parent's rule, TrustKit",
+            [rule("example.com", .exactAndBelow), rule("a.example.com") { ($0.mode, $0.ports) = (.report, [8443]) }],
+            to: .trustkit, ["ports-lost weaker"]),
+        Row(
+            "a port below a parent's rule, OkHttp",
+            [rule("example.com", .exactAndBelow), rule("a.example.com") { $0.ports = [8443] }], to: .okhttp,
+            ["combine-changed weaker", "ports-lost weaker"]),
+        Row(
             "a port, curl", [rule("a.example", .exact, [pin(1, .leaf)]) { $0.ports = [8443] }], to: .curl,
             ["ports-lost unchanged"]),
         Row(
@@ -144,7 +170,7 @@ struct ConversionTests {
             [
                 rule("example.com", .exactAndOneLabelBelow, [pin(1)]),
                 rule("a.example.com", .exactAndOneLabelBelow, [pin(2)]),
-            ], .union, to: .policy, ["combine-changed weaker", "scope-widened stricter", "scope-widened weaker"]),
+            ], .union, to: .policy, ["combine-changed weaker", "scope-widened stricter", "scope-widened either"]),
         Row(
             "pins by port, OkHttp",
             [

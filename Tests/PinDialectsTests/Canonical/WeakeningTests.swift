@@ -57,7 +57,9 @@ struct WeakeningTests {
                         $0.patterns[0].host == pattern.host && ($0.ports == ports || $0.ports == nil || ports == nil)
                     })
             else { continue }
-            let roles: [PinRole] = source == .apple || source == .tlsa ? [.leaf, .ca] : [.any]
+            let hasRoles =
+                source == .apple || source == .tlsa || source == .policy && Int.random(in: 0...2, using: &numbers) == 0
+            let roles: [PinRole] = hasRoles ? [.leaf, .ca] : [.any]
             let pins = (0..<Int.random(in: 1...3, using: &numbers)).map { _ in
                 CanonicalPin(
                     .publicKey, .sha256, [UInt8](repeating: UInt8.random(in: 1...4, using: &numbers), count: 32),
@@ -66,6 +68,9 @@ struct WeakeningTests {
             var rule = CanonicalRule(patterns: [pattern], ports: ports, pins: pins)
             if source == .apple { rule.requirement = .eachOf(Set(pins.map(\.role))) }
             if source == .policy, Int.random(in: 0...3, using: &numbers) == 0 { rule.mode = .off }
+            if source == .policy, hasRoles, Bool.random(using: &numbers) {
+                rule.requirement = .eachOf(Set(pins.map(\.role)))
+            }
             rules.append(rule)
         }
         return CanonicalPolicy(rules: rules, combination: combination)
@@ -86,7 +91,7 @@ struct WeakeningTests {
             let (after, notes) = before.converted(
                 to: target, at: Date(timeIntervalSince1970: 1_795_219_200),
                 publicSuffixes: PublicSuffixes { $0.description == "example" })
-            guard !notes.contains(where: { [.weaker, .impossible].contains($0.direction) }) else { continue }
+            guard !notes.contains(where: { [.weaker, .either, .impossible].contains($0.direction) }) else { continue }
             for host in Self.hosts {
                 for port in [443, 8443, 9443] {
                     guard let old = Demand(source.rules(for: host, port: port, in: before)) else { continue }
@@ -94,6 +99,27 @@ struct WeakeningTests {
                     let isAsStrict = new.map { $0.pins.isSubset(of: old.pins) && $0.roles.isSuperset(of: old.roles) }
                     #expect(isAsStrict == true, "\(host):\(port) \(Self.text(before)) became \(Self.text(after))")
                     guard isAsStrict == true else { return }
+                }
+            }
+        }
+    }
+
+    @Test("A conversion never refuses more without a note that security becomes stricter", arguments: sources, sources)
+    func silentRefusal(source: PinDialect, target: PinDialect) {
+        var numbers = SeededGenerator(seed: 6)
+        for _ in 0..<400 {
+            let before = Self.policy(for: source, by: &numbers)
+            let (after, notes) = before.converted(
+                to: target, at: Date(timeIntervalSince1970: 1_795_219_200),
+                publicSuffixes: PublicSuffixes { $0.description == "example" })
+            guard !notes.contains(where: { [.stricter, .either, .impossible].contains($0.direction) }) else { continue }
+            for host in Self.hosts {
+                for port in [443, 8443, 9443] {
+                    guard let new = Demand(target.rules(for: host, port: port, in: after)) else { continue }
+                    let old = Demand(source.rules(for: host, port: port, in: before))
+                    let isAsLenient = old.map { $0.pins.isSubset(of: new.pins) && $0.roles.isSuperset(of: new.roles) }
+                    #expect(isAsLenient == true, "\(host):\(port) \(Self.text(before)) became \(Self.text(after))")
+                    guard isAsLenient == true else { return }
                 }
             }
         }
