@@ -12,7 +12,10 @@ struct HostExplanation {
     private let title: String?
     private let pins: ShippedPolicy
     private let notes: [ConversionNote]
+    private let port: Int
     private let rules: [CanonicalRule]
+    /// The rules that apply at other ports. Without ports, they apply at every other one.
+    private let others: [(ports: [Int], rules: [CanonicalRule])]
     /// The rule that was probably meant for the host, if none applies.
     private let causes: [PinFailureCause]
     private let time: Date
@@ -33,7 +36,9 @@ struct HostExplanation {
             pins = ShippedPolicy(input.reading.policy, of: input.dialect)
             notes = input.reading.notes
         }
-        rules = pins.rules(for: host, port: isAlone ? nil : Int(target.port))
+        port = Int(target.port)
+        rules = pins.rules(for: host, port: port)
+        others = pins.rules(for: host, besides: rules, at: port)
         let own = rules.isEmpty && pins.dialect == .policy ? try input.policyFile() : nil
         causes = own?.policy.failureCauses(forUnlisted: target.name) ?? []
     }
@@ -60,11 +65,25 @@ struct HostExplanation {
             }
         }
         lines += causes.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] }
+        for (ports, rules) in others {
+            let titles = rules.map { "the rule for \($0.title)\($0.location.map { "  \($0)" } ?? "")" }
+            let list = ports.map(String.init).joined(separator: ", ")
+            let title = ports.isEmpty ? "every other port" : "port \(list)"
+            lines.append("  \(title): \(titles.isEmpty ? "no rule" : titles.joined(separator: ", "))")
+        }
         for note in notes { console.note(note.description) }
         var members: [(String, JSON)] = [
-            ("host", .string(host)), ("as", .string(pins.dialect.rawValue)), ("rules", .array(rules.map(\.json))),
+            ("host", .string(host)), ("port", .integer(port)), ("as", .string(pins.dialect.rawValue)),
+            ("rules", .array(rules.map(\.json))),
             ("notes", .array(notes.map { .object($0.members + [("message", .string($0.message))]) })),
         ]
+        if !others.isEmpty {
+            let list = others.map { ports, rules -> JSON in
+                let ports: [(String, JSON)] = ports.isEmpty ? [] : [("ports", .array(ports.map { .integer($0) }))]
+                return .object(ports + [("rules", .array(rules.map(\.json)))])
+            }
+            members.append(("other_ports", .array(list)))
+        }
         if !causes.isEmpty { members.append(("diagnosis", .array(causes.map { ReportCause($0).json }))) }
         console.result(lines, .object(members), outcome)
     }
@@ -72,6 +91,8 @@ struct HostExplanation {
     private var headline: String {
         let (dialect, policy) = (pins.dialect, pins.policy)
         let count = rules.count
+        // Most policies don't list ports.
+        let host = others.isEmpty ? host : "\(host), port \(port)"
         let roles = rules.reduce(into: Set<PinRole>()) { $0.formUnion($1.requirement.roles) }
         let required = PinRole.allCases.filter(roles.contains).map(\.rawValue).joined(separator: " and as ")
         let needed =
@@ -86,10 +107,31 @@ struct HostExplanation {
             "\(host): no rule covers it: \(dialect.title) verifies the chain and refuses only denied keys"
         case 0: "\(host): no rule covers it: \(dialect.title) only verifies the chain"
         case 1: "\(host): one rule applies, as \(dialect.title) matches hosts"
-        case _ where policy.combination != .union:
-            "\(host): \(count) rules apply, each at its ports, as \(dialect.title) matches hosts"
         default: "\(host): \(count) rules apply together, as \(dialect.title) matches hosts: \(needed)"
         }
+    }
+}
+
+extension ShippedPolicy {
+    /// Returns the rules for a host at each port where they differ from those at `port`: at each one that some rule
+    /// lists, and at any other port.
+    fileprivate func rules(
+        for host: String, besides known: [CanonicalRule], at port: Int
+    ) -> [(ports: [Int], rules: [CanonicalRule])] {
+        let listed = policy.rules.reduce(into: Set<Int>()) { $0.formUnion($1.ports ?? []) }
+        guard !listed.isEmpty else { return [] }
+        var groups: [(ports: [Int], rules: [CanonicalRule])] = []
+        for other in listed.subtracting([port]).sorted() {
+            let rules = rules(for: host, port: other)
+            guard rules != known else { continue }
+            if let index = groups.firstIndex(where: { $0.rules == rules }) {
+                groups[index].ports.append(other)
+            } else {
+                groups.append(([other], rules))
+            }
+        }
+        let rest = (1...65_535).first { !listed.contains($0) && $0 != port }.map { rules(for: host, port: $0) } ?? known
+        return rest == known ? groups : groups.filter { $0.rules != rest } + [([], rest)]
     }
 }
 

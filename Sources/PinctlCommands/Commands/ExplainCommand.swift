@@ -19,7 +19,8 @@ extension CommandDefinition {
             "with the policy's rule for the host.",
             "",
             "A HOST is looked up in the policy or in a file in any other dialect, as the file's own",
-            "system does, or the system of --as.",
+            "system does, or the system of --as. The port is 443, or that of HOST:PORT, and other ports",
+            "are listed if other rules apply there.",
         ],
         examples: [
             (

@@ -3,19 +3,55 @@ import PinctlTestPKI
 import Testing
 
 extension DialectTests {
-    @Test("explain lists a host's rules for several ports separately, and mentions keys that are denied everywhere")
+    @Test("explain shows the rule for port 443, or that of HOST:PORT, and the ports where other rules apply")
     func ports() async throws {
+        let pin = try site.leaf.key.pin
         let file = try site.directory.add(
             """
             { "version": 1, "deny": ["\(unknownPin)"], "domains": [
-              { "host": "api.test", "ports": [443], "pins": ["\(try site.leaf.key.pin)"] },
-              { "host": "api.test", "ports": [8443], "pins": ["\(try site.intermediate.key.pin)"] },
+              { "host": "api.test", "subdomains": true, "pins": ["\(pin)"] },
+              { "host": "v1.api.test", "ports": [8443, 9443], "pins": ["\(pin)"] },
+              { "host": "v2.api.test", "ports": [443], "pins": ["\(pin)"] },
+              { "host": "www.test", "ports": [8443], "pins": ["\(pin)"] },
             ] }
             """, name: "ports.jsonc")
-        let pinned = await pinctl("explain", "api.test", "--policy", file)
-        #expect(pinned.lines[0] == "api.test: 2 rules apply, each at its ports, as the policy file matches hosts")
-        let other = await pinctl("explain", "other.test", "--policy", file)
-        #expect(other.lines[0].hasSuffix("verifies the chain and refuses only denied keys"))
+        let one = "one rule applies, as the policy file matches hosts"
+        let none = "no rule covers it: the policy file verifies the chain and refuses only denied keys"
+        // The headline, the rule of each line for other ports, and the line of the rule that applies.
+        let rows: [(host: String, headline: String, rule: Int?, others: [String])] = [
+            ("api.test", "api.test: \(one)", 2, []),
+            ("other.test", "other.test: \(none)", nil, []),
+            (
+                "v1.api.test", "v1.api.test, port 443: \(one)", 2,
+                ["port 8443, 9443: the rule for v1.api.test  \(file):3:3"]
+            ),
+            (
+                "v1.api.test:8443", "v1.api.test, port 8443: \(one)", 3,
+                ["every other port: the rule for api.test and all below  \(file):2:3"]
+            ),
+            (
+                "v2.api.test", "v2.api.test, port 443: \(one)", 4,
+                ["every other port: the rule for api.test and all below  \(file):2:3"]
+            ),
+            ("www.test", "www.test, port 443: \(none)", nil, ["port 8443: the rule for www.test  \(file):5:3"]),
+            ("https://www.test:8443/", "www.test, port 8443: \(one)", 5, ["every other port: no rule"]),
+        ]
+        for (host, headline, rule, others) in rows {
+            let run = await pinctl("explain", host, "--policy", file)
+            #expect(run.lines[0] == headline, "\(run)")
+            #expect(run.status == (rule == nil ? 1 : 0), "\(run)")
+            #expect(run.lines.filter { $0.contains("port: ") || $0.hasPrefix("  port ") } == others.map { "  \($0)" })
+            if let rule { #expect(run.lines[1].contains("  \(file):\(rule):3  "), "\(run)") }
+            // verify decides by the same rule.
+            guard let name = host.split(separator: ":").first, !host.contains(":") else { continue }
+            let leaf = try site.intermediate.leaf(String(name))
+            let chain = try site.directory.add(leaf.pemText + site.intermediate.pemText)
+            let verdict = await pinctl(
+                "verify", chain, "--host", String(name), "--policy", file, "--ca-file", site.rootFile)
+            #expect(verdict.output.contains("\(file):\(rule ?? 0):3)") == (rule != nil), "\(verdict)")
+        }
+        let json = await pinctl("explain", "www.test", "--policy", file, "--json")
+        #expect(json.output.contains(#""port":443,"#) && json.output.contains(#""other_ports":[{"ports":[8443],"#))
     }
 
     @Test("explain matches hosts as the file's own system does")
