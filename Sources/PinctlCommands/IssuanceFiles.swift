@@ -9,6 +9,7 @@ extension Arguments {
     func keyRenewals(at time: Date) throws(UsageError) -> [KeyRenewal]? {
         let paths = all(.issuance)
         guard !paths.isEmpty else { return nil }
+        let reader = InputReader(password: try password())
         var renewals: [KeyRenewal] = []
         for path in paths {
             guard case .directory = FileKind(path) else {
@@ -21,7 +22,7 @@ extension Arguments {
                 renewals += found
                 continue
             }
-            renewals += try IssuanceFiles.renewals(inDirectory: path, at: time)
+            renewals += try IssuanceFiles.renewals(inDirectory: path, reader, at: time)
         }
         return renewals
     }
@@ -50,7 +51,9 @@ private enum IssuanceFiles {
     }
 
     /// Reads the files of settings in a directory. Without them, the directory is an archive of certificates.
-    static func renewals(inDirectory path: String, at time: Date) throws(UsageError) -> [KeyRenewal] {
+    static func renewals(inDirectory path: String, _ reader: InputReader, at time: Date) throws(UsageError)
+        -> [KeyRenewal]
+    {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
             throw .unusable(["\(path): can't be listed: check its permissions"])
         }
@@ -68,14 +71,14 @@ private enum IssuanceFiles {
             hasSettings = true
             renewals += found
         }
-        return hasSettings ? renewals : try archive(path, known: others, at: time)
+        return hasSettings ? renewals : try archive(path, known: others, reader, at: time)
     }
 
     /// Reads the certificates in a directory and in those below it. Everything there has to be understood, and settings
     /// can't be ignored in favor of what happened. `known` are the contents of the files in the directory itself, which
     /// have no settings.
     private static func archive(
-        _ path: String, known: [String: [UInt8]], at time: Date
+        _ path: String, known: [String: [UInt8]], _ reader: InputReader, at time: Date
     ) throws(UsageError) -> [KeyRenewal] {
         let inputs: [InputPath]
         do throws(InputProblem) { inputs = try InputPath.all(of: path) } catch {
@@ -94,7 +97,7 @@ private enum IssuanceFiles {
                 }
                 contents = bytes
             }
-            files.append(CheckedFile(input, InputReader(password: KeyPassword()), contents: contents))
+            files.append(CheckedFile(input, reader, contents: contents))
         }
         if let problem = files.lazy.flatMap(\.problems).first { throw .unusable([problem.reason]) }
         for directory in Set(files.map(\.input.directory)).sorted() {

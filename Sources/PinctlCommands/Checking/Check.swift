@@ -287,10 +287,8 @@ struct Check: Sendable {
     private func noteAnchors(_ console: inout Console) {
         guard !judge.clientStores.isEmpty, case .policy(let file) = source else { return }
         let hosts = file.policy.rules.filter { $0.anchors != nil }.map { "\($0.host)" }
-        guard !hosts.isEmpty else { return }
-        console.note(
-            "note: \(Flag.store.dashed) doesn't apply to hosts whose rules have their own anchors: "
-                + "\(FirstNames(hosts, limit: 1))")
+        guard let note = Flag.store.note(onAnchorsOf: hosts) else { return }
+        console.note(note)
     }
 
     /// Prints a result. The first failure for each cause is printed in full, the others in one line without the remedy,

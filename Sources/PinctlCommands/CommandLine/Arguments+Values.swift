@@ -270,3 +270,14 @@ extension Arguments {
         }
     }
 }
+
+extension Flag {
+    /// Returns the note on a flag with roots for rules that have their own, or `nil` if there are none.
+    func note(onAnchorsOf hosts: [String]) -> String? {
+        guard !hosts.isEmpty else { return nil }
+        var seen: Set<String> = []
+        let unique = hosts.filter { seen.insert($0).inserted }
+        return
+            "note: \(dashed) doesn't apply to hosts whose rules have their own anchors: \(FirstNames(unique, limit: 1))"
+    }
+}

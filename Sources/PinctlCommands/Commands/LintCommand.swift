@@ -8,7 +8,10 @@ extension CommandDefinition {
     static let lint = CommandDefinition(
         name: "lint", summary: "check pin files for problems", operands: "[FILE…]",
         operandCount: 0...Int.max,
-        flags: [.from, .lintRule, .calendar, .issuance, .targetLevel, .at, .report, .annotations],
+        flags: [
+            .from, .lintRule, .calendar, .issuance, .passwordFile, .passwordDescriptor, .targetLevel, .at, .report,
+            .annotations,
+        ],
         notes: [
             "FILE is a policy or a file in any other dialect, recognized by its contents. The default is",
             "the policy of the environment variable PINCTL_POLICY, or pins/pins.jsonc.",

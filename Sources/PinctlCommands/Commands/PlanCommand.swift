@@ -76,8 +76,8 @@ extension CommandDefinition {
             let hosts = named.isEmpty ? Plan.hosts(for: candidates, replacing: current, in: releases) : named
             guard !hosts.isEmpty else {
                 throw .unusable([
-                    "no release has a rule for a hostname of \(candidates.map(\.title).joined(separator: ", ")): "
-                        + "give --host HOST, or check that these are the right files"
+                    "no release has a rule for a hostname of \(candidates.map(\.title).joined(separator: ", ")), "
+                        + "\(candidates.extent): give --host HOST, or check that these are the right files"
                 ])
             }
             let obstacles = Plan.obstacles(to: named, for: candidates, in: releases)
@@ -87,10 +87,15 @@ extension CommandDefinition {
             if !unjudged.isEmpty {
                 console.note(
                     "note: \(FirstNames(unjudged, limit: 5)): not judged, because the new certificate "
-                        + "isn't valid for \(unjudged.count == 1 ? "it" : "them"): name "
+                        + "isn't valid for \(unjudged.count == 1 ? "it" : "them"), \(candidates.extent): name "
                         + "\(unjudged.count == 1 ? "it" : "them") with \(Flag.plannedHost.dashed) if it should be, or "
                         + "give today's chain with \(Flag.currentInput.dashed)")
             }
+            let rootFlag = arguments.has(.caFile) ? Flag.caFile : stores.contains { $0.name != nil } ? .store : nil
+            let ownRoots = hosts.filter { host in
+                releases.contains { $0.rule(for: host.name, port: host.port).trustsOnlyOwnRoots }
+            }
+            if let note = rootFlag?.note(onAnchorsOf: ownRoots.map(\.title)) { console.note(note) }
             let policy = try arguments.trustPolicy()
             let logs = try arguments.transparency().logs
             let calendar = try arguments.plannedCalendar(in: environment)

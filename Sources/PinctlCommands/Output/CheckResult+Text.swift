@@ -67,7 +67,14 @@ extension CheckResult {
         (verdict.mismatch == nil ? chain : []) + explanation(columns: columns)
     }
 
-    private var causeLines: [String] { advice.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] } }
+    /// The lines of the causes, or the remedy if there is no cause and the finding doesn't contain it.
+    private var causeLines: [String] {
+        let isMissing = advice.isEmpty && verdict.mismatch == nil && !failureRemedy.isEmpty
+        guard isMissing, verdict.text.remedy == nil, !verdict.text.problem.hasSuffix(failureRemedy) else {
+            return advice.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] }
+        }
+        return ["  do: \(failureRemedy)"]
+    }
 
     /// Returns the lines with served and pinned keys side by side.
     private func sideBySide(_ mismatch: PinMismatch) -> [String] {

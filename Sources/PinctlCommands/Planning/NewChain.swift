@@ -24,11 +24,9 @@ struct NewChain: Sendable {
 
     /// Returns why it can't be served for a host that it doesn't cover.
     func mismatch(with host: String) -> String {
-        let has =
-            names.isEmpty ? "it has no names" : "only for \(FirstNames(names.map(\.description), limit: 5))"
-        return switch content {
-        case .chain: "the new certificate isn't valid for \(host), \(has)"
-        case .key: "the request isn't for \(host), \(has)"
+        switch content {
+        case .chain: "the new certificate isn't valid for \(host), \([self].extent)"
+        case .key: "the request isn't for \(host), \([self].extent)"
         }
     }
 
@@ -42,6 +40,15 @@ struct NewChain: Sendable {
     /// Returns the time at which to judge it: now, or when it becomes valid.
     func time(from now: Date) -> Date {
         if case .chain(let chain) = content { max(now, chain.leaf.notBefore) } else { now }
+    }
+}
+
+extension [NewChain] {
+    /// The names that they are for, after a host that isn't one of them.
+    var extent: String {
+        var seen: Set<String> = []
+        let unique = flatMap(\.names).map(\.description).filter { seen.insert($0).inserted }
+        return unique.isEmpty ? "it has no names" : "only for \(FirstNames(unique, limit: 5))"
     }
 }
 

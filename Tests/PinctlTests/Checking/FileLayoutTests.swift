@@ -360,6 +360,7 @@ struct FileLayoutTests {
         #expect(
             run.lines.first?.contains(" for api.test  wrong order: the file begins with \(first), and this ") == true,
             "\(run)")
+        #expect(run.lines.contains { $0.hasPrefix("  do: put each leaf first in a file of its own") }, "\(run)")
         #expect(run.lines.last == "1 checked: 1 failed" && run.status == 1, "\(run)")
         #expect(await check("--json", directory.path).output.contains("\"verdict\":\"wrong_order\",\"trusted\":true"))
     }

@@ -368,6 +368,19 @@ struct IssuanceTests {
         }
     }
 
+    @Test("An encrypted file in a directory of certificates is read with the password of --password-file")
+    func encryptedArchive() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        let directory = try TestDirectory()
+        _ = try directory.add(TestPKCS12.file(site.leaf, password: "open sesame"), name: "api.p12")
+        let closed = await pinctl("lint", "--issuance", directory.path, policy, now: now)
+        #expect(closed.status == 2 && closed.errors.contains("--password-file"), "\(closed)")
+        let flags = ["--issuance", directory.path, "--password-file", try site.directory.add("open sesame\n")]
+        let opened = await findings(policy, flags + ["--rule", "P011=off"])
+        #expect(
+            opened.first?.contains("one certificate doesn't show whether a renewal keeps the key") == true, "\(opened)")
+    }
+
     @Test("certbot's archive is read with its settings, and not instead of them")
     func certbotArchive() async throws {
         let policy = try policy(#""leaf", "backup""#)

@@ -34,8 +34,9 @@ struct PlanNameTests {
         #expect(run.lines.contains("0 of 2 combinations break, 1 pinned host not judged"), "\(run)")
         #expect(
             run.errors.contains(
-                "note: www.test: not judged, because the new certificate isn't valid for it: name it with --host if it "
-                    + "should be, or give today's chain with --current"), "\(run)")
+                "note: www.test: not judged, because the new certificate isn't valid for it, only for "
+                    + "api.test, pay.test: name it with --host if it should be, or give today's chain with --current"),
+            "\(run)")
         let json = await plan("--new", new, "--against", policy, "--json")
         #expect(try verdicts(json) == ["api.test survives_only", "pay.test survives_only"])
         #expect(json.output.contains("\"not_judged\":[\"www.test\"]"), "\(json)")

@@ -34,6 +34,35 @@ struct PlanTrustTests {
         "<pin-set\(expiration)><pin digest=\"SHA-256\">\(pin.dropFirst(7))</pin></pin-set>"
     }
 
+    @Test("plan says to which hosts --ca-file and --store don't apply, because their rules have their own anchors")
+    func ownAnchors() async throws {
+        let pins = #""pins": ["\#(try site.root.key.pin)"]"#
+        let policy = try site.directory.add(
+            #"{ "version": 1, "domains": [{ "host": "api.test", "anchors": { "files": ["root.pem"] }, \#(pins) }] }"#)
+        func plan(_ policy: String, _ roots: String...) async -> Run {
+            await pinctl(["plan", "--new", site.chainFile, "--against", policy] + roots)
+        }
+        let note = "doesn't apply to hosts whose rules have their own anchors: api.test\n"
+        let run = await plan(policy, "--ca-file", ownFile)
+        #expect(run.status == 0 && run.errors.contains("note: --ca-file \(note)"), "\(run)")
+        let store = await plan(policy, "--store", "a=\(ownFile)")
+        #expect(store.status == 0 && store.errors.contains("note: --store \(note)"), "\(store)")
+        let android = try config(
+            "<domain-config><domain>api.test</domain>\(Self.pinSet(try site.root.key.pin))"
+                + Self.roots("@raw/corp") + "</domain-config>")
+        let named = await plan(android, "--store", "@raw/corp=\(site.rootFile)")
+        #expect(named.status == 0 && !named.errors.contains("own anchors"), "\(named)")
+        for words in [["--ca-file", site.rootFile], ["--store", "a=\(site.rootFile)"]] {
+            let plain = await pinctl(
+                [
+                    "plan", "--new", site.chainFile, "--against",
+                    try site.policy(
+                        "\"\(try site.root.key.pin)\""),
+                ] + words)
+            #expect(plain.status == 0 && !plain.errors.contains("own anchors"), "\(plain)")
+        }
+    }
+
     @Test("A release without pins doesn't accept a chain that is expired, of an unknown root or not yet valid")
     func withoutPins() async throws {
         let unrelated = try TestCertificate.root("X")
