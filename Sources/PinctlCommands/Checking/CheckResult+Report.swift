@@ -8,7 +8,7 @@ extension ReportEntry {
     /// Creates the report entry of a result.
     init(_ result: CheckResult) {
         self.init(
-            outcome: result.severity, subject: result.subject, variant: result.variant, address: result.address,
+            outcome: result.severity, subject: result.subject, variant: result.qualifier, address: result.address,
             key: result.key?.rawValue, verdict: result.word.rawValue, finding: result.finding,
             details: result.details, warnings: result.warnings.map { ($0.kind.rawValue, $0.text) },
             // mutant report-rule: result.verdict.rule?.location for `(result.verdict.rule ?? result.rule)?.location` by

@@ -29,6 +29,8 @@ struct CheckResult: Sendable {
     /// The line that listed the target, if any.
     var input: String?
     var address: String?
+    /// The URL of the proxy that was used, without its login, if any.
+    var proxy: String?
     /// The kind of key that was requested, or `nil` for the server's choice.
     var key: Probe.Key?
     /// The TLS version.
@@ -67,6 +69,15 @@ extension CheckResult {
             }
     }
 
+    /// The subject, and in parentheses what distinguishes the result from others about it.
+    var title: String { qualifier.isEmpty ? subject : "\(subject) (\(qualifier))" }
+
+    /// The variant, and the proxy that the chain came through. Failures before a chain name the proxy in their text.
+    var qualifier: String {
+        let way = word == .unreachable ? nil : proxy.map { "through \($0)" }
+        return [variant.isEmpty ? nil : variant, way].compactMap(\.self).joined(separator: ", ")
+    }
+
     /// Returns the source of a certificate: `served`, `file` or `store`.
     func origin(of certificate: X509Certificate) -> String {
         presented.contains(certificate) ? source.rawValue : "store"
@@ -78,6 +89,7 @@ extension CheckResult {
     mutating func add(_ probe: Probe) {
         endpoint = (probe.target.endpoint.name, probe.target.endpoint.port)
         (address, key, duration) = (probe.address, probe.key, probe.duration)
+        proxy = probe.proxy?.description
         if case .success(let served) = probe.outcome {
             (version, cipherSuite, group) = (served.version, served.cipherSuite, served.group)
         }

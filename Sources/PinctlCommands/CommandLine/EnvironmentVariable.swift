@@ -19,8 +19,11 @@ struct EnvironmentVariable: Sendable {
                 + "named here may have any age."),
         EnvironmentVariable(
             name: "https_proxy, all_proxy, no_proxy",
-            meaning: "The proxy for --proxy env, [http://][USER:PASSWORD@]HOST:PORT, and the hosts that are reached "
-                + "without it. Upper case is read too. Without --proxy env, failures mention a proxy that is ignored."),
+            meaning: "The proxy for --proxy env, [http://][USER:PASSWORD@]HOST[:PORT], with port 1080 if there is none "
+                + "and percent-encoded user and password, and the hosts that are reached without it: *, or a list of "
+                + "example.com (with the names below it), 192.0.2.1, 192.0.2.0/24 and [2001:db8::1]. example.com:8443 "
+                + "is for that port only. Other entries are an error. Upper case is read too, if lower case is empty "
+                + "or unset. Without --proxy env, failures mention a proxy that is ignored."),
         EnvironmentVariable(
             name: "GITHUB_ACTIONS, GITHUB_STEP_SUMMARY",
             meaning: "If GITHUB_ACTIONS is true, findings are printed as annotations, and a summary is appended to the "

@@ -5,11 +5,24 @@ extension CommandDefinition {
         name: "check", summary: "verify the chains of servers, and check their pins", operands: "[TARGET|FILE…]",
         operandCount: 0...Int.max,
         flags: [
-            .policy, .pin, .targets, .files, .host, .allowUnread, .allowMissing, .passwordDescriptor, .caFile,
-            .systemRoots, .store,
+            .policy.described("check against this policy file"), .pin, .targets, .files,
+            .host.described("with --files, check the chains and keys for this host, with an optional :PORT"),
+            .allowUnread, .allowMissing, .passwordDescriptor, .caFile,
+            .systemRoots,
+            .store.described("verify with the roots in FILE too, once for each NAME, and warn about failures"),
             .profile, .at, .crl,
-            .revocation, .transparencyLogs, .transparency,
-        ] + Flag.probing
+            .revocation.described(
+                "use: check the CRLs and a stapled OCSP response; require: every certificate needs one of them"),
+            .transparencyLogs, .transparency,
+        ]
+            + Flag.probing(
+                .allAddresses.described(
+                    "connect to every address of a host, also to those that this machine has no route to",
+                    details: "Without this flag or --first, every address is checked too, but one that this machine "
+                        + "has no route to is only noted. With the flag, such an address is unreachable."),
+                .keys.described(
+                    details: "Without this flag or --first, pinctl makes a handshake for each kind of key that the "
+                        + "server has, as with both."))
             + [
                 .first, .inOrder, .requireGroup, .failures, .warnWithin, .failOn, .exitZero, .baseline, .maxUnreachable,
                 .report,

@@ -9,7 +9,16 @@ extension CommandDefinition {
     static let explain = CommandDefinition(
         name: "explain", summary: "explain a digest, or which pins apply to a host", operands: "PIN|HOST|-",
         operandCount: 1...1,
-        flags: [.among, .passwordDescriptor, .policy, .from, .asDialect, .caFile, .profile, .at] + Flag.probing,
+        flags: [
+            .among, .passwordDescriptor,
+            .policy.described("search this policy, or file of pins in any other dialect"), .from, .asDialect,
+            .caFile.described("for servers of --in, trust the CA certificates in FILE instead of the system roots"),
+            .profile.described(
+                "for servers of --in: default, what the Web accepts, or strict, RFC 5280 and the CA/Browser Forum"),
+            .at,
+        ]
+            + Flag.probing(
+                .jobs.described("accepted, and without effect: servers of --in are asked one after the other")),
         notes: [
             "A PIN, in any spelling, is searched for in the policy and among the keys of --in: as the",
             "digest of a key, of a certificate, and of other data that is often hashed by mistake. A",
@@ -129,10 +138,12 @@ private struct KeyRing {
         let target = probe.target
         switch probe.outcome {
         case .success(let served):
+            let way = probe.proxy.map { "  through \($0)" } ?? ""
             let kind = known.isEmpty ? "" : probe.key.map { " (\($0.rawValue.uppercased()))" } ?? ""
             for (index, certificate) in served.presented.certificates.enumerated()
             where known.insert(certificate).inserted {
-                holders.append((KeyHolder(certificate), "\(target)\(kind)[\(index)]  \(certificate.subject)", true))
+                holders.append(
+                    (KeyHolder(certificate), "\(target)\(kind)[\(index)]  \(certificate.subject)\(way)", true))
             }
             // Servers don't send their root, but people pin it.
             let chain = ShownChain(served.presented, source: .served, for: target.endpoint.name, by: judge)

@@ -11,7 +11,14 @@ extension CommandDefinition {
         flags: [
             .initialFrom, .initialHost, .initialRole, .initialSubdomains, .initialBackup, .intoPolicy, .output, .caFile,
             .profile, .at,
-        ] + Flag.probing,
+        ]
+            + Flag.probing(
+                .keys.described(
+                    "request the server's rsa key, its ecdsa key, or the one that it chooses (auto, the default)",
+                    details:
+                        "A policy is made from one chain of each server. With both, it is that of the ECDSA key, if "
+                        + "the server has one."),
+                .allAddresses.described("connect to every address of a host, and use the chain at the first")),
         notes: [
             "pinctl connects to every server and verifies its chain. If one of them fails, nothing is",
             "written. --from reads a file of certificates instead, for the hostnames of the leaf or for",
@@ -46,12 +53,12 @@ extension CommandDefinition {
             var draft = destination.draft
             let backups = try arguments.settings(of: &draft)
             var violated: Set<TrustRule> = []
-            func add(_ result: CheckResult, _ endpoint: Endpoint, _ title: String, target: String?) {
+            func add(_ result: CheckResult, _ endpoint: Endpoint, target: String?) {
                 guard let path = result.verdict.path else {
                     violated.formUnion([result.verdict.distrust?.rule].compactMap(\.self))
                     return console.problem(
-                        "\(title): \(result.verdict.text)", result.severity.exitCode,
-                        members: [("target", .string(title))])
+                        "\(result.title): \(result.verdict.text)", result.severity.exitCode,
+                        members: [("target", .string(result.subject))])
                 }
                 if let problem = draft.problem(with: path, backups) {
                     return console.problem(
@@ -64,7 +71,7 @@ extension CommandDefinition {
                 await inOrder(targets) { target in
                     (target, judge.result(of: await probe.probes(of: target)[0], expecting: .trust))
                 } each: { target, result in
-                    add(result, target.endpoint, target.description, target: target.detour)
+                    add(result, target.endpoint, target: target.detour)
                 }
             case .chain(let chain, let names, let passedOver):
                 for name in passedOver {
@@ -72,11 +79,11 @@ extension CommandDefinition {
                         "\(name) is skipped, it isn't a host: name the hosts below it with \(Flag.host.dashed)")
                 }
                 for endpoint in names {
-                    let title = endpoint.description
                     let result = judge.result(
-                        of: chain, name: endpoint.name, port: endpoint.port, subject: title, source: .file,
+                        of: chain, name: endpoint.name, port: endpoint.port, subject: endpoint.description,
+                        source: .file,
                         expecting: .trust)
-                    add(result, endpoint, title, target: nil)
+                    add(result, endpoint, target: nil)
                 }
             }
             guard console.status == .good else {

@@ -10,10 +10,15 @@ extension CommandDefinition {
         name: "plan", summary: "check whether released apps survive a certificate change", operands: "--new INPUT",
         operandCount: 0...0,
         flags: [
-            .newInput, .passwordFile, .passwordDescriptor, .against, .from, .repository, .targetLevel, .allowUnread,
-            .policy, .plannedHost, .caFile,
+            .newInput, .passwordFile, .passwordDescriptor, .against, .from, .repository, .targetLevel,
+            .allowUnread.described(
+                "exit without 2 if a release, a tag or a file in a directory wasn't understood",
+                details: "It is still reported as unread, on standard error and in the summary, and nothing is known "
+                    + "about its users."),
+            .policy.described("plan for the releases that this policy file lists, and for the file itself"),
+            .plannedHost, .caFile,
             .store, .calendar, .profile, .transparencyLogs, .at, .failWithin, .currentInput, .timeline, .share,
-            .verbose, .report,
+            .verbose.described("list every release and host, also those that survive, and the timeline"), .report,
             .annotations,
         ],
         notes: [

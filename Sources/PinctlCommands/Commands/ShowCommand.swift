@@ -9,9 +9,10 @@ extension CommandDefinition {
         name: "show", summary: "show certificates and their pins",
         operands: "FILE|TARGET…", operandCount: 1...Int.max,
         flags: [
-            .host, .pem, .base64, .save, .der, .passwordDescriptor, .caFile, .profile, .at,
+            .host.described("for a file, require the certificate to be valid for this DNS name or IP address"), .pem,
+            .base64, .save, .der, .passwordDescriptor, .caFile, .profile, .at,
             .transparencyLogs,
-        ] + Flag.probing,
+        ] + Flag.probing(),
         notes: [
             "An operand is a file if it is -, contains a slash or has a usual extension such as .pem.",
             "Other operands are servers (see pinctl help targets). If a file and a server could be meant,",
@@ -131,7 +132,7 @@ private struct ShownProbe: Sendable {
         [
             ("target", .string(probe.target.description)), ("address", probe.address.map { .string($0) } ?? .null),
             ("key", probe.key.map { .string($0.rawValue) } ?? .null),
-        ]
+        ] + (probe.proxy.map { [("proxy", .string("\($0)"))] } ?? [])
     }
 
     private var fileName: String {
@@ -143,7 +144,7 @@ private struct ShownProbe: Sendable {
         let target = probe.target.description
         let name = chain.nameMatches == false ? "hostname mismatch" : "hostname ok"
         return [
-            target, target.hasSuffix(probe.address ?? "") ? nil : probe.address,
+            target, target.hasSuffix(probe.address ?? "") ? nil : probe.address, probe.proxy.map { "through \($0)" },
             served.version.isEmpty ? nil : served.version,
             "\(served.presented.leaf.subjectPublicKeyInfo.keyKind) key", chain.verdict, name,
         ].compactMap(\.self).joined(separator: "  ")

@@ -9,8 +9,15 @@ extension CommandDefinition {
         operands: "CHAIN|BUNDLE",
         operandCount: 1...1,
         flags: [
-            .host, .caFile, .store, .profile, .at, .crl, .ocsp, .revocation, .transparencyLogs, .transparency, .pin,
-            .policy, .keySets, .verbose,
+            .host.described(
+                "require the certificate to be valid for this DNS name or IP address, with an optional :PORT for the "
+                    + "policy"),
+            .caFile, .store, .profile, .at, .crl, .ocsp, .revocation, .transparencyLogs, .transparency, .pin,
+            .policy.described("expect the pins of the rule for --host in this policy file"),
+            .keySets.described(
+                "verify a BUNDLE with this key set, JSON (see pinctl help sign)",
+                details: "The bundle is verified once for each set, as a program with that set verifies it."),
+            .verbose.described("print each path that was tried, and why it was rejected"),
         ],
         notes: [
             "CHAIN is a file of certificates (see pinctl hash --help), or - for standard input. The first certificate",

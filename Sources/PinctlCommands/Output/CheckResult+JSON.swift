@@ -14,6 +14,7 @@ extension CheckResult {
         if let input { members.append(("input", .string(input))) }
         if let file { members.append(("file", .string(file))) }
         if let address { members.append(("address", .string(address))) }
+        if let proxy { members.append(("proxy", .string(proxy))) }
         if let key { members.append(("key", .string(key.rawValue))) }
         if let version, !version.isEmpty { members.append(("tls", .string(version))) }
         if let cipherSuite { members.append(("cipher", .string(cipherSuite))) }

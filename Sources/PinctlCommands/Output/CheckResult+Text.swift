@@ -14,8 +14,7 @@ extension CheckResult {
     var shortHeadline: String { headline(verdict.text.problem) }
 
     private func headline(_ finding: String) -> String {
-        let name = variant.isEmpty ? subject : "\(subject) (\(variant))"
-        return "\(padded(severity.mark, 4))  \(name)  \(isKnown ? "known: " : "")\(finding)"
+        "\(padded(severity.mark, 4))  \(title)  \(isKnown ? "known: " : "")\(finding)"
     }
 
     /// The finding in one line. The remedy is left out if a cause has its own, which is more precise.

@@ -8,6 +8,8 @@ struct Probe: Sendable {
     let target: Target
     /// The address that was reached or tried, such as `192.0.2.1:443`, or `nil` if there is none.
     let address: String?
+    /// The proxy that was used for the target, if any. The address is then unknown.
+    var proxy: CleartextProxy?
     /// The kind of key that was requested, or `nil` for the server's choice.
     var key: Key?
     let outcome: Result<ServedChain, ProbeFailure>

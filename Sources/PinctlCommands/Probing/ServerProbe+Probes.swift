@@ -53,7 +53,7 @@ extension ServerProbe {
         // mutant check-every-address: (self.allAddresses ?? allAddresses) == true by EveryAddressTests/addresses
         //   EveryAddressTests/refused
         guard (self.allAddresses ?? allAddresses) != false else { return .firstAddress }
-        return proxy.proxy(for: target.endpoint.name) == nil ? .everyAddress : .byProxy
+        return proxy.proxy(for: target.endpoint) == nil ? .everyAddress : .byProxy
     }
 
     /// Whether a proxy chose the address of a target that may have several, and all of them were to be checked.
@@ -119,8 +119,8 @@ extension ServerProbe {
 
     private func failure(_ error: TransportError, _ target: Target) -> ProbeFailure {
         ProbeFailure(
-            error: error, target: target, ignoredProxy: proxy.ignoredVariable(for: target.endpoint.name),
-            proxy: proxy.proxy(for: target.endpoint.name), proxyVariable: proxy.variable)
+            error: error, target: target, ignoredProxy: proxy.ignoredVariable(for: target.endpoint),
+            proxy: proxy.proxy(for: target.endpoint), proxyVariable: proxy.variable)
     }
 
     /// Runs a handshake, with retries if the server doesn't answer.
@@ -139,8 +139,8 @@ extension ServerProbe {
             do throws(TransportError) {
                 let served = try await ask(target, key, at: address, since: start, &tried)
                 return Probe(
-                    target: target, address: tried, key: key, outcome: .success(served), duration: .now - began,
-                    tries: tries)
+                    target: target, address: tried, proxy: proxy.proxy(for: target.endpoint), key: key,
+                    outcome: .success(served), duration: .now - began, tries: tries)
             } catch let failure {
                 error = failure
             }
@@ -150,9 +150,10 @@ extension ServerProbe {
             let rest = dialing.totalTimeout - (.now - start)
             guard error.isWorthTrying, tries <= retries, pause < rest, !Task.isCancelled else {
                 // Behind a proxy, the address is the proxy's.
-                let last = proxy.proxy(for: target.endpoint.name) == nil ? error.lastAddress : nil
+                let proxy = proxy.proxy(for: target.endpoint)
+                let last = proxy == nil ? error.lastAddress : nil
                 return Probe(
-                    target: target, address: tried ?? last, key: key,
+                    target: target, address: tried ?? last, proxy: proxy, key: key,
                     outcome: .failure(failure(error, target)), duration: .now - began, tries: tries)
             }
             await Transport.shared.pause(for: pause)
@@ -165,7 +166,7 @@ extension ServerProbe {
     ) async throws(TransportError) -> ServedChain {
         var options = dialing
         options.serverKey = key
-        let proxy = proxy.proxy(for: target.endpoint.name)
+        let proxy = proxy.proxy(for: target.endpoint)
         let connection: PendingConnection
         do throws(TransportError) {
             connection = try await Transport.shared.dial(

@@ -25,7 +25,7 @@ struct ServerProbe: Sendable {
     /// The number of targets to connect to at a time.
     var jobs = 64
 
-    /// Parses the flags in ``Flag/probing``. `password` opens the key of `--cert`; if it is `nil`, the password is read
+    /// Parses the flags in ``Flag/probing(_:)``. `password` opens the key of `--cert`; if it is `nil`, the password is read
     /// as the flags say.
     init(
         _ arguments: Arguments, in environment: CommandEnvironment, password: KeyPassword? = nil
@@ -54,7 +54,7 @@ struct ServerProbe: Sendable {
         if isSingle, arguments.has(.allAddresses) || keys == .both {
             throw .unusable(["--first makes one handshake for each target: omit --all-addresses and --keys both"])
         }
-        proxy = try arguments.proxyChoice(EnvironmentProxy(environment.variables()))
+        proxy = try arguments.proxyChoice(environment.variables())
         if case .fixed = proxy, allAddresses == true {
             throw .unusable(["--all-addresses and --proxy cannot be used together: the proxy resolves the hostname"])
         }
@@ -128,10 +128,10 @@ extension Arguments {
         return .other(name)
     }
 
-    fileprivate func proxyChoice(_ inherited: EnvironmentProxy?) throws(UsageError) -> ProxyChoice {
+    fileprivate func proxyChoice(_ variables: [String: String]) throws(UsageError) -> ProxyChoice {
         guard let text = self[.proxy] else {
             guard self[.proxyLogin] == nil else { throw .missingFlag(.proxy) }
-            return .none(ignoring: inherited)
+            return .none(ignoring: IgnoredProxy(variables))
         }
         guard text == "env" else { return .fixed(try cleartextProxy(text)) }
         guard self[.proxyLogin] == nil else {
@@ -140,32 +140,39 @@ extension Arguments {
                     + "the variable, or give the proxy's URL with \(Flag.proxy.dashed)"
             ])
         }
-        if let inherited, inherited.proxy == nil {
-            throw .invalidValue(
-                .proxy,
-                reason: "\(inherited.variable) isn't the URL of a supported proxy: write http://HOST:PORT, "
-                    + "socks5://HOST:PORT or socks4a://HOST:PORT")
+        do throws(ProxyVariableError) {
+            let environment = try ProxyEnvironment(variables, onlyForTLS: true)
+            if let proxy = environment.proxies.first, proxy.url.usesTLS {
+                throw .unsupportedScheme("https", variable: proxy.name)
+            }
+            return .environment(environment)
+        } catch {
+            switch error {
+            case .malformed(let variable), .unsupportedScheme(_, let variable):
+                throw .invalidValue(
+                    .proxy,
+                    reason: "\(variable) isn't the URL of a supported proxy: write http://HOST:PORT, "
+                        + "socks5://HOST:PORT or socks4a://HOST:PORT")
+            case .login, .malformedException: throw .invalidValue(.proxy, reason: error.description)
+            }
         }
-        return .environment(inherited)
     }
 
     private func cleartextProxy(_ text: String) throws(UsageError) -> CleartextProxy {
         guard !text.utf8.contains(UInt8(ascii: "@")) else {
             throw .invalidValue(.proxy, reason: "a login isn't allowed in the URL: give it with --proxy-login FILE")
         }
-        guard let (kind, rest) = CleartextProxy.Kind.prefix(of: text),
-            let way = try? Target(String(rest.prefix { $0 != "/" })).endpoint
-        else {
+        guard text.contains("://"), let url = try? ProxyURL(text), !url.usesTLS else {
             throw .invalidValue(
                 .proxy,
                 reason: "\(quoted(text)) isn't the URL of a supported proxy: write http://HOST:PORT, "
                     + "socks5://HOST:PORT, socks4a://HOST:PORT or env")
         }
-        guard rest.contains(":") else {
-            let scheme = text.dropLast(rest.count)
-            throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write \(scheme)HOST:PORT")
+        guard let port = url.ownPort else {
+            let place = text.hasSuffix("/") ? text.dropLast() : text[...]
+            throw .invalidValue(.proxy, reason: "\(quoted(text)) has no port: write \(quoted("\(place):PORT"))")
         }
-        return CleartextProxy(kind, host: way.name, port: way.port, login: try proxyLogin(for: kind))
+        return CleartextProxy(url.kind, host: url.host, port: port, login: try proxyLogin(for: url.kind))
     }
 
     private func proxyLogin(for kind: CleartextProxy.Kind) throws(UsageError) -> CleartextProxy.Login? {

@@ -97,16 +97,10 @@ extension Target {
     private static func hostAndPort(
         _ text: Substring, defaultPort: UInt16
     ) throws(TargetError) -> (ServerName, UInt16) {
-        var host = text
+        let (host, digits) = splitPort(text)
         var port = defaultPort
-        // More than one colon without brackets is an IPv6 address without a port.
-        let isBareIPv6 = !text.hasPrefix("[") && text.count { $0 == ":" } > 1
-        if !isBareIPv6, !text.hasSuffix("]"), let colon = text.lastIndex(of: ":") {
-            host = text[..<colon]
-            let digits = text[text.index(after: colon)...]
-            guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                let number = UInt16(digits), number > 0
-            else { throw .port(String(digits)) }
+        if let digits {
+            guard let number = tcpPort(digits) else { throw .port(String(digits)) }
             port = number
         }
         do throws(ServerNameError) {

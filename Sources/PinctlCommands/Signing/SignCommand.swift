@@ -8,8 +8,12 @@ extension CommandDefinition {
         name: "sign", summary: "sign a policy as a bundle, for programs that update it", operands: "POLICY|BUNDLE",
         operandCount: 1...1,
         flags: [
-            .keySets, .signingKey, .signer, .previousBundle, .sequence, .validFor, .rollout, .servers, .caFile,
-            .transparencyLogs, .passwordFile, .passwordDescriptor, .allowChange, .output, .at,
+            .keySets, .signingKey, .signer, .previousBundle, .sequence, .validFor, .rollout, .servers,
+            .caFile.described("with --servers, trust the CA certificates in FILE instead of the system roots"),
+            .transparencyLogs.described(
+                "with --servers, verify Certificate Transparency with the logs in FILE (such as Google's "
+                    + "log_list.json)"),
+            .passwordFile, .passwordDescriptor, .allowChange, .output, .at,
         ],
         notes: [
             "A bundle contains the policy and every file that it names. Programs accept it from a",

@@ -42,3 +42,19 @@ extension Endpoint: CustomStringConvertible {
 func hostAndPort(_ host: ServerName, _ port: UInt16) -> String {
     if case .ipv6 = host.kind { "[\(host)]:\(port)" } else { "\(host):\(port)" }
 }
+
+/// Splits `host:port` before the port, if there is one. More than one colon without brackets is an IPv6 address without
+/// a port.
+package func splitPort(_ text: Substring) -> (host: Substring, port: Substring?) {
+    let isBareIPv6 = !text.hasPrefix("[") && text.count { $0 == ":" } > 1
+    guard !isBareIPv6, !text.hasSuffix("]"), let colon = text.lastIndex(of: ":") else { return (text, nil) }
+    return (text[..<colon], text[text.index(after: colon)...])
+}
+
+/// Parses a TCP port, 1 to 65535 in at most five digits.
+package func tcpPort(_ digits: Substring) -> UInt16? {
+    guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits),
+        port > 0
+    else { return nil }
+    return port
+}

@@ -20,7 +20,8 @@ public struct ProxyConfiguration: Sendable, Hashable {
     ///
     /// An entry is a DNS name, an IP address, or a range of addresses such as `192.0.2.0/24`. An address or range
     /// applies to URLs with an address, since names aren't resolved for it. `.example.com` and `*.example.com` mean
-    /// `example.com`. If a session has any other entry, all its requests fail.
+    /// `example.com`. A name or address with a port, such as `example.com:8443` or `[::1]:8443`, applies to that port
+    /// only. If a session has any other entry, all its requests fail.
     public var excludedDomains: [String] = []
     /// The hosts that are reached through the proxy, each including the names below it. If empty, all hosts are.
     ///
@@ -82,14 +83,10 @@ public struct ProxyConfiguration: Sendable, Hashable {
         return SOCKSHandshake.Login(user: user, password: password)
     }
 
-    /// Whether requests to a host use this proxy. Only valid if ``domainError`` is `nil`.
-    func reaches(_ host: ServerName, _ scheme: HTTPScheme) -> Bool {
-        (schemes?.contains(scheme) ?? true) && !Self.contains(host, excludedDomains)
-            && (matchDomains.isEmpty || Self.contains(host, matchDomains))
-    }
-
-    private static func contains(_ host: ServerName, _ domains: [String]) -> Bool {
-        domains.contains { ProxyDomain($0)?.contains(host) ?? false }
+    /// Whether requests to a host and port use this proxy. Only valid if ``domainError`` is `nil`.
+    func reaches(_ host: ServerName, port: UInt16, _ scheme: HTTPScheme) -> Bool {
+        (schemes?.contains(scheme) ?? true) && !ProxyDomain.contains(host, port: port, in: excludedDomains)
+            && (matchDomains.isEmpty || ProxyDomain.contains(host, port: port, in: matchDomains))
     }
 
     /// The error for the first invalid entry of ``excludedDomains`` and ``matchDomains``, or `nil` if all are valid.
@@ -112,6 +109,7 @@ struct ProxyDomainError: Error, Hashable, CustomStringConvertible {
 
     var description: String {
         "\(list) of the proxy \(proxy) has \"\(visibleText(domain))\", which is not a DNS name, an IP address or a "
-            + "range of addresses: use example.com, .example.com, *.example.com, 192.0.2.1 or 192.0.2.0/24"
+            + "range of addresses: use example.com, .example.com, *.example.com, example.com:8443, "
+            + "192.0.2.1 or 192.0.2.0/24"
     }
 }

@@ -74,7 +74,7 @@ extension URLSession {
         if let cached = try makeCachedTransfer(request, task) { return cached }
         if let proxyError { throw proxyError }
         guard !isHTTP, let target = try FTPTarget(request) else { return try Transfer(task, of: self) }
-        switch settings.proxies.first(where: { $0.reaches(target.name, .ftp) }) {
+        switch settings.proxies.first(where: { $0.reaches(target.name, port: target.port, .ftp) }) {
         case nil: return try FTPTransfer(target, task, of: self)
         case let proxy? where proxy.isHTTP && target.security == .none: return try Transfer(task, of: self)
         case _?: throw FTPError.noProxy

@@ -9,7 +9,7 @@ extension Transfer {
     var proxy: ProxyConfiguration? {
         guard !session.settings.proxies.isEmpty else { return nil }
         let origin = target.origin
-        return session.settings.proxies.first { $0.reaches(origin.name, origin.scheme) }
+        return session.settings.proxies.first { $0.reaches(origin.name, port: origin.port, origin.scheme) }
     }
 
     var poolKey: ConnectionPool.Key {

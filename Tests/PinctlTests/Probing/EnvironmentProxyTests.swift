@@ -1,5 +1,7 @@
 import CertificateTrust
+import FoundationEssentials
 import PinctlCommands
+import PinctlTLSTransport
 import PinctlTestPKI
 import Testing
 
@@ -12,7 +14,8 @@ struct EnvironmentProxyTests {
         /// The variable and the proxy, or `nil` for a direct connection.
         let expected: String?
         var host = "api.test"
-        var testDescription: String { "\(host) with \(variables.sorted { $0.key < $1.key })" }
+        var port: UInt16 = 443
+        var testDescription: String { "\(host):\(port) with \(variables.sorted { $0.key < $1.key })" }
     }
 
     static let rows: [Row] = [
@@ -27,9 +30,9 @@ struct EnvironmentProxyTests {
             variables: ["https_proxy": "a.test:1", "HTTPS_PROXY": "b.test:2"], expected: "https_proxy http://a.test:1"),
         Row(variables: ["https_proxy": "", "HTTPS_PROXY": "b.test:2"], expected: "HTTPS_PROXY http://b.test:2"),
         Row(variables: ["HTTPS_PROXY": "https://p.test:1"], expected: "HTTPS_PROXY nil"),
+        Row(
+            variables: ["HTTPS_PROXY": "p.test:1", "ALL_PROXY": "nothing://"], expected: "HTTPS_PROXY http://p.test:1"),
         Row(variables: ["HTTPS_PROXY": "http://u:p%40ss@p.test:1"], expected: "HTTPS_PROXY http://p.test:1"),
-        Row(variables: ["HTTPS_PROXY": "http://u:%0A@p.test:1"], expected: "HTTPS_PROXY nil"),
-        Row(variables: ["HTTPS_PROXY": "http://p.test:x"], expected: "HTTPS_PROXY nil"),
         Row(variables: ["HTTPS_PROXY": "p.test:1", "NO_PROXY": "api.test"], expected: nil),
         Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "a.example, .test"], expected: nil),
         Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "*"], expected: nil),
@@ -39,18 +42,31 @@ struct EnvironmentProxyTests {
             variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "10.0.0.0/8"], expected: "HTTPS_PROXY http://p.test:1",
             host: "11.9.8.7"),
         Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "2001:db8::/32"], expected: nil, host: "2001:db8::7"),
+        Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "api.test:443"], expected: nil),
+        Row(
+            variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "api.test:443"], expected: "HTTPS_PROXY http://p.test:1",
+            port: 8_443),
+        Row(variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "[::1]:8443, .test:25"], expected: nil, port: 25),
+        Row(variables: ["HTTPS_PROXY": "p.test:1", "NO_PROXY": "[::1]:8443"], expected: nil, host: "::1", port: 8_443),
+        Row(
+            variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "", "NO_PROXY": "*"], expected: nil),
+        Row(
+            variables: ["HTTPS_PROXY": "p.test:1", "no_proxy": "b.test", "NO_PROXY": "*"],
+            expected: "HTTPS_PROXY http://p.test:1"),
     ]
 
     @Test("The variables of curl choose the proxy", arguments: rows)
     func variables(row: Row) throws {
-        let host = try ServerName(row.host)
-        let proxy = EnvironmentProxy(row.variables)
-        let isUsed = proxy.map { !$0.exempts(host) } ?? false
-        let found = isUsed ? proxy.map { "\($0.variable) \($0.proxy.map { "\($0)" } ?? "nil")" } : nil
+        let server = Endpoint(name: try ServerName(row.host), port: row.port)
+        let environment = try ProxyEnvironment(row.variables, onlyForTLS: true)
+        let used = environment.proxy(forTLSTo: server)
+        let found = used.map { "\($0.name) \($0.url.cleartext.map { "\($0)" } ?? "nil")" }
         #expect(found == row.expected)
-        let ignored = ProxyChoice.none(ignoring: proxy).ignoredVariable(for: host)
-        #expect(ignored == row.expected.flatMap { $0.split(separator: " ").first.map(String.init) })
-        #expect(ProxyChoice.none(ignoring: proxy).proxy(for: host) == nil)
+        let choice = ProxyChoice.environment(environment)
+        #expect(choice.proxy(for: server)?.description == used?.url.cleartext?.description)
+        let ignored = ProxyChoice.none(ignoring: IgnoredProxy(row.variables))
+        #expect(ignored.ignoredVariable(for: server) == used?.name)
+        #expect(ignored.proxy(for: server) == nil)
     }
 
     @Test("--proxy env connects through the proxy of the environment, with its login, and no message has the login")
@@ -81,6 +97,64 @@ struct EnvironmentProxyTests {
                 "check", "--pin", unknownPin, "--proxy", "env", "--retries", "0", "--ca-file", site.rootFile,
                 origin.target(), variables: ["no_proxy": "test", "all_proxy": "http://127.0.0.1:1"])
             #expect(closed.status == 1, "a host in no_proxy is reached directly")
+        }
+    }
+
+    @Test(
+        "A result that came through a proxy names it without its login, and one that didn't because of no_proxy doesn't"
+    )
+    func named() async throws {
+        let site = try PinctlSite()
+        try await site.serve { origin in
+            let script = LoopbackServer.Script.proxy(to: ["api.test:443": origin.port, "api.test:444": 1]) { request in
+                request.target.hasSuffix(":444")
+                    ? .respond(.init("403 Forbidden")) : .tunnel(after: .established)
+            }
+            try await LoopbackServer(plain: script).run { server in
+                let proxy = "http://127.0.0.1:\(server.port)"
+                let variables = [
+                    "https_proxy": "http://reader:secret@127.0.0.1:\(server.port)",
+                    "no_proxy": "api.test:\(origin.port)",
+                ]
+                let trust = ["--ca-file", site.rootFile, "--proxy", "env"]
+                let targets = ["api.test", origin.target()]
+                var outputs: [String] = []
+                for pin in [try site.leaf.key.pin, unknownPin] {
+                    let report = "\(site.directory.path)/report.xml"
+                    let words = ["check", "--in-order", "--pin", pin] + trust
+                    let text = await pinctl(words + ["--report", "junit=\(report)"] + targets, variables: variables)
+                    #expect(text.lines[0].contains("  api.test:443 (through \(proxy))  "), "\(text.output)")
+                    #expect(
+                        text.output.split(separator: "\n").filter { $0.contains(proxy) }.count == 1, "\(text.output)")
+                    let document = String(
+                        decoding: try #require(FileManager.default.contents(atPath: report)), as: UTF8.self)
+                    #expect(document.contains("name=\"api.test:443 (through \(proxy))\""), "\(document)")
+                    let json = await pinctl(words + ["--ndjson"] + targets, variables: variables)
+                    #expect(json.lines[0].contains("\"proxy\":\"\(proxy)\""), "\(json.output)")
+                    #expect(!json.lines[1].contains("proxy"), "\(json.output)")
+                    outputs += [text.output, text.errors, document, json.output, json.errors]
+                }
+                let refused = await pinctl(
+                    ["check", "--pin", unknownPin, "--json"] + trust + ["api.test:444"], variables: variables)
+                #expect(refused.output.contains("\"proxy\":\"\(proxy)\""), "\(refused.output)")
+                #expect(
+                    refused.output.contains("\"reason\":\"through the proxy 127.0.0.1:\(server.port): "),
+                    "\(refused.output)")
+                for words in [["show"], ["show", "--json"]] {
+                    let shown = await pinctl(words + trust + ["api.test"], variables: variables)
+                    #expect(shown.status == 0 && shown.output.contains(proxy), "\(shown)")
+                    let direct = await pinctl(words + trust + [origin.target()], variables: variables)
+                    #expect(direct.status == 0 && !direct.output.contains("proxy"), "\(direct)")
+                    outputs += [shown.output, shown.errors]
+                }
+                let explained = await pinctl(
+                    ["explain", try site.leaf.key.pin, "--in", "api.test"] + trust, variables: variables)
+                #expect(explained.output.contains("through \(proxy)"), "\(explained)")
+                let distrusted = await pinctl(["init", "--proxy", "env", "api.test"], variables: variables)
+                #expect(distrusted.status == 4 && distrusted.errors.contains("(through \(proxy))"), "\(distrusted)")
+                outputs += [refused.output, explained.output, explained.errors, distrusted.errors]
+                for output in outputs { #expect(!output.contains("secret") && !output.contains("reader"), "\(output)") }
+            }
         }
     }
 
@@ -164,6 +238,10 @@ struct EnvironmentProxyTests {
             #expect(!exempt.output.contains("HTTPS_PROXY"), "\(exempt.output)")
             let none = await pinctl(["check"] + words + [target])
             #expect(!none.output.contains("PROXY"))
+            for unreadable in [["HTTPS_PROXY": "u:secret@:x"], ["HTTPS_PROXY": "p.test:1", "no_proxy": "10.*"]] {
+                let run = await pinctl(["check"] + words + [target], variables: unreadable)
+                #expect(run.lines[0].hasSuffix(named) && !run.output.contains("secret"), "\(run.output)")
+            }
         }
         try await LoopbackServer(plain: .handle { try $0.write(Array("220 ESMTP\r\n".utf8)) }).run { server in
             let answered = await pinctl(["check"] + words + [server.target()], variables: variables)
@@ -182,6 +260,16 @@ struct EnvironmentProxyTests {
         for value in ["https://p.test:1", "http://p.test:x", "ftp://p.test", "http://u:secret@"] {
             let run = await pinctl(words, variables: ["HTTPS_PROXY": value])
             #expect(run.status == 2 && run.errors.contains("HTTPS_PROXY isn't the URL of a supported proxy"))
+            #expect(!run.errors.contains("secret"))
+        }
+        for (variables, problem) in [
+            (["no_proxy": "10.*"], "no_proxy has \"10.*\", which is not a DNS name"),
+            (["NO_PROXY": "a.test,*"], "NO_PROXY has * beside other entries"),
+            (["HTTPS_PROXY": "socks4a://u:secret@p.test:1"], "HTTPS_PROXY has a login that its proxy can't be sent"),
+        ] {
+            let run = await pinctl(
+                words, variables: ["HTTPS_PROXY": "http://p.test:1"].merging(variables) { $1 })
+            #expect(run.status == 2 && run.errors.contains(problem), "\(run.errors)")
             #expect(!run.errors.contains("secret"))
         }
         let login = try site.directory.add("u:p\n")

@@ -31,7 +31,7 @@ import Testing
     @Test("Every command that connects to servers has every connection flag", arguments: ["check", "init", "explain"])
     func flags(name: String) throws {
         let command = try #require(CommandDefinition.named(name))
-        #expect(Flag.probing.allSatisfy(command.allFlags.contains))
+        #expect(Flag.probing().allSatisfy(command.allFlags.contains))
         let letters = command.allFlags.compactMap(\.short)
         #expect(Set(letters).count == letters.count)
         #expect(Set(command.allFlags.map(\.long)).count == command.allFlags.count)

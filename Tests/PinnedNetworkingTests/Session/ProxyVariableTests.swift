@@ -12,7 +12,8 @@ struct ProxyVariableTests {
     private func routes(_ proxies: [ProxyConfiguration], to host: String) throws -> [String] {
         let name = try ServerName(host)
         return [HTTPScheme.http, .https].map { scheme in
-            guard let proxy = proxies.first(where: { $0.reaches(name, scheme) }) else { return "direct" }
+            let port = scheme.defaultPort
+            guard let proxy = proxies.first(where: { $0.reaches(name, port: port, scheme) }) else { return "direct" }
             let kind =
                 switch proxy.kind {
                 case .http: proxy.usesTLS ? "tls" : "http"
@@ -62,6 +63,15 @@ struct ProxyVariableTests {
         Row(
             variables: ["all_proxy": "p.test:1", "no_proxy": ".cluster.test,10.0.0.0/8,fd00::/8"], host: "10.96.0.1",
             routes: ["direct", "direct"]),
+        Row(variables: ["all_proxy": "p.test:1", "no_proxy": "a.test:443"], routes: ["http p.test:1", "direct"]),
+        Row(
+            variables: ["all_proxy": "p.test:1", "no_proxy": "b.test:1, .test:80"], routes: ["direct", "http p.test:1"]),
+        Row(
+            variables: ["all_proxy": "p.test:1", "no_proxy": "[::1]:80"], host: "::1",
+            routes: ["direct", "http p.test:1"]),
+        Row(variables: ["all_proxy": "p.test:1", "no_proxy": ""], routes: ["http p.test:1", "http p.test:1"]),
+        Row(variables: ["all_proxy": "p.test:1", "no_proxy": " ,\t, "], routes: ["http p.test:1", "http p.test:1"]),
+        Row(variables: ["all_proxy": "p.test:1", "no_proxy": " * "], routes: ["direct", "direct"]),
     ]
 
     @Test(
@@ -80,7 +90,11 @@ struct ProxyVariableTests {
             ("http_proxy", "http://me:secret@p.test/path"), ("http_proxy", "http://me:secret@p.test?x"),
             ("https_proxy", "http://:secret@p.test"), ("http_proxy", "http://me:secret%0a@p.test"),
             ("http_proxy", "http://me%00:secret@p.test"),
-            ("no_proxy", "10.0.0.0/33"), ("no_proxy", "a.test:80"),
+            ("http_proxy", "http://me:secret@you@p.test"), ("http_proxy", "http://me:secret/@p.test"),
+            ("http_proxy", "me:secret://@p.test"), ("http_proxy", "http://p.test:"),
+            ("http_proxy", "http://me%3a:secret@p.test"), ("http_proxy", "socks4a://me:secret@p.test"),
+            ("no_proxy", "10.0.0.0/33"), ("no_proxy", "a.test:0"), ("no_proxy", "a.test:"), ("no_proxy", "a.test,*"),
+            ("no_proxy", "10.*"), ("no_proxy", "10.0.0.0/8:443"), ("no_proxy", "a.test:80:443"),
         ])
     func malformed(variable: String, value: String) throws {
         var variables = ["all_proxy": "p.test:1"]

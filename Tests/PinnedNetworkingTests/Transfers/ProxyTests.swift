@@ -91,25 +91,26 @@ struct ProxyTests {
             ("192.0.2.1/32", "192.0.2.1", true), ("192.0.2.1/32", "192.0.2.0", false),
             ("0.0.0.0/0", "203.0.113.9", true), ("0.0.0.0/0", "::1", false), ("fd00::/7", "fcff::1", true),
             ("fd00::/8", "fcff::1", false), ("10.0.0.0/8", "10.example", false),
+            ("a.example.com:443", "a.example.com", true), ("a.example.com:8443", "a.example.com", false),
         ])
     func domains(entry: String, host: String, isWithin: Bool) throws {
         var proxy = ProxyConfiguration(httpCONNECTProxy: try ServerName("proxy.test"), port: 3128)
         let host = try ServerName(host)
-        #expect(proxy.reaches(host, .https))
+        #expect(proxy.reaches(host, port: 443, .https))
         proxy.matchDomains = [entry]
         #expect(proxy.domainError == nil || entry == "2.1")
-        #expect(proxy.reaches(host, .https) == isWithin)
+        #expect(proxy.reaches(host, port: 443, .https) == isWithin)
         (proxy.matchDomains, proxy.excludedDomains) = ([], [entry])
-        #expect(proxy.reaches(host, .https) != isWithin)
+        #expect(proxy.reaches(host, port: 443, .https) != isWithin)
         proxy.matchDomains = [host.description]
-        #expect(proxy.reaches(host, .https) != isWithin)
+        #expect(proxy.reaches(host, port: 443, .https) != isWithin)
     }
 
     @Test(
         "A proxy with an invalid domain entry fails every request, which isn't sent directly or to the proxy",
         arguments: [
             "", "*", ".", "*.*.example.com", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "/8", "fd00::/129",
-            "10.0.0.0/8/8", "example.com/8", "https://example.com", "example.com:443", "b\u{FC}cher.test",
+            "10.0.0.0/8/8", "example.com/8", "https://example.com", "example.com:0", "b\u{FC}cher.test",
             "a b", "127.1", "*.192.0.2.1", "<local>",
         ], [false, true])
     func invalidDomain(entry: String, isExclusion: Bool) async throws {

@@ -19,13 +19,13 @@ extension Flag {
             + "each leaf certificate. A directory is read with those below it, and keys in it are checked only if they "
             + "are pinned.")
     static let allowUnread = Flag(
-        "allow-unread", "exit without 2 if files or tags weren't understood",
+        "allow-unread", "with --files, exit without 2 if files weren't understood",
         details:
             "They are still counted in the summary, and named on standard error. Files without a certificate, such as "
-            + "CRLs, parameters and configuration, are recognized by their contents and need no flag. With check, a "
-            + "damaged certificate still exits with 2.")
+            + "CRLs, parameters and configuration, are recognized by their contents and need no flag. A damaged "
+            + "certificate still exits with 2.")
     static let allowMissing = Flag(
-        "allow-missing", "don't fail for hosts of the policy that no certificate in the files is valid for",
+        "allow-missing", "with --files, don't fail for hosts of the policy that no certificate in them is valid for",
         details:
             "For the files of one service of several. Without it, these hosts fail, because a certificate that lost a "
             + "name when it was renewed looks the same. They are named on standard error and counted in the summary.")

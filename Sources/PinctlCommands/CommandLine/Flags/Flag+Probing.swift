@@ -13,9 +13,7 @@ extension Flag {
     static let ipv4 = Flag("ipv4", short: "4", in: .connection, "connect only over IPv4")
     static let ipv6 = Flag("ipv6", short: "6", in: .connection, "connect only over IPv6")
     static let allAddresses = Flag(
-        "all-addresses", in: .connection, "connect to every address of a host, not only the first that accepts",
-        details: "check does that without this flag, but only notes an address that this machine has no route to. With "
-            + "the flag, such an address is unreachable.")
+        "all-addresses", in: .connection, "connect to every address of a host, not only the first that accepts")
     static let first = Flag(
         "first", in: .connection,
         "make one handshake for each target, with its first address that accepts and the key that it chooses",
@@ -24,8 +22,8 @@ extension Flag {
     static let keys = Flag(
         "keys", value: .choice("KEYS", CheckSettings.Keys.allCases.map(\.rawValue)), in: .connection,
         "request the server's rsa key, its ecdsa key, both, or the one that it chooses (auto)",
-        details: "With both, pinctl makes two handshakes and skips a key type that the server doesn't have. check and "
-            + "show request both kinds by default.")
+        details: "The default is both. pinctl then makes two handshakes and skips a key type that the server doesn't "
+            + "have.")
     static let startTLS = Flag(
         "starttls", value: .choice("PROTOCOL", CheckSettings.startTLSProtocols), in: .connection,
         "connect in plaintext, then upgrade to TLS as this protocol does",
@@ -34,9 +32,11 @@ extension Flag {
         "proxy", value: .text("URL"), in: .connection,
         "connect through the proxy http://HOST:PORT (CONNECT) or socks5://HOST:PORT, or through that of the "
             + "environment (env)",
-        details: "socks4a://HOST:PORT is supported too. Without this flag, proxies in environment variables are "
-            + "ignored. With env, https_proxy, all_proxy and no_proxy apply, in lower or upper case, and hosts are "
-            + "connected to directly if none of them is set. The proxy resolves the hostnames.")
+        details: "socks4a://HOST:PORT is supported too, and the port is required. Without this flag, proxies in "
+            + "environment variables are ignored. With env, https_proxy, all_proxy and no_proxy apply as in curl, in "
+            + "lower or upper case: a proxy without a port has port 1080, and hosts are connected to directly if no "
+            + "proxy is set or no_proxy lists them (see pinctl help environment). The proxy resolves the hostnames. "
+            + "Results that came through a proxy name it.")
     static let proxyLogin = Flag(
         "proxy-login", value: .file("FILE"), in: .connection,
         "read USER:PASSWORD for the proxy from the first line of FILE",
@@ -74,9 +74,12 @@ extension Flag {
     static let jobs = Flag(
         "jobs", short: "j", value: .text("N"), in: .connection, "connect to up to N targets at a time (default: 64)")
 
-    /// All flags above, for every command that connects to servers.
-    static let probing = [
-        resolve, sni, ipv4, ipv6, allAddresses, keys, startTLS, proxy, proxyLogin, certificate, certificateKey,
-        passwordFile, minimumTLS, maximumTLS, connectTimeout, timeout, retries, rate, jobs,
-    ]
+    /// Returns the flags above except `--first`, for every command that connects to servers. Those given are described
+    /// as the command needs it.
+    static func probing(_ described: Flag...) -> [Flag] {
+        [
+            resolve, sni, ipv4, ipv6, allAddresses, keys, startTLS, proxy, proxyLogin, certificate, certificateKey,
+            passwordFile, minimumTLS, maximumTLS, connectTimeout, timeout, retries, rate, jobs,
+        ].map { flag in described.first { $0 == flag } ?? flag }
+    }
 }

@@ -42,6 +42,8 @@ package struct Flag: Sendable, Hashable {
     /// Additional sentences in the long help and the man page. Empty if the description is enough.
     package let details: String
     package let category: Category
+    /// The first description, which identifies the flag, whatever a command says of it.
+    private let identity: String
 
     init(
         _ long: String, short: Character? = nil, value: Value? = nil, repeatable: Bool = false,
@@ -54,6 +56,27 @@ package struct Flag: Sendable, Hashable {
         self.help = help
         self.details = details
         self.category = category
+        identity = help
+    }
+
+    /// Returns the same flag with a description that is true of one command.
+    func described(_ help: String? = nil, details: String? = nil) -> Flag {
+        Flag(self, help: help ?? self.help, details: details ?? self.details)
+    }
+
+    private init(_ flag: Flag, help: String, details: String) {
+        (long, short, value, isRepeatable) = (flag.long, flag.short, flag.value, flag.isRepeatable)
+        (category, identity) = (flag.category, flag.identity)
+        (self.help, self.details) = (help, details)
+    }
+
+    package static func == (one: Flag, other: Flag) -> Bool {
+        one.long == other.long && one.identity == other.identity
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(long)
+        hasher.combine(identity)
     }
 
     /// The name of the value in the help.
