@@ -211,6 +211,61 @@ show_usage() {
     exit 2
 }
 
+# report_failed_build LOG STATUS: prints why a build failed, once and last: what the compiler and the linker say, and
+# what to do. The whole output stays in a file that is named.
+report_failed_build() {
+    local log=$root/.build/failed-build.log errors count
+    mkdir -p "$root/.build"
+    cp "$1" "$log"
+    # Not the quoted lines of code below a message, in which it is repeated.
+    errors=$(grep -aE 'error:|undefined reference|cannot find|multiple definition|: not found|[Kk]illed|No space left' "$1" |
+        grep -avE '^ *[0-9]* *\||command failed with exit code|^error: fatalError$' | awk '!seen[$0]++') || true
+    [[ -n $errors ]] || errors=$(grep -avE '^\[[0-9]+/[0-9]+\]|^[0-9]+ warnings? generated' "$1" | tail -n 20) || true
+    count=$(wc -l <<<"$errors")
+    {
+        say "the build failed (exit code $2):"
+        head -n 20 <<<"$errors" | cut -c 1-400
+        ((count <= 20)) || say "and $((count - 20)) more lines"
+        say "" "What to do: $(build_remedy "$errors" "$2")" "The whole output is in $log"
+    } >&2
+}
+
+# build_remedy ERRORS STATUS: prints the step after these messages of a failed build.
+build_remedy() {
+    case $1 in
+        *"OpenSSL's headers are missing"* | *"openssl/"*"file not found"* | *-lssl* | *-lcrypto*)
+            say "install OpenSSL's headers and libraries: apt-get install libssl-dev"
+            ;;
+        *"OpenSSL 3.0 or later is required"*) say "install OpenSSL 3.0 or later: apt-get install libssl-dev" ;;
+        *"No space left"*) say "free some space: a debug build needs about 2 GB" ;;
+        *[Kk]illed* | *"signal 9"* | *"out of memory"*)
+            say "free memory, or build with one process: swift build --jobs 1"
+            ;;
+        *crt1.o* | *crti.o* | *crtbegin* | *-lc[:\ ]* | *-lstdc++* | *-lgcc* | *"linker name"* | *"ld: not found"* | \
+            *"use-ld"* | *"stdlib.h' file not found"*)
+            say "install the C compiler's files: apt-get install gcc g++ libc6-dev binutils"
+            ;;
+        *"different version of the compiler"* | *"module cache path"* | *"compiled module was created by"*)
+            say "delete the build directory, which was made elsewhere or by another compiler: rm -rf .build" \
+                "tools/*/.build"
+            ;;
+        *)
+            [[ $2 != 137 ]] || { say "free memory, or build with one process: swift build --jobs 1"; return; }
+            say "correct the lines that are named, or if you changed nothing (git status), report them"
+            ;;
+    esac
+}
+
+# run_build COMMAND ARGUMENT…: runs a build, and prints why it failed if it does. Returns its status.
+run_build() {
+    local log status=0
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    ((status == 0)) || report_failed_build "$log" "$status"
+    rm -f "$log"
+    return "$status"
+}
+
 # Runs a command and prints its output only if it fails. Returns its status.
 run_quietly() {
     local output status=0
@@ -220,7 +275,7 @@ run_quietly() {
 }
 
 # with_progress COMMAND ARGUMENT…: runs a build. If it takes longer than some seconds, prints how far it is, on a terminal
-# in one line and elsewhere twice a minute. Prints the output if it fails. Returns its status.
+# in one line and elsewhere twice a minute. Prints why it failed if it does. Returns its status.
 with_progress() {
     local log ticker status=0
     log=$(mktemp)
@@ -229,7 +284,7 @@ with_progress() {
     "$@" >"$log" 2>&1 </dev/null || status=$?
     { kill "$ticker"; wait "$ticker"; } 2>/dev/null || true
     [[ ! -t 2 ]] || printf '\r\033[K' >&2
-    ((status == 0)) || cat "$log" >&2
+    ((status == 0)) || report_failed_build "$log" "$status"
     rm -f "$log"
     return "$status"
 }
@@ -280,7 +335,7 @@ libraries() { sed -nE 's/^ +\.library\(name: "([^"]+)".*/\1/p' Package.swift; }
 graphs=.build/symbol-graphs
 symbol_graphs() {
     local library
-    run_quietly swift build
+    run_build swift build
     rm -rf "$graphs"
     mkdir -p "$graphs"
     for library in $(libraries); do symbol_graph "$library" "$@"; done
