@@ -38,12 +38,56 @@ struct HelpTests {
             #expect(Self.says(words, flag.help) && Self.says(words, flag.details))
         }
         #expect(words.contains(Self.words(command.notes.joined(separator: " "))))
-        for columns in [40, 60, 132] {
+        for columns in [40, 60, 80, 132] {
             let folded = await pinctl(name, "--help", terminal: Terminal(columns: columns))
-            #expect(Self.words(folded.output) == words)
-            // Longer words and command lines can't be folded.
-            let long = folded.lines.filter { $0.count > columns && !$0.contains("pinctl") }
+            #expect(Self.unfolded(folded.output) == Self.unfolded(help.output))
+            // Longer words can't be folded.
+            let long = folded.lines.filter { $0.width > columns }
+            #expect(columns < 80 || long.isEmpty, "\(long)")
             #expect(long.allSatisfy { $0.split(separator: " ").count == 1 || $0.hasPrefix("  ") }, "\(long)")
+        }
+    }
+
+    /// The words without what divides comments and command lines.
+    private static func unfolded(_ text: String) -> String {
+        words(text).replacing(" \\ ", with: " ").replacing("# ", with: "")
+    }
+
+    @Test("A folded example is the same command line to a shell, and fits", arguments: [30, 40, 64, 78])
+    func foldedExamples(columns: Int) throws {
+        let own = ["pinctl hash 'a file  with spaces.pem' \"and another's.pem\" --expect sha256/AAAA --as curl"]
+        for line in CommandDefinition.all.flatMap(\.examples).map(\.line) + own {
+            let lines = foldedCommand(line, columns: columns)
+            // The redirections would read and write files.
+            let printed = lines.joined(separator: "\n").replacing(" < ", with: " '<' ").replacing(" > ", with: " '>' ")
+            let run = try TestCommand.run(["sh", "-c", "pinctl() { printf '%s\\n' \"$@\"; }; set -f; \(printed)"])
+            let whole = line.replacing(" < ", with: " '<' ").replacing(" > ", with: " '>' ")
+            let plain = try TestCommand.run(["sh", "-c", "pinctl() { printf '%s\\n' \"$@\"; }; set -f; \(whole)"])
+            #expect(run.output == plain.output && run.status == 0 && run.errors.isEmpty, "\(lines)")
+            #expect(lines.allSatisfy { $0.width <= columns || $0.split(separator: " ").count <= 7 }, "\(lines)")
+        }
+    }
+
+    @Test("The description of a flag names no other command than the one that shows it")
+    func ownCommand() {
+        for command in CommandDefinition.all {
+            for flag in command.allFlags {
+                let words = "\(flag.help) \(flag.details)"
+                for other in CommandDefinition.all where other.name != command.name {
+                    #expect(!words.contains("With \(other.name),"), "\(command.name) \(flag.dashed)")
+                    #expect(!words.contains("\(other.name) does"), "\(command.name) \(flag.dashed)")
+                    #expect(!words.contains("\(other.name) also"), "\(command.name) \(flag.dashed)")
+                    #expect(!words.contains("\(other.name) and show"), "\(command.name) \(flag.dashed)")
+                }
+                // Each flag that a description refers to exists for the command.
+                for word in words.split(whereSeparator: { " ,;:()".contains($0) }) where word.hasPrefix("--") {
+                    let known = command.allFlags.map(\.dashed) + ["--pinnedpubkey"]
+                    let name = word.prefix { $0.isLetter || $0.isNumber || $0 == "-" }
+                    #expect(
+                        words.contains("pinctl ") || known.contains(String(name)),
+                        "\(command.name) \(flag.dashed): \(word)")
+                }
+            }
         }
     }
 
@@ -81,7 +125,14 @@ struct HelpTests {
     func topics() async throws {
         let overview = await pinctl("--help")
         #expect(overview.status == 0)
-        #expect(overview.lines.allSatisfy { $0.count <= 80 })
+        #expect(overview.lines.allSatisfy { $0.width <= 80 })
+        #expect(overview.lines.count < 24, "the prompt needs a row too")
+        #expect(overview.output.contains("\npinctl show api.example.com\n"))
+        let topics = await pinctl("help", "topics")
+        for topic in HelpTopic.all {
+            #expect(overview.output.contains(topic.name))
+            #expect(Self.words(topics.output).contains(Self.words("pinctl help \(topic.usage) \(topic.summary)")))
+        }
         for command in CommandDefinition.all { #expect(overview.output.contains("  \(command.name) ")) }
         for words in [["help"], ["-h"]] { #expect(await pinctl(words).output == overview.output) }
         #expect(await pinctl("--version").output == "\(Version.text(commit: 0))\n")
@@ -100,7 +151,7 @@ struct HelpTests {
         }
         #expect(await pinctl("help", "targets").output.contains("[2001:db8::1]:port"))
         #expect(await pinctl("help", "environment").output.contains("PINCTL_POLICY\n"))
-        for topic in ["targets", "lint-rules", "verdicts", "dialects"] {
+        for topic in ["topics", "exit-codes", "environment", "targets", "lint-rules", "verdicts", "dialects"] {
             let usual = await pinctl("help", topic)
             for columns in [80, 100] {
                 let run = await pinctl("help", topic, terminal: Terminal(columns: columns))

@@ -57,3 +57,30 @@ func folded(_ text: String, columns: Int) -> [String] {
     }
     return lines + [line]
 }
+
+/// Wraps a command line into lines of at most `columns` characters that a shell reads as one: each but the last ends
+/// with a backslash. It is divided at spaces outside quotes and not after a flag, so a longer word stays whole.
+func foldedCommand(_ line: String, columns: Int) -> [String] {
+    guard line.width > columns else { return [line] }
+    var words: [String] = []
+    var quote: Character?
+    for part in line.split(separator: " ", omittingEmptySubsequences: false) {
+        let isValue = words.last?.hasPrefix("-") == true && words.last?.contains(" ") == false && !part.hasPrefix("-")
+        if quote != nil || isValue { words[words.count - 1] += " " + part } else { words.append(String(part)) }
+        for character in part where character == "'" || character == "\"" {
+            if quote == nil { quote = character } else if quote == character { quote = nil }
+        }
+    }
+    var lines: [String] = []
+    var current = ""
+    for word in words {
+        let longer = current.isEmpty ? word : "\(current) \(word)"
+        if !current.isEmpty, longer.width + 2 > columns {
+            lines.append(current + " \\")
+            current = "    " + word
+        } else {
+            current = longer
+        }
+    }
+    return lines + [current]
+}

@@ -10,27 +10,37 @@ enum HelpText {
     /// The purpose of pinctl, for the help and the man page.
     static let summary = "compute, check and convert the pins of TLS certificates"
 
-    /// The lines of `pinctl --help`.
+    /// The lines of `pinctl --help`, which fit a terminal of 24 rows with the prompt below them.
     static var overview: [String] {
         let width = CommandDefinition.all.map(\.name.count).max() ?? 0
         return [
             "pinctl \(Version.current): \(summary)", "",
             "usage: pinctl COMMAND [FLAG…] [OPERAND…]", "",
         ]
-            + CommandDefinition.all.map { "  \(padded($0.name, width))  \($0.summary)" } + [
-                "",
-                "pinctl COMMAND -h       list the flags of a command",
-                "pinctl COMMAND --help   print the full help of a command",
-                "pinctl -V, --version    print the version", "",
-                "pinctl help TOPIC:", "",
-            ] + HelpTopic.all.map { "  \(padded($0.usage, 26))  \($0.summary)" }
+            + CommandDefinition.all.map { "  \(padded($0.name, width))  \($0.summary)" } + [""]
+            + (CommandDefinition.show.examples.first.map { lines(of: $0, columns: usualColumns, indent: 0) } ?? [])
+            + [
+                "", "pinctl COMMAND -h lists the flags of a command, and --help explains them.",
+                "pinctl --version prints the version.",
+            ]
+            + folded(
+                "pinctl help TOPIC: \(HelpTopic.all.map(\.name).joined(separator: ", "))", columns: usualColumns)
+    }
+
+    /// Returns the lines of an example: its purpose as comments of a shell, and the command line.
+    private static func lines(
+        of example: (purpose: String, line: String), columns: Int, indent: Int
+    ) -> [String] {
+        let margin = String(repeating: " ", count: indent)
+        return folded(example.purpose, columns: columns - indent - 2).map { "\(margin)# \($0)" }
+            + foldedCommand(example.line, columns: columns - indent).map { margin + $0 }
     }
 
     /// Returns the lines of `pinctl COMMAND -h`, with a line for each flag.
     static func short(_ command: CommandDefinition) -> [String] {
         // The description of a long flag goes on the next line, so that it doesn't widen the column for all others.
         let width = min(26, command.allFlags.map(\.spelling.count).max() ?? 0)
-        var lines = heading(command)
+        var lines = heading(command, columns: usualColumns)
         for (category, flags) in command.flagsByCategory {
             lines += ["", "\(category.rawValue):"]
             for flag in flags {
@@ -42,7 +52,7 @@ enum HelpText {
 
     /// Returns the lines of `pinctl COMMAND --help`, with all information about a command.
     static func long(_ command: CommandDefinition, columns: Int) -> [String] {
-        var lines = heading(command)
+        var lines = heading(command, columns: columns)
         for paragraph in command.paragraphs { lines += [""] + paragraph.lines(columns: columns, indent: 0) }
         for (category, flags) in command.flagsByCategory {
             lines += ["", "\(category.rawValue):"]
@@ -54,12 +64,13 @@ enum HelpText {
             }
         }
         if !command.examples.isEmpty { lines += ["", "examples:"] }
-        for example in command.examples { lines += ["  # \(example.purpose)", "  \(example.line)"] }
-        return lines + ["", "See pinctl help exit-codes for the exit codes."]
+        for example in command.examples { lines += Self.lines(of: example, columns: columns, indent: 2) }
+        return lines + [""] + folded("See pinctl help exit-codes for the exit codes.", columns: columns)
     }
 
-    private static func heading(_ command: CommandDefinition) -> [String] {
-        ["pinctl \(command.name): \(command.summary)", "", "usage: \(command.usage)"]
+    private static func heading(_ command: CommandDefinition, columns: Int) -> [String] {
+        folded("pinctl \(command.name): \(command.summary)", columns: columns) + [""]
+            + folded("usage: \(command.usage)", columns: columns)
     }
 }
 

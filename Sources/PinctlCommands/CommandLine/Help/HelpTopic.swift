@@ -18,6 +18,9 @@ struct HelpTopic: Sendable {
     static func named(_ name: String) -> HelpTopic? { all.first { $0.name == name } }
 
     static let all: [HelpTopic] = [
+        HelpTopic(name: "topics", summary: "list these topics") { (_, columns) throws(UsageError) in
+            all.flatMap { tableRow("pinctl help \($0.usage)", width: 28, $0.summary, columns: columns) }
+        },
         HelpTopic(name: "exit-codes", summary: "what each exit code means") {
             (_, columns) throws(UsageError) in exitCodes(columns)
         },

@@ -75,7 +75,11 @@ enum ManualPage {
         lines += [".TP", ".I /etc/ssl/certs", "The system roots."]
         guard !examples.isEmpty else { return lines }
         lines += [".SH EXAMPLES"]
-        for example in examples { lines += [".TP", plain(example.purpose), ".B " + word(example.line)] }
+        for example in examples {
+            lines += [".TP", plain(example.purpose)]
+            let command = foldedCommand(example.line, columns: 64).map { ".B \"" + word($0) + "\"" }
+            lines += command.enumerated().flatMap { ($0.offset == 0 ? [] : [".br"]) + [$0.element] }
+        }
         return lines
     }
 
