@@ -105,8 +105,9 @@ struct RuleSamples {
         // mutant sign-label: true for `!labels.contains($0)` by PolicyLockoutTests/label
         label = (0...labels.count).lazy.map { "any\($0)" }.first { !labels.contains($0) } ?? "any"
         let listed = rules.reduce(into: Set([443])) { $0.formUnion($1.ports ?? []) }
-        // mutant sign-other-port: prefix(0) for `prefix(1)` by PolicyLockoutTests/kinds
-        ports = listed.sorted() + (1...65_535).lazy.filter { !listed.contains($0) }.prefix(1)
+        let other = (1...65_535).first { !listed.contains($0) }
+        // mutant sign-other-port: [] for `(other.map { [$0] } ?? [])` by PolicyLockoutTests/kinds
+        ports = listed.sorted() + (other.map { [$0] } ?? [])
     }
 
     func names(of rule: PinningRule) -> [ServerName] {
@@ -199,7 +200,7 @@ private struct RuleComparison {
     private var modeReasons: [LockoutReason] {
         var reasons: [LockoutReason] = []
         let ends = Set([before?.expiry?.end, now?.expiry?.end].compactMap(\.self))
-        // mutant sign-expiry-later: prefix(0) for `sorted()` by PolicyLockoutTests/kinds
+        // mutant sign-expiry-later: [] for `ends.sorted()` by PolicyLockoutTests/kinds
         for time in [Date.distantPast] + ends.sorted() {
             let circumstances = DecisionCircumstances(at: time)
             func mode(_ rule: PinningRule?) -> PinningMode? {
@@ -245,7 +246,7 @@ private struct RuleComparison {
                     + "its key in the same moment: keep one of the pins, in its role, until the server serves a new one"
             )
         }
-        // mutant sign-lockout: true by ScriptTests
+        // mutant sign-lockout: true by PolicyLockoutTests/kinds
         guard !left(of: known).isEmpty else { return [replaced(.any)] }
         var reasons: [LockoutReason] = []
         // mutant sign-bypass: false for 2 by PolicyLockoutTests/kinds

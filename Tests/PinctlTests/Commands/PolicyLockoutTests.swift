@@ -82,6 +82,10 @@ struct PolicyLockoutTests {
             #""pins": ["@A", { "pin": "@D", "backup": true }]"#, .none),
         Row(rule: "all pins replaced", "", #""pins": ["@C", "@D"]"#, .certain),
         Row(
+            rule: "all pins replaced, and a role required", "",
+            #""require": ["leaf"], "pins": [{ "pin": "@C", "role": "leaf" }, { "pin": "@D", "role": "leaf" }]"#,
+            .certain),
+        Row(
             rule: "all pins of a required role replaced",
             #""require": ["leaf", "ca"], "pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@B", "role": "ca" }]"#,
             #""require": ["leaf", "ca"], "pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@C", "role": "ca" }]"#,
