@@ -46,14 +46,14 @@ struct ChainJudge: Sendable {
     }
 
     /// Returns the result for this probe.
-    func result(of probe: Probe, expecting expectation: Expectation) -> CheckResult {
+    func result(of probe: Probe, expecting pins: PinSource) -> CheckResult {
         let (subject, endpoint) = (probe.target.description, probe.target.endpoint)
         var result =
             switch probe.outcome {
             case .success(let served):
                 result(
                     of: served.presented, name: endpoint.name, port: endpoint.port, subject: subject, source: .served,
-                    staple: served.staple, timestamps: served.timestamps, expecting: expectation)
+                    staple: served.staple, timestamps: served.timestamps, expecting: pins)
             case .failure(let error):
                 CheckResult(
                     verdict: .unreachable(error), subject: subject, source: .served, presented: [], now: time)
@@ -65,17 +65,17 @@ struct ChainJudge: Sendable {
     /// Returns the result for a chain and this hostname.
     func result(
         of presented: PresentedChain, name: ServerName, port: UInt16, subject: String, source: ChainOrigin,
-        staple: [UInt8]? = nil, timestamps: [UInt8]? = nil, expecting expectation: Expectation
+        staple: [UInt8]? = nil, timestamps: [UInt8]? = nil, expecting pins: PinSource
     ) -> CheckResult {
         var evidence = revocation
         evidence.stapledOCSP = staple
         let trust = ServerTrust(
             presented: presented, name: name, store: store, policy: policy, revocation: evidence,
             transparency: TransparencyEvidence(logs: logs, handshakeTimestamps: timestamps))
-        let verdict = Verdict(on: trust, port: port, expecting: expectation, time: time, from: source)
+        let verdict = Verdict(on: trust, port: port, expecting: pins, time: time, from: source)
         let refusals = refusals(of: trust, port: port, after: verdict)
         let whole = refusals.filter(\.isWhole)
-        let rule = expectation.rule(for: name, port: port)
+        let rule = pins.rule(for: name, port: port)
         // mutant check-export: false for 2 by ExportedFileTests
         if verdict.isGood, !whole.isEmpty {
             return CheckResult(
@@ -83,14 +83,14 @@ struct ChainJudge: Sendable {
                 presented: presented.certificates, now: time, refusals: whole, endpoint: (name, port), rule: rule)
         }
         var causes =
-            verdict.word == .ok ? [] : expectation.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
+            verdict.word == .ok ? [] : pins.causes(of: trust, port: port, at: time, systemRoots: systemRoots)
         // mutant cause-clock: false by TrustSituationTests/givenTime
         if isTimeChosen { causes.removeAll(where: \.isOfClock) }
         return CheckResult(
             verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time,
             causes: verdict.causes(among: causes).map(\.namingFormerSubjects),
             warnings: warnings(
-                beside: verdict, of: trust, port: port, expecting: expectation,
+                beside: verdict, of: trust, port: port, expecting: pins,
                 refusals: refusals.filter { !$0.isWhole }),
             refusals: whole, endpoint: (name, port), rule: rule)
     }

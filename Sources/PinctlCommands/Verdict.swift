@@ -69,39 +69,41 @@ struct Verdict: Sendable {
 extension Verdict {
     /// Evaluates a presented chain: first its trust, then its pins. `flag` is the one that gives roots.
     init(
-        on trust: ServerTrust, port: UInt16, expecting expectation: Expectation, time: Date, from origin: ChainOrigin,
+        on trust: ServerTrust, port: UInt16, expecting pins: PinSource, time: Date, from origin: ChainOrigin,
         trustedBy flag: Flag = .caFile
     ) {
         func untrusted(_ finding: TrustFinding) -> Verdict {
             .untrusted(finding, finding.text(from: origin, trustedBy: flag))
         }
-        switch expectation {
-        case .unlisted(let file): self = .unlisted(by: file.path)
-        case .trust:
+        if let file = pins.file(unlisting: trust.name, port: port) {
+            self = .unlisted(by: file.path)
+            return
+        }
+        guard let policy = pins.policy(for: trust.name) else {
             do throws(TrustFinding) {
                 self = .trusted(try trust.evaluate(at: time), nil)
             } catch {
                 self = untrusted(error)
             }
-        case .pins(let policy):
-            do throws(PinningError) {
-                switch try policy.evaluate(trust, port: Int(port), at: time) {
-                case .matched(let path, let matches, let rule): self = .matched(path, matches, rule)
-                // mutant check-mismatch: .trusted(mismatch.path, nil) by CheckTests
-                case .forgiven(let mismatch): self = .mismatch(mismatch)
-                case .bypassed(let mismatch): self = .bypassed(mismatch)
-                case .unpinned(let path, let rule): self = .trusted(path, rule)
-                // mutant check-expired: .trusted(path, nil) by CheckTests VerifyTests PlanAgreementTests
-                case .stopped(let path, let rule): self = .expired(rule, path, rule.stop)
-                }
-            } catch {
-                switch error {
-                case .untrusted(let finding): self = untrusted(finding)
-                case .mismatch(let mismatch): self = .mismatch(mismatch)
-                case .denied(let match, let path, _): self = .denied(match.pin, path, error.text)
-                case .expired(let rule, let path, _): self = .expired(rule, path, error.text)
-                case .unlisted: self = .unlisted(by: "the policy")
-                }
+            return
+        }
+        do throws(PinningError) {
+            switch try policy.evaluate(trust, port: Int(port), at: time) {
+            case .matched(let path, let matches, let rule): self = .matched(path, matches, rule)
+            // mutant check-mismatch: .trusted(mismatch.path, nil) by CheckTests
+            case .forgiven(let mismatch): self = .mismatch(mismatch)
+            case .bypassed(let mismatch): self = .bypassed(mismatch)
+            case .unpinned(let path, let rule): self = .trusted(path, rule)
+            // mutant check-expired: .trusted(path, nil) by CheckTests VerifyTests PlanAgreementTests
+            case .stopped(let path, let rule): self = .expired(rule, path, rule.stop)
+            }
+        } catch {
+            switch error {
+            case .untrusted(let finding): self = untrusted(finding)
+            case .mismatch(let mismatch): self = .mismatch(mismatch)
+            case .denied(let match, let path, _): self = .denied(match.pin, path, error.text)
+            case .expired(let rule, let path, _): self = .expired(rule, path, error.text)
+            case .unlisted: self = .unlisted(by: "the policy")
             }
         }
     }

@@ -43,6 +43,12 @@ public struct PinningPolicy: Sendable {
     /// The policy for programs without one. It accepts every host whose chain is verified.
     package static let unpinned = PinningPolicy(checked: RuleTable([], combination: .closest), .trust, deny: [])
 
+    /// Creates a policy with one rule, which requires one of these pins in any role. Without pins, it refuses the host.
+    package init(pinning host: ServerName, to pins: [Pin]) {
+        self.init(
+            checked: RuleTable([PinningRule(host: host, pins: pins)], combination: .closest), .trust, deny: [])
+    }
+
     /// Creates a policy from rules that are known to be valid.
     init(checked table: RuleTable<PinningRule>, _ unlisted: UnlistedHosts, deny: [Pin]) {
         rules = table.rules

@@ -9,7 +9,7 @@ extension ChainJudge {
 
     /// Returns all warnings about a good verdict, and one for each exported file that rejects some of the paths.
     func warnings(
-        beside verdict: Verdict, of trust: ServerTrust, port: UInt16, expecting expectation: Expectation,
+        beside verdict: Verdict, of trust: ServerTrust, port: UInt16, expecting source: PinSource,
         refusals: [ExportRefusal]
     ) -> [CheckWarning] {
         guard let warningPeriod else { return [] }
@@ -20,9 +20,9 @@ extension ChainJudge {
                 let cause = PinFailureCause.onlyBackup(verdict.matches.map(\.pin))
                 warnings.append(CheckWarning(kind: .backupOnly, text: "\(cause.finding): \(cause.remedy)"))
             }
-            warnings += paths(of: trust, beside: path, rule, port: port, expecting: expectation)
+            warnings += paths(of: trust, beside: path, rule, port: port, expecting: source)
         }
-        warnings += underStores(trust, port: port, expecting: expectation)
+        warnings += underStores(trust, port: port, expecting: source)
         warnings += expiring(on: path, within: warningPeriod)
         warnings += ending(verdict)
         if !isPrivate(path, by: verdict.rule) { warnings += CheckWarning.transparency(of: path) }
@@ -71,9 +71,9 @@ extension ChainJudge {
     /// Returns a warning about valid paths without a match. The path that a client uses depends on its roots.
     private func paths(
         of trust: ServerTrust, beside path: VerifiedPath, _ rule: PinningRule, port: UInt16,
-        expecting expectation: Expectation
+        expecting source: PinSource
     ) -> [CheckWarning] {
-        guard case .pins(let policy) = expectation else { return [] }
+        guard let policy = source.policy(for: trust.name) else { return [] }
         let claim = trust.under(rule)
         guard let paths = try? claim.allPaths(beside: path, at: time, limit: Self.pathLimit), paths.count > 1 else {
             return []
@@ -97,11 +97,11 @@ extension ChainJudge {
 
     /// Returns warnings about trust stores with which the chain isn't trusted or doesn't match a pin.
     private func underStores(
-        _ trust: ServerTrust, port: UInt16, expecting expectation: Expectation
+        _ trust: ServerTrust, port: UInt16, expecting source: PinSource
     ) -> [CheckWarning] {
         clientStores.compactMap { name, store in
             let verdict = Verdict(
-                on: trust.replacingStore(store), port: port, expecting: expectation, time: time, from: .served,
+                on: trust.replacingStore(store), port: port, expecting: source, time: time, from: .served,
                 trustedBy: .store)
             guard !verdict.isGood else { return nil }
             let path = verdict.path.map { path in

@@ -6,10 +6,9 @@ extension Check {
     /// Connects to a target as its rule says, and returns one result for each address and key. A target without a rule
     /// isn't connected to. `rule` is the rule that names it.
     func outcome(
-        of target: Target, expecting expectation: Expectation, _ settings: CheckSettings, rule: PinningRule?,
-        input: String?
+        of target: Target, _ settings: CheckSettings, rule: PinningRule?, input: String?
     ) async -> Outcome {
-        if case .unlisted(let file) = expectation {
+        if let file = source.file(unlisting: target.endpoint.name, port: target.endpoint.port) {
             var result = judge.result(ofUnlisted: target, in: file)
             (result.rule, result.input) = (rule, input)
             return Outcome(results: [result])
@@ -27,7 +26,7 @@ extension Check {
             probes.removeAll(where: \.isUnrouted)
         }
         var results = probes.map { probe in
-            var result = judge.result(of: probe, expecting: expectation)
+            var result = judge.result(of: probe, expecting: source)
             result.rule = rule ?? result.rule
             result.input = input
             if probes.count > 1 {

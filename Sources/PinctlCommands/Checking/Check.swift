@@ -7,7 +7,7 @@ import PinctlTLSTransport
 
 /// A run of `check`: its items, its settings, and the way its results count.
 struct Check: Sendable {
-    private let source: PinSource
+    let source: PinSource
     private let queue: CheckQueue
     let probe: ServerProbe
     let judge: ChainJudge
@@ -128,7 +128,7 @@ struct Check: Sendable {
         var seen: Set<Target> = []
         var items: [CheckItem] = []
         for (target, rule) in targets where seen.insert(target).inserted {
-            items.append(try source.item(for: target, listedBy: rule))
+            items.append(source.item(for: target, listedBy: rule))
         }
         return items
     }
@@ -276,8 +276,8 @@ struct Check: Sendable {
 
     private func outcome(of item: CheckItem) async -> Outcome {
         switch item {
-        case .server(let target, let expectation, let settings, let rule, let input):
-            await outcome(of: target, expecting: expectation, settings, rule: rule, input: input)
+        case .server(let target, let settings, let rule, let input):
+            await outcome(of: target, settings, rule: rule, input: input)
         case .files(let paths): files.outcome(of: paths)
         case .problem(let message, let members): Outcome(problems: [(message, members)])
         }

@@ -6,7 +6,7 @@ import PinctlTLSTransport
 /// An item to check.
 enum CheckItem: Sendable {
     /// A server. `rule` is the rule that names it, which may be another host's, and `input` the line that listed it.
-    case server(Target, Expectation, CheckSettings, rule: PinningRule?, input: String?)
+    case server(Target, CheckSettings, rule: PinningRule?, input: String?)
     /// Files of certificates, requests and keys, which are read as a whole.
     case files([InputPath])
     /// A problem that prevents an item from being checked, with members that give its position.
@@ -14,18 +14,15 @@ enum CheckItem: Sendable {
 }
 
 extension PinSource {
-    /// Returns a target with the expectation and the check settings of its rule. `listing` is the rule that lists the
-    /// target in its own settings, if any.
-    func item(
-        for target: Target, listedBy listing: PinningRule? = nil, input: String? = nil
-    ) throws(UsageError) -> CheckItem {
-        let expectation = try expectation(for: target.endpoint)
-        guard case .policy(let file) = self,
-            let rule = file.policy.rule(for: target.endpoint.name, port: Int(target.endpoint.port))
-        else { return .server(target, expectation, CheckSettings(), rule: listing, input: input) }
+    /// Returns a target with the check settings of its rule. `listing` is the rule that lists the target in its own
+    /// settings, if any.
+    func item(for target: Target, listedBy listing: PinningRule? = nil, input: String? = nil) -> CheckItem {
+        guard case .policy = self, let rule = rule(for: target.endpoint.name, port: target.endpoint.port) else {
+            return .server(target, CheckSettings(), rule: listing, input: input)
+        }
         var target = target
         if target.startTLS == nil { target.startTLS = rule.check.startTLS.flatMap(StartTLSProtocol.init) }
-        return .server(target, expectation, rule.check, rule: rule, input: input)
+        return .server(target, rule.check, rule: rule, input: input)
     }
 
     /// Returns the targets of every rule, with the rule. These are the targets that the rule lists, or otherwise its

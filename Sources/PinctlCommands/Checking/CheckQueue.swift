@@ -43,7 +43,7 @@ actor CheckQueue {
             let text = Self.content(line)
             guard !text.isEmpty else { return nil }
             do throws(UsageError) {
-                return try source.item(for: Target(argument: text), input: text)
+                return source.item(for: try Target(argument: text), input: text)
             } catch {
                 return Self.problem(error.messages.joined(separator: "; "), file, number, text)
             }
@@ -86,7 +86,7 @@ struct PendingTargets: Sendable {
     /// Adds the next items of the run.
     mutating func add(_ items: [CheckItem]) {
         for item in items {
-            if case .server(let target, _, _, _, _) = item { targets[added] = target }
+            if case .server(let target, _, _, _) = item { targets[added] = target }
             added += 1
         }
     }

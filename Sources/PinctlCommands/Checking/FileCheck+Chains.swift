@@ -8,14 +8,14 @@ extension FileCheck {
         return claims.map { claim in
             var result = judge.result(
                 of: chain, name: claim.name, port: claim.port, subject: "\(title) for \(claim.name)", source: .file,
-                expecting: claim.expectation)
+                expecting: source)
             result.file = file
             return result
         }
     }
 
     /// A host that a certificate is for, with a port that its rule covers.
-    typealias Claim = (name: ServerName, port: UInt16, expectation: Expectation)
+    typealias Claim = (name: ServerName, port: UInt16)
 
     /// Returns the hosts of the policy that a certificate is for, up to a limit, and whether there are more.
     ///
@@ -23,18 +23,14 @@ extension FileCheck {
     /// used.
     func claims(of leaf: X509Certificate, _ coverage: inout Coverage) -> ([Claim], isCut: Bool) {
         if let endpoint {
-            guard let expectation = try? source.expectation(for: endpoint) else { return ([], false) }
             // mutant files-host: leaf.subjectAlternativeNames.first.flatMap(Self.host) ?? endpoint.name for
             //   `endpoint.name` by FileLayoutTests/oneHost
-            return ([(endpoint.name, endpoint.port, expectation)], false)
+            return ([(endpoint.name, endpoint.port)], false)
         }
         let entries = leaf.subjectAlternativeNames
         let named = entries.prefix(Self.nameLimit).compactMap(Self.host)
         guard case .policy(let file) = source else {
-            guard let name = named.first,
-                let expectation = try? source.expectation(for: Endpoint(name: name, port: 443))
-            else { return ([], false) }
-            return ([(name, 443, expectation)], false)
+            return (named.prefix(1).map { ($0, 443) }, false)
         }
         let rest = entries.dropFirst(Self.nameLimit).compactMap(Self.host)
         var claims: [Claim] = []
@@ -50,7 +46,7 @@ extension FileCheck {
                 // The rule for a closer hostname decides.
                 guard file.policy.rule(for: name, port: Int(port))?.location == rule.location else { continue }
                 guard claims.count < Self.nameLimit else { return (claims, true) }
-                claims.append((name, port, .pins(file.policy)))
+                claims.append((name, port))
             }
         }
         return (claims, false)

@@ -69,7 +69,7 @@ extension CommandDefinition {
             switch source {
             case .targets(let targets):
                 await inOrder(targets) { target in
-                    (target, judge.result(of: await probe.probes(of: target)[0], expecting: .trust))
+                    (target, judge.result(of: await probe.probes(of: target)[0], expecting: .none))
                 } each: { target, result in
                     add(result, target.endpoint, target: target.detour)
                 }
@@ -81,8 +81,7 @@ extension CommandDefinition {
                 for endpoint in names {
                     let result = judge.result(
                         of: chain, name: endpoint.name, port: endpoint.port, subject: endpoint.description,
-                        source: .file,
-                        expecting: .trust)
+                        source: .file, expecting: .none)
                     add(result, endpoint, target: nil)
                 }
             }

@@ -58,7 +58,6 @@ extension CommandDefinition {
             let time = try arguments.time(in: environment)
             let source = try arguments.pinSource()
             if case .policy(let file) = source { console.note(of: file) }
-            let expectation = try source.expectation(for: endpoint)
             let (mode, evidence) = try arguments.revocation()
             var policy = try arguments.trustPolicy()
             policy.revocation = mode
@@ -72,13 +71,13 @@ extension CommandDefinition {
                     presented: presented, name: endpoint.name, store: store, policy: policy, revocation: evidence,
                     transparency: TransparencyEvidence(logs: logs))
                 let verdict = Verdict(
-                    on: trust, port: endpoint.port, expecting: expectation, time: time, from: .file,
+                    on: trust, port: endpoint.port, expecting: source, time: time, from: .file,
                     trustedBy: name == nil ? .caFile : .store)
                 let result = CheckResult(
                     verdict: verdict,
                     subject: endpoint.name.description + (name.map { " (\($0))" } ?? ""), source: .file,
                     presented: presented.certificates, now: time,
-                    causes: verdict.causes(among: expectation.causes(of: trust, port: endpoint.port, at: time)),
+                    causes: verdict.causes(among: source.causes(of: trust, port: endpoint.port, at: time)),
                     warnings: verdict.isGood ? verdict.path.map { CheckWarning.transparency(of: $0) } ?? [] : [])
                 let trace = arguments.has(.verbose) ? TraceText(of: trust, at: time) : nil
                 console.result(
