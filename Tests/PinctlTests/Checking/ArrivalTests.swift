@@ -119,7 +119,7 @@ struct ArrivalTests {
     @Test("An interrupted run names the first targets without a result, and how many there are")
     func pending() throws {
         func server(_ name: String) throws -> CheckItem {
-            .server(try Target(name), .trust, CheckSettings(), rule: nil, input: nil)
+            .server(try Target(name), CheckSettings(), rule: nil, input: nil)
         }
         var targets = PendingTargets()
         targets.add(try ["a.test", "b.test"].map(server) + [.problem("not a target", [])])

@@ -60,6 +60,19 @@ struct RemedyTests {
         #expect(Set(causes.map(\.identifier)) == identifiers)
     }
 
+    @Test("The article has a section for each verdict that fails a run, and names every warning")
+    func sections() throws {
+        let page = try String(
+            contentsOfFile: Repository.root + "/Sources/PinctlCommands/PinctlCommands.docc/WhenACheckFails.md",
+            encoding: .utf8)
+        let headings = page.matches(of: #/(?m)^## ([a-z_]+)$/#).map { String($0.output.1) }
+        #expect(headings.sorted() == VerdictWord.allCases.filter { $0.row.severity.isFailure }.map(\.rawValue).sorted())
+        // Two are verdicts too.
+        for kind in CheckWarning.Kind.allCases where ![.backupOnly, .somePaths].contains(kind) {
+            #expect(page.contains("**\(kind.rawValue)**"), "\(kind)")
+        }
+    }
+
     @Test(
         "A remedy that leads to a served key starts with a condition and says how to confirm it, others print none"
     )
