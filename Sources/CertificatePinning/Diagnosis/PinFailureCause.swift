@@ -194,7 +194,7 @@ extension PinFailureCause {
         case .inspected(let name):
             "the chain leads to \(name), which isn't an expected root, but a private CA or a TLS-intercepting proxy"
         case .issuerMissing(let issuer):
-            "the chain is incomplete, because the server doesn't send the certificate of its issuer, \(issuer)"
+            "the chain lacks the certificate of \(issuer), which the server doesn't send and which isn't a trusted root"
         case .selfSigned(let leaf): "the server's certificate, \(leaf.subject), is self-signed and isn't an anchor"
         case .defaultCertificate(let leaf, let product):
             "the server presents \(product.map { "the default certificate of \($0)" } ?? "a self-signed certificate"), "
@@ -219,8 +219,9 @@ extension PinFailureCause {
                 + (expiry.action == .fail ? "so it rejects every server" : "so its pins no longer reject a server")
         case .denied(let pin): "the policy denies the key of \(pin.title)"
         case .hostMissed(let host, let miss, let rule):
-            "no rule covers \(host), and the nearest one, for \(rule.host)\(rule.location.map { " at \($0)" } ?? ""), "
-                + miss.words
+            (miss == .port ? "the rule" : "no rule covers \(host), and the nearest one,")
+                + " for \(rule.host)\(rule.location.map { " at \($0)" } ?? "")"
+                + (miss == .port ? " " : ", ") + miss.words
         case .onlyBackup(let pins):
             "only backup pins match (\(pins.map(\.title).joined(separator: ", ")))"
         }

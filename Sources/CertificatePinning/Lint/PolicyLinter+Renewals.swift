@@ -55,7 +55,9 @@ extension PolicyLinter {
             return finding(
                 requiresLeaf(rule, leaves, primary) ? .error : .warning,
                 "pins \(pin.lintTitle), but the newest certificate has another key (\(other.evidence)): serve a pinned "
-                    + "key, or ship a pin of \(key) before you deploy that certificate")
+                    + "key, or ship a pin of \(key) before you deploy that certificate"
+                    // That pin alone would last only until the next renewal.
+                    + (other.effect == .changesKey ? ", and then \(other.remedy)" : ""))
         }
         let changes = found.filter { $0.effect == .changesKey }
         if let change = changes.first {

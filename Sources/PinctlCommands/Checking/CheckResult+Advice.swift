@@ -14,10 +14,32 @@ extension CheckResult {
     /// The causes, each with its remedy.
     var advice: [ReportCause] {
         causes.map { cause in
-            isOfFile
+            if cause.concernsRoots, let anchored = anchoredRemedy(of: cause) {
+                return ReportCause(
+                    identifier: cause.identifier, finding: isOfFile ? cause.fileFinding : cause.finding,
+                    remedy: anchored)
+            }
+            return isOfFile
                 ? ReportCause(identifier: cause.identifier, finding: cause.fileFinding, remedy: cause.fileRemedy)
                 : ReportCause(cause)
         }
+    }
+
+    /// Returns the remedy for a chain that isn't trusted under a rule with anchors of its own, or `nil` for other rules.
+    /// Released apps keep these anchors, and a flag with roots doesn't apply to them.
+    private func anchoredRemedy(of cause: PinFailureCause) -> String? {
+        guard let rule, rule.anchors != nil, verdict.distrust != nil else { return nil }
+        let place = rule.location.map { "the rule at \($0)" } ?? "the rule"
+        let chain = isOfFile ? "use a chain that leads" : "serve a chain that leads"
+        var steps = [
+            "\(chain) to one of the anchors of \(place), because released apps trust only these, and "
+                + "\(Flag.caFile.dashed) doesn't change them"
+        ]
+        if case .issuerMissing = cause {
+            let completion = isOfFile ? ChainOrigin.file.completion : PinFailureCause.sendIntermediates
+            steps.insert("if it is an intermediate, \(completion)", at: 0)
+        }
+        return steps.joined(separator: "; otherwise, ")
     }
 
     /// The remedy for the verdict, which doesn't depend on the cause, or `nil` for a good verdict.
@@ -29,6 +51,7 @@ extension CheckResult {
             guard !isOfFile, let remedy = word.row.shortRemedy else { return failureRemedy }
             return remedy + Self.condition
         }
+        if cause.concernsRoots, let anchored = anchoredRemedy(of: cause) { return anchored }
         return isOfFile ? cause.fileRemedy : cause.shortAction + (cause.explainsMismatch ? Self.condition : "")
     }
 
@@ -62,6 +85,14 @@ extension ReportCause {
 }
 
 extension PinFailureCause {
+    /// Whether the cause is that no path ends at a trusted root.
+    fileprivate var concernsRoots: Bool {
+        switch self {
+        case .inspected, .issuerMissing, .selfSigned: true
+        default: false
+        }
+    }
+
     /// The diagnosis for a file, in one line.
     fileprivate var fileFinding: String {
         switch self {
@@ -71,7 +102,7 @@ extension PinFailureCause {
             "the clock is probably ahead, because all of the certificates expired by \(last.notAfter.day)"
         case .inspected(let name): "the chain leads to \(name), which isn't an expected root"
         case .issuerMissing(let issuer):
-            "the chain is incomplete, because the file doesn't contain the certificate of its issuer, \(issuer)"
+            "the chain lacks the certificate of \(issuer), which isn't in the file and isn't a trusted root"
         case .selfSigned(let leaf): "the certificate, \(leaf.subject), is self-signed and isn't an anchor"
         case .defaultCertificate(let leaf, let product):
             "the file contains \(product.map { "the default certificate of \($0)" } ?? "a self-signed certificate"), "

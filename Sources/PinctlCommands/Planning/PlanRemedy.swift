@@ -80,7 +80,7 @@ struct PlanRemedy {
         }
         let leaves = Set(failing.flatMap(\.broken)).sorted().map { candidates[$0].leafFingerprint.description }
         return "\(releases[release].name) hasn't shipped: pin \(leaves.joined(separator: " and "))"
-            + " in it, or the root above, before it does"
+            + " in it, or the root of the new chain, before it does"
     }
 
     /// The clause that names the keys with which nothing breaks, if there are any.

@@ -5,8 +5,8 @@ import PinctlTLSTransport
 struct ProbeFailure: Error, Sendable, CustomStringConvertible {
     var error: TransportError
     let target: Target
-    /// The environment variable with a proxy for the host, if it isn't used.
-    var ignoredProxy: String?
+    /// The reason why no proxy of the environment is used for the host, if it may matter.
+    var proxyHint: String?
     /// The proxy that was used for the host, if any.
     var proxy: CleartextProxy?
     /// The environment variable that set the proxy, if there is one.
@@ -53,9 +53,8 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
     /// The step to take.
     var remedy: String {
         guard lostProxy == nil else { return proxyRemedy }
-        guard let ignoredProxy, isBeforeTLS else { return ownRemedy }
-        return ownRemedy + "; \(ignoredProxy) is set and ignored: if servers are reached through that proxy, add "
-            + "\(Flag.proxy.dashed) env"
+        guard let proxyHint, isBeforeTLS else { return ownRemedy }
+        return "\(ownRemedy); \(proxyHint)"
     }
 
     /// The step for several targets that fail alike, which names none of them.

@@ -23,6 +23,26 @@ enum ProxyChoice: Sendable {
         if case .none(let ignored?) = self, ignored.reaches(endpoint) { ignored.variable } else { nil }
     }
 
+    /// Returns why a server isn't reached through a proxy of the environment, or `nil` if it is or if another proxy was
+    /// given.
+    func hint(for endpoint: Endpoint) -> String? {
+        switch self {
+        case .none:
+            ignoredVariable(for: endpoint).map {
+                "\($0) is set and ignored: if servers are reached through that proxy, add \(Flag.proxy.dashed) env"
+            }
+        case .fixed: nil
+        case .environment(let environment):
+            if environment.proxy(forTLSTo: endpoint) != nil {
+                nil
+            } else if environment.proxyForTLS != nil {
+                "no proxy is used, because no_proxy exempts the host"
+            } else {
+                "no proxy is used, because https_proxy isn't set or no_proxy is *"
+            }
+        }
+    }
+
     /// The environment variable that the proxy comes from, if it is used.
     var variable: String? {
         if case .environment(let environment) = self { environment.proxies.first?.name } else { nil }

@@ -119,7 +119,7 @@ extension ServerProbe {
 
     private func failure(_ error: TransportError, _ target: Target) -> ProbeFailure {
         ProbeFailure(
-            error: error, target: target, ignoredProxy: proxy.ignoredVariable(for: target.endpoint),
+            error: error, target: target, proxyHint: proxy.hint(for: target.endpoint),
             proxy: proxy.proxy(for: target.endpoint), proxyVariable: proxy.variable)
     }
 

@@ -81,7 +81,10 @@ extension Report {
             left = left.dropFirst()
         }
         let rest = left.reduce(ungrouped) { $0 + $1.count }
-        if rest > 0 { lines.append("\(grouped(rest)) more failures with other causes") }
+        if rest > 0 {
+            lines.append(
+                "\(grouped(rest)) more \(rest == 1 ? "failure with another cause" : "failures with other causes")")
+        }
         return lines
     }
 

@@ -140,7 +140,12 @@ extension PinningRule {
             let dates = [expiry, old.expiry].map { $0.map { "\($0)" } ?? "never" }
             add(.changed, "it expires \(dates[0]), before \(dates[1])")
         }
-        if anchors?.digest != old.anchors?.digest { add(.changed, "it trusts other anchors") }
+        if anchors?.digest != old.anchors?.digest {
+            // mutant sign-anchor-names: [] for `difference(from: old)` by PolicyLockoutTests/anchorNames
+            let named = difference(from: old)
+            for (direction, message) in named { add(direction, message) }
+            if named.isEmpty { add(.changed, "it trusts other anchors") }
+        }
         if certificateTransparency != old.certificateTransparency {
             let direction: PolicyChange.Direction =
                 certificateTransparency == .require
@@ -158,6 +163,18 @@ extension PinningRule {
             add(direction, "\(pin) is accepted as \(now.names), before as \(then.names)")
         }
         return changes
+    }
+}
+
+extension PinningRule {
+    /// Returns the anchors that this rule has and another hasn't, and those that only the other has, by their names and
+    /// keys. Empty if a rule has none of its own, or if they are in a directory that is read on demand.
+    fileprivate func difference(from old: PinningRule) -> [(PolicyChange.Direction, String)] {
+        guard let now = anchors, let before = old.anchors, let all = now.certificates, let known = before.certificates
+        else { return [] }
+        func title(_ root: X509Certificate) -> String { "\(root.subject) (\(root.spkiFingerprint))" }
+        return all.filter { !before.contains($0) }.map { (.weaker, "it also trusts \(title($0))") }
+            + known.filter { !now.contains($0) }.map { (.stricter, "it no longer trusts \(title($0))") }
     }
 }
 

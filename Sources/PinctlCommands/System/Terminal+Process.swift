@@ -6,7 +6,13 @@ extension Terminal {
     static var ofProcess: Terminal {
         Terminal(
             columns: isatty(1) == 1 ? columns(of: 1) : nil,
-            showsProgress: isatty(2) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb")
+            // The reader of a pipe may write to the same terminal, behind a line that is still there.
+            showsProgress: isatty(2) == 1 && !isPipe(1) && ProcessInfo.processInfo.environment["TERM"] != "dumb")
+    }
+
+    private static func isPipe(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
     }
 
     /// Returns the width from the terminal (`TIOCGWINSZ`), or else from the environment, or else 80.

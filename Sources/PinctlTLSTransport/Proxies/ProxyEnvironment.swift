@@ -55,8 +55,11 @@ package struct ProxyEnvironment: Sendable {
     package func proxy(forTLSTo endpoint: Endpoint) -> Variable? {
         // mutant proxy-exemption: true by EnvironmentProxyTests
         guard !ProxyDomain.contains(endpoint.name, port: endpoint.port, in: exceptions) else { return nil }
-        return proxies.first { $0.scheme != .http }
+        return proxyForTLS
     }
+
+    /// The proxy for TLS connections to hosts without an exception, or `nil` if there is none.
+    package var proxyForTLS: Variable? { proxies.first { $0.scheme != .http } }
 
     /// Returns the name of the variable with the proxy for TLS connections, if one is set, whatever its value.
     package static func variableForTLS(in variables: [String: String]) -> String? {

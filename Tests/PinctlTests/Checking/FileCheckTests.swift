@@ -36,7 +36,7 @@ struct FileCheckTests {
         let alone = await check("--policy", policy, try site.directory.add(site.leaf.pemText))
         #expect(alone.status == 4)
         #expect(
-            alone.lines.contains { $0.hasPrefix("  cause: the chain is incomplete, because the file doesn't contain") })
+            alone.lines.contains { $0.hasPrefix("  cause: the chain lacks the certificate of ") })
         #expect(alone.lines.contains { $0.hasPrefix("  do: add the intermediate certificates to the file, or, if ") })
         #expect(!alone.output.contains("intercept"))
         // A pinned key at another position is on the path. The other root is nowhere.

@@ -60,6 +60,32 @@ struct RemedyTests {
         #expect(Set(causes.map(\.identifier)) == identifiers)
     }
 
+    @Test("A chain that isn't below the anchors of its rule isn't to be trusted with a flag, which doesn't apply to it")
+    func ownAnchors() async throws {
+        let site = try PinctlSite()
+        _ = try site.directory.add(TestCertificate.root("Other Root").pemText, name: "other.pem")
+        let pin = "\"\(try site.leaf.key.pin)\", \"\(unknownPin)\""
+        let own = try site.policy(pin, rule: #""anchors": ["other.pem"],"#)
+        let plain = try site.policy(pin)
+        try await site.serve { server in
+            for flags in [[], ["--ca-file", site.rootFile]] {
+                let run = await pinctl(["check", "--policy", own] + flags + [server.target()])
+                #expect(
+                    run.status == 4 && run.output.contains("cause: the chain lacks the certificate of CN=Test Root"))
+                #expect(
+                    run.output.contains(
+                        "serve a chain that leads to one of the anchors of the rule at \(own):"), "\(run.output)")
+                #expect(
+                    run.output.contains("because released apps trust only these, and --ca-file doesn't change them"))
+                #expect(!run.output.contains("trust it with --ca-file"), "\(run.output)")
+            }
+            let without = await pinctl("check", "--policy", plain, server.target())
+            #expect(without.status == 4 && without.output.contains("trust it with --ca-file"), "\(without.output)")
+        }
+        let file = await pinctl("check", "--policy", own, "--files", site.chainFile)
+        #expect(file.status == 4 && file.output.contains("use a chain that leads to one of the anchors"), "\(file)")
+    }
+
     @Test("The article has a section for each verdict that fails a run, and names every warning")
     func sections() throws {
         let page = try String(

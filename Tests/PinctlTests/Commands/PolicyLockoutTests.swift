@@ -251,6 +251,24 @@ struct PolicyLockoutTests {
         return (.certain, run)
     }
 
+    @Test("Anchors that were added or removed are named with their keys, so that each signer can compare them")
+    func anchorNames() async throws {
+        let more = directory.path + "/more.pem"
+        let key = await pinctl("hash", more).output.split(separator: " ").first.map(String.init) ?? "?"
+        for (before, after, message) in [
+            (#""root.pem""#, #""root.pem", "more.pem""#, "weaker: it also trusts CN=Root more (\(key))"),
+            (#""root.pem", "more.pem""#, #""root.pem""#, "stricter: it no longer trusts CN=Root more (\(key))"),
+        ] {
+            let first = try await sign(Row.rule("\"anchors\": { \"files\": [\(before)] }"), [], to: "first")
+            try #require(first.status == 0, "\(first)")
+            let run = try await sign(
+                Row.rule("\"anchors\": { \"files\": [\(after)] }"), ["--after", directory.path + "/first.json"],
+                to: "next")
+            #expect(run.status == 0 && run.errors.contains("api.test: \(message)"), "\(run)")
+            #expect(!run.errors.contains("it trusts other anchors"))
+        }
+    }
+
     @Test("A rule for a host doesn't hide that names beside it are refused")
     func label() async throws {
         let row = Row(

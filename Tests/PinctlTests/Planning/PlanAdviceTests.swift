@@ -127,7 +127,7 @@ struct PlanAdviceTests {
     func unshipped() async throws {
         _ = try site.directory.add(policyText([("api.test", ["\"\(unknownPin)\""])]), name: "old")
         _ = try site.directory.add(site.root.pemText, name: "own.pem")
-        let leaf = "pin \(try unrelated.key.pin) in it, or the root above, before it does"
+        let leaf = "pin \(try unrelated.key.pin) in it, or the root of the new chain, before it does"
         let rows = [
             ("", leaf, true), (#""expires": "2026-06-01", "onExpiry": "fail","#, "change its rule for api.test", true),
             (#""anchors": { "files": ["own.pem"] },"#, "change its rule for api.test", false),

@@ -66,6 +66,10 @@ struct EnvironmentProxyTests {
         #expect(choice.proxy(for: server)?.description == used?.url.cleartext?.description)
         let ignored = ProxyChoice.none(ignoring: IgnoredProxy(row.variables))
         #expect(ignored.ignoredVariable(for: server) == used?.name)
+        #expect(ignored.hint(for: server)?.contains("is set and ignored") == (used == nil ? nil : true))
+        let isExempt = row.variables.keys.contains { $0.lowercased() == "no_proxy" }
+        #expect((choice.hint(for: server) == nil) == (used != nil))
+        if used == nil, !isExempt { #expect(choice.hint(for: server)?.contains("https_proxy isn't set") == true) }
         #expect(ignored.proxy(for: server) == nil)
     }
 

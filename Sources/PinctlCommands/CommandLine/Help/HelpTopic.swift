@@ -84,7 +84,7 @@ struct HelpTopic: Sendable {
             "",
             "If several apply, the order of precedence is 2, 1, 4, 3, 0.",
             "A signal ends pinctl at once, which leaves a JSON document incomplete.",
-            "With Ctrl-C, check first prints what is known.",
+            "With Ctrl-C, check first prints what is known, and completes the document.",
         ]
     }
 
