@@ -20,6 +20,8 @@ package struct KeyRenewal: Sendable {
     package let effect: Effect
     /// The certificate that the server has now, or `nil` if it isn't known.
     package let certificate: X509Certificate?
+    /// The certificates that the server had before, as far as they are known.
+    package let former: [X509Certificate]
     /// The position of the setting, or of the part of the file that lacks it.
     package let location: PolicyLocation
     /// The program, such as `certbot`.
@@ -32,7 +34,8 @@ package struct KeyRenewal: Sendable {
     /// Creates a renewal. Names may be in capitals and have U-labels, addresses may be in any form, and a leading `*.`
     /// is a wildcard.
     package init(
-        names: [String], _ effect: Effect, now certificate: X509Certificate? = nil, at location: PolicyLocation,
+        names: [String], _ effect: Effect, now certificate: X509Certificate? = nil,
+        before former: [X509Certificate] = [], at location: PolicyLocation,
         program: String, setting: String, remedy: String
     ) {
         hosts = names.map { name in
@@ -42,6 +45,7 @@ package struct KeyRenewal: Sendable {
         }
         self.effect = effect
         self.certificate = certificate
+        self.former = former
         self.location = location
         self.program = program
         self.setting = setting
@@ -64,6 +68,20 @@ package struct KeyRenewal: Sendable {
         }
     }
 
+    /// Whether the certificate names a host of the rule itself, and not by a wildcard.
+    func names(_ rule: CanonicalRule) -> Bool {
+        hosts.contains { host in
+            host.scope == .exact && rule.patterns.contains { $0.covers(host) || $0.host == host.host }
+        }
+    }
+
     /// The position and the setting in findings.
     var evidence: String { "\(location): \(setting)" }
+}
+
+extension HostPattern {
+    /// Whether a name of a certificate and a rule have a host in common.
+    func touches(_ rule: CanonicalRule) -> Bool {
+        rule.patterns.contains { $0.host == host || $0.covers(self) || covers($0) }
+    }
 }

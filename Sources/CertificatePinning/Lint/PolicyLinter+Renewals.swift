@@ -5,7 +5,24 @@ import PinctlBasics
 
 extension PolicyLinter {
     /// Returns the renewals of certificates for the rule's hosts.
-    func renewals(of rule: CanonicalRule) -> [KeyRenewal] { (renewals ?? []).filter { $0.concerns(rule) } }
+    func renewals(of rule: CanonicalRule) -> [KeyRenewal] {
+        (renewals ?? []).filter { renewal in
+            // mutant lint-closer-rule: false for `isOverruled(rule, $0)` by PinctlTests.IssuanceTests/closerRules
+            renewal.concerns(rule) && !renewal.hosts.allSatisfy { isOverruled(rule, $0) || !$0.touches(rule) }
+        }
+    }
+
+    /// Returns whether a rule for a closer hostname decides about a host at every port.
+    private func isOverruled(_ rule: CanonicalRule, _ host: HostPattern) -> Bool {
+        guard policy.combination != .union, host.scope == .exact else { return false }
+        let own = rule.patterns.filter { $0.covers(host) || $0.host == host.host }.map(\.host.utf8.count).max() ?? 0
+        return policy.rules.contains { other in
+            other.ports == nil
+                && other.patterns.contains {
+                    $0.host.utf8.count > own && ($0.covers(host) || $0.host == host.host)
+                }
+        }
+    }
 
     /// Whether the configuration of every program that renews a certificate for the rule says what happens to the key,
     /// and the rule accepts the key that each has now.
@@ -18,7 +35,19 @@ extension PolicyLinter {
     /// Whether no pin of the rule is of the leaf that the server has now. An unknown leaf may be pinned.
     private func isUnpinned(_ renewal: KeyRenewal, by rule: CanonicalRule) -> Bool {
         guard let leaf = renewal.certificate else { return false }
-        return !(rule.pins + unitedPins(of: rule)).contains { $0.role.covers(index: 0, of: 3) && $0.matches(leaf) }
+        // Which port a certificate is for isn't known.
+        let others = policy.rules.filter { $0.patterns == rule.patterns && $0.ports != rule.ports }
+        return !(rule.pins + unitedPins(of: rule) + others.flatMap(\.pins)).contains {
+            $0.role.covers(index: 0, of: 3) && $0.matches(leaf)
+        }
+    }
+
+    /// Returns the first certificate in use whose key no pin of the rule has. A wildcard certificate doesn't count if a
+    /// rule for one host has its own certificate.
+    private func firstUnpinned(_ found: [KeyRenewal], by rule: CanonicalRule) -> KeyRenewal? {
+        let own = rule.patterns.allSatisfy { $0.scope == .exact } ? found.filter { $0.names(rule) } : []
+        // mutant lint-unpinned-key: false for `isUnpinned($0, by: rule)` by PinctlTests.IssuanceTests/unpinned
+        return (own.isEmpty ? found : own).first { isUnpinned($0, by: rule) }
     }
 
     /// Returns a finding about a certificate of the rule that isn't renewed, whatever the rule pins.
@@ -41,23 +70,33 @@ extension PolicyLinter {
 
     private func keyFindings(_ rule: CanonicalRule) -> [LintFinding] {
         let primary = rule.pins.filter { !$0.isBackup }
-        let leaves = primary.filter { knownRole(of: $0) == .leaf }
-        let unknown = primary.filter { knownRole(of: $0) == nil }
+        let found = renewals(of: rule)
+        let served = found.flatMap { $0.former + [$0.certificate].compactMap(\.self) }
+        /// Returns the role that the pin has, or that its key has in a certificate of the server.
+        func role(_ pin: CanonicalPin) -> PinRole? {
+            // mutant lint-former-leaf: nil for `.leaf` by PinctlTests.IssuanceTests/unknownRoles
+            knownRole(of: pin) ?? (served.contains(where: pin.matches) ? .leaf : nil)
+        }
+        let leaves = primary.filter { role($0) == .leaf }
+        let unknown = primary.filter { role($0) == nil }
         guard let pin = leaves.first ?? unknown.first else { return [] }
         func finding(_ severity: LintFinding.Severity, _ message: String) -> [LintFinding] {
             [LintFinding(.changingKey, severity, at: location(of: rule), "\(rule.lintTitle) \(message)")]
         }
-        let found = renewals(of: rule)
-        // mutant lint-unpinned-key: false for `isUnpinned($0, by: rule)` by PinctlTests.IssuanceTests/unpinned
-        if !leaves.isEmpty, let other = found.first(where: { isUnpinned($0, by: rule) }),
-            let key = other.certificate?.spkiFingerprint
-        {
+        if let other = firstUnpinned(found, by: rule), let key = other.certificate?.spkiFingerprint {
+            // That pin alone would last only until the next renewal.
+            let next = other.effect == .changesKey ? ", and then \(other.remedy)" : ""
+            let act = "the newest certificate has another key (\(other.evidence))"
+            guard !leaves.isEmpty else {
+                return finding(
+                    .warning,
+                    "breaks if \(pin.lintTitle) is the key of its server, because \(act): ship a pin of \(key) before you "
+                        + "deploy that certificate\(next), or give the pin its role")
+            }
             return finding(
                 requiresLeaf(rule, leaves, primary) ? .error : .warning,
-                "pins \(pin.lintTitle), but the newest certificate has another key (\(other.evidence)): serve a pinned "
-                    + "key, or ship a pin of \(key) before you deploy that certificate"
-                    // That pin alone would last only until the next renewal.
-                    + (other.effect == .changesKey ? ", and then \(other.remedy)" : ""))
+                "pins \(pin.lintTitle), but \(act): serve a pinned key, or ship a pin of \(key) before you deploy that "
+                    + "certificate\(next)")
         }
         let changes = found.filter { $0.effect == .changesKey }
         if let change = changes.first {

@@ -67,6 +67,11 @@ extension CanonicalRule {
     var decidesRoots: Bool { anchors.map { !$0.allSatisfy { $0.source == "system" } } ?? false }
 }
 
+extension CanonicalRule {
+    /// Whether chains that end at local roots need no pin, by `localAnchorsBypassPins` or by roots that bypass pins.
+    var bypassesLocally: Bool { stores.pinsApplyOnlyUnder != nil || anchors?.contains(where: \.bypassesPins) == true }
+}
+
 private struct PlacedPattern: Hashable, Comparable {
     let pattern: HostPattern
     let ports: Set<Int>?
@@ -87,6 +92,8 @@ private struct RuleMeaning {
     private let mode: PinningMode
     private let expiry: RuleExpiry?
     private let anchors: Set<AnchorSet>
+    /// Whether chains that end at local roots need no pin.
+    private let exemptsLocalRoots: Bool
     private let transparency: CertificateTransparencyMode?
     private let reports: Set<String>
     private let usesDefaultReport: Bool
@@ -96,6 +103,7 @@ private struct RuleMeaning {
         mode = rule.mode
         expiry = rule.expiry
         anchors = Set(rule.anchors ?? [])
+        exemptsLocalRoots = rule.stores.pinsApplyOnlyUnder != nil
         transparency = rule.certificateTransparency
         reports = Set(rule.reports)
         usesDefaultReport = rule.usesDefaultReport
@@ -139,6 +147,13 @@ private struct RuleMeaning {
             report("expires \(there), expected \(wanted)", "changed the expiry from \(there) to \(wanted)")
         }
         if anchors != other.anchors { report("trusts other roots", "changed the roots") }
+        // mutant difference-local-bypass: false for `exemptsLocalRoots != other.exemptsLocalRoots` by
+        //   ConversionTests/localBypass
+        if exemptsLocalRoots != other.exemptsLocalRoots {
+            report(
+                "\(other.exemptsLocalRoots ? "lets" : "doesn't let") local roots bypass the pins",
+                "turned the bypass for local roots \(exemptsLocalRoots ? "on" : "off")")
+        }
         // Without a setting, the file and its system decide.
         if let transparency, transparency != other.transparency {
             let there = other.transparency?.rawValue ?? "not set"

@@ -207,7 +207,20 @@ extension Conversion {
         }
     }
 
+    /// Lets pins apply to chains of local roots too, if the dialect can't exempt those.
+    private mutating func dropLocalBypass(_ rule: inout CanonicalRule) {
+        // mutant export-local-bypass: false for 1 by ConversionTests/localBypass
+        guard !traits.exemptsLocalRoots, rule.stores.pinsApplyOnlyUnder != nil else { return }
+        rule.stores.pinsApplyOnlyUnder = nil
+        guard traits.connects, rule.anchors == nil, rule.mode != .off else { return }
+        note(
+            .anchorsLost, .stricter,
+            "the pins of \(rule.title) also apply to chains that end at local roots, which localAnchorsBypassPins exempted",
+            rule.location)
+    }
+
     mutating func convertAnchors(_ rule: inout CanonicalRule) {
+        dropLocalBypass(&rule)
         guard traits.connects else {
             rule.anchors = nil
             return

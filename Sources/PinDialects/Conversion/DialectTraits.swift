@@ -33,6 +33,8 @@ struct DialectTraits {
     /// Whether failures are also reported to the system's vendor unless the rule says otherwise.
     var hasDefaultReport = false
     var anchors = Anchors.none
+    /// Whether a rule can exempt chains that end at roots outside of the system's (`localAnchorsBypassPins`).
+    var exemptsLocalRoots = false
     /// Whether the dialect's system connects to servers. If it doesn't, conditions on connections mean nothing to it.
     var connects = true
     /// The settings for Certificate Transparency that a rule can have.
@@ -68,8 +70,8 @@ extension PinDialect {
                 roles: Set(PinRole.allCases), matching: .asRequired, contents: [.publicKey, .certificate],
                 namesPinsAlways: true, modes: Set(PinningMode.allCases), expiry: .instant,
                 effects: Set(PinningExpiry.Action.allCases),
-                reports: .many, anchors: .files, transparency: Set(CertificateTransparencyMode.allCases), denies: true,
-                refusesUnlisted: true)
+                reports: .many, anchors: .files, exemptsLocalRoots: true,
+                transparency: Set(CertificateTransparencyMode.allCases), denies: true, refusesUnlisted: true)
         case .android:
             DialectTraits(
                 hosts: HostMatching(.undotted, .lowercased, rejectsLeadingDot: true),

@@ -61,12 +61,15 @@ package enum CertificateArchive {
         for (index, certificate) in sorted.enumerated() {
             for name in Set(certificate.hosts) { members[name, default: []].append(index) }
         }
-        // Where a host has certificates of a CA, a self-signed one was only a placeholder.
+        // Where a host has certificates of a CA, an earlier self-signed one was only a placeholder.
         members = members.mapValues { indices in
             // mutant key-history-self-signed: true for `!sorted[$0].isSelfIssued` by
             //   PinctlTests.IssuanceTests/unusedCertificates
             let issued = indices.filter { !sorted[$0].isSelfIssued }
-            return issued.isEmpty ? indices : issued
+            guard let last = issued.last else { return indices }
+            // mutant key-history-self-signed-now: false for `sorted[$0].notBefore > sorted[last].notBefore` by
+            //   PinctlTests.IssuanceTests/unusedCertificates
+            return indices.filter { !sorted[$0].isSelfIssued || sorted[$0].notBefore > sorted[last].notBefore }
         }
         let series = Dictionary(grouping: members.keys) { members[$0] ?? [] }
         return series.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { indices, names in
@@ -85,7 +88,8 @@ package enum CertificateArchive {
                     "name the directory with the certificates that the server has now"
                 }
             return KeyRenewal(
-                names: names.sorted(), effect, now: isInUse ? newest : nil, at: place, program: "the ACME client",
+                names: names.sorted(), effect, now: isInUse ? newest : nil,
+                before: indices.dropLast().map { sorted[$0] }, at: place, program: "the ACME client",
                 setting: isInUse ? history.summary : "the last certificate has expired", remedy: remedy)
         }
     }

@@ -111,8 +111,8 @@ extension CanonicalRule {
             var object: [(String, JSON)] = files.isEmpty ? [] : [("files", .array(files))]
             if anchors.contains(where: { $0.source == "system" }) { object.append(("system", .bool(true))) }
             members.append(("anchors", .object(object)))
-            if anchors.contains(where: \.bypassesPins) { members.append(("localAnchorsBypassPins", .bool(true))) }
         }
+        if bypassesLocally { members.append(("localAnchorsBypassPins", .bool(true))) }
         if let certificateTransparency {
             members.append(("certificateTransparency", .string(certificateTransparency.rawValue)))
         }

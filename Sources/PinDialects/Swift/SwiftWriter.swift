@@ -73,7 +73,7 @@ enum SwiftWriter {
             arguments.append("anchors: \(store)")
         }
         if let mode = rule.certificateTransparency { arguments.append("certificateTransparency: .\(mode.rawValue)") }
-        if rule.anchors?.contains(where: \.bypassesPins) == true {
+        if rule.bypassesLocally {
             arguments.append("pinsApplyOnlyUnder: TrustStore.system()")
         }
         if !rule.reports.isEmpty {

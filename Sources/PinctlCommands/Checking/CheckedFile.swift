@@ -23,6 +23,8 @@ struct CheckedFile {
         let index: Int
         let kind: Kind
         let fingerprint: SPKIFingerprint
+        /// The fingerprint of the certificate that has the key, if there is one.
+        var certificate: CertificateFingerprint?
         /// The hosts that the key is for, as far as they are known.
         var hosts: [ServerName] = []
         var subject: X509Name?

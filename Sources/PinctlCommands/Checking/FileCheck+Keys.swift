@@ -16,7 +16,8 @@ extension FileCheck {
             for entry in file.parts.flatMap(\.certificates) where !used.contains(entry.certificate) {
                 keys.append(
                     CheckedFile.Key(
-                        index: entry.index, kind: .authority, fingerprint: entry.certificate.spkiFingerprint, role: .ca)
+                        index: entry.index, kind: .authority, fingerprint: entry.certificate.spkiFingerprint,
+                        certificate: entry.certificate.fingerprint, role: .ca)
                 )
             }
         }
@@ -46,7 +47,11 @@ extension FileCheck {
         }
         let object = PinFingerprint.publicKey(key.fingerprint)
         let (rules, denied) = rules()
-        if let pin = denied.first(where: { $0.fingerprint == object }) { return [result(.keyDenied(pin), title)] }
+        let objects = [object] + (key.certificate.map { [.certificate($0)] } ?? [])
+        // mutant files-denied-certificate: [object] for `objects` by FileLayoutTests/deniedAuthority
+        if let pin = denied.first(where: { objects.contains($0.fingerprint) }) {
+            return [result(.keyDenied(pin), title)]
+        }
         guard !rules.isEmpty else { return [uncovered(title, key.subject, in: file)] }
         let hosts = endpoint.map { [$0.name] } ?? key.hosts
         let meant = rules.filter { rule in

@@ -81,7 +81,7 @@ struct FileCheck: Sendable {
                 continue
             }
             checked.formUnion(places.map(\.file))
-            let place = places.first(where: \.isBehindIssuer) ?? places.max { $0.rank < $1.rank } ?? places[0]
+            let place = places.first(where: \.isMisplaced) ?? places.max { $0.rank < $1.rank } ?? places[0]
             add(
                 place, of: files[place.file], issuers, &outcome,
                 borrowed: neighbors.borrowed(issuers, in: places.map { files[$0.file] }))
@@ -202,13 +202,13 @@ private struct LeafPlace {
     let count: Int
     /// The certificate that a server would present in its place, if that is another one.
     let first: X509Certificate?
-    /// Whether ``first`` is a leaf too. The file may be a collection then, and the leaf may be first in another one.
-    let isBehindLeaf: Bool
+    /// Whether the file has leaves alone. Nobody deploys such a collection, so the leaf may be first in another file.
+    let isInCollection: Bool
     /// Its position among the certificates, from 1.
     let position: Int
 
     /// Whether a server that has the file fails, whatever other files there are.
-    var isBehindIssuer: Bool { first != nil && !isBehindLeaf }
+    var isMisplaced: Bool { first != nil && !isInCollection }
     /// The order in which places are preferred, the last one most.
     var rank: (Int, Int) { (first == nil ? 1 : 0, count) }
 }
@@ -227,7 +227,8 @@ extension FileCheck {
                     leaf: entry.certificate, file: number,
                     title: total > 1 ? "\(file.input.path)[\(entry.index)]" : file.input.path,
                     count: part.certificates.count, first: isFirst ? nil : first,
-                    isBehindLeaf: first.map(pool.isLeaf) ?? false, position: position + 1)
+                    isInCollection: part.certificates.allSatisfy { pool.isLeaf($0.certificate) },
+                    position: position + 1)
             }
         }
     }

@@ -85,15 +85,21 @@ extension NewChain {
         }
         guard problems.isEmpty else { throw .unusable(problems) }
         let pool = CertificatePool(certificates)
-        if let leaf = isOrdered ? certificates.first : certificates.first(where: pool.isLeaf) ?? certificates.first {
-            guard pool.isLeaf(leaf) else {
+        if !certificates.isEmpty {
+            let leaves = (isOrdered ? Array(certificates.prefix(1)) : certificates).filter(pool.isLeaf)
+            guard !leaves.isEmpty else {
                 throw .unusable([
-                    "\(title): its first certificate is a CA certificate: give the chain that servers will send, leaf "
-                        + "first"
+                    isOrdered
+                        ? "\(title): its first certificate is a CA certificate: give the chain that servers will send, "
+                            + "leaf first"
+                        : "\(title): has only CA certificates: give the chain that servers will send"
                 ])
             }
-            let chain = PresentedChain(leaf: leaf, intermediates: certificates.filter { $0 != leaf })
-            return [NewChain(title: title, content: .chain(chain), names: leaf.subjectAlternativeNames)]
+            // Without an order, servers may send each of them.
+            return leaves.map { leaf in
+                let chain = PresentedChain(leaf: leaf, intermediates: certificates.filter { $0 != leaf })
+                return NewChain(title: title, content: .chain(chain), names: leaf.subjectAlternativeNames)
+            }
         }
         guard !keys.isEmpty else {
             throw .unusable(["\(title): has no certificate, request or key: give what servers will send"])

@@ -2,6 +2,7 @@ import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 import PinctlFoundation
+import PinctlTLSTransport
 
 extension PinningPolicy {
     /// Returns the changes after which a server that another policy accepts can be refused, first those that lock out
@@ -12,6 +13,7 @@ extension PinningPolicy {
     func lockouts(from old: PinningPolicy) -> [PolicyChange] {
         var changes = unlistedLockouts(from: old)
         let samples = RuleSamples(of: rules + old.rules)
+        let contacted = contactedEndpoints
         for rule in rules + old.rules {
             var found: [LockoutReason] = []
             // The reasons that `pinctl check` doesn't see at some name.
@@ -22,9 +24,9 @@ extension PinningPolicy {
                 for port in samples.ports(of: rule) {
                     let comparison = RuleComparison(old: old, new: self, for: name, port: port)
                     reasons += comparison.reasons
-                    guard name == rule.host || comparison.isAimed, (rule.ports ?? [443]).contains(port) else {
-                        continue
-                    }
+                    // mutant sign-contacted: true for `isChecked(rule, name, contacted)` by
+                    //   PolicyLockoutTests/untargeted
+                    guard isChecked(rule, name, contacted), (rule.ports ?? [443]).contains(port) else { continue }
                     checked.formUnion(comparison.reasons)
                 }
                 unchecked.formUnion(Set(reasons).subtracting(checked))
@@ -41,6 +43,24 @@ extension PinningPolicy {
         }.map(\.element)
     }
 
+    /// The servers that `pinctl check` connects to without targets of its own: the name and the port of each.
+    private var contactedEndpoints: Set<String> {
+        Set(
+            rules.flatMap { rule -> [String] in
+                let startTLS = rule.check.startTLS.flatMap(StartTLSProtocol.init)
+                guard rule.check.targets.isEmpty else {
+                    return rule.check.targets.compactMap { (try? Target($0))?.endpoint }.map { "\($0.name) \($0.port)" }
+                }
+                return (rule.ports ?? [Int(startTLS?.defaultPort ?? 443)]).map { "\(rule.host) \($0)" }
+            })
+    }
+
+    /// Returns whether `pinctl check` connects to a name at each port that a rule lists, or at the default port of one
+    /// that lists none.
+    private func isChecked(_ rule: PinningRule, _ name: ServerName, _ contacted: Set<String>) -> Bool {
+        (rule.ports ?? [443]).allSatisfy { contacted.contains("\(name) \($0)") }
+    }
+
     /// Returns the lock-outs of hosts that may have no rule: those by new denied pins, and by `unlisted`.
     private func unlistedLockouts(from old: PinningPolicy) -> [PolicyChange] {
         var changes: [PolicyChange] = []
@@ -55,7 +75,7 @@ extension PinningPolicy {
         // mutant sign-newly-denied: false by PolicyLockoutTests/kinds
         for pin in deny.map(\.fingerprint) where denied[pin]?.isSubset(of: before[pin] ?? []) == false {
             let reason = LockoutReason("a server is locked out if \(pin) is in its chain, which isn't known")
-            let change = PolicyChange(host: "all hosts", reason, isChecked: unlisted == .refuse)
+            let change = PolicyChange(host: "all hosts", reason, isChecked: false)
             if !changes.contains(change) { changes.append(change) }
         }
         return changes
@@ -130,9 +150,6 @@ private struct RuleComparison {
         before = old.rule(for: name, port: port)
         now = new.rule(for: name, port: port)
     }
-
-    /// Whether the rule names the servers that `pinctl check` connects to.
-    var isAimed: Bool { now?.check.targets.isEmpty == false }
 
     var reasons: [LockoutReason] {
         guard before != nil || old.unlisted == .trust else { return [] }

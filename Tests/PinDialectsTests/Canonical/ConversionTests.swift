@@ -396,6 +396,37 @@ struct ConversionTests {
 }
 
 struct DialectDocumentTests {
+    @Test("The bypass for local roots reaches the formats that have it, and is a note for the others")
+    func localBypass() throws {
+        let now = Date(timeIntervalSince1970: 1_795_219_200)
+        let host = try ServerName("a.example")
+        let pins = [
+            Pin(.publicKey(SPKIFingerprint(hashing: [1].span))), Pin(.publicKey(SPKIFingerprint(hashing: [2].span))),
+        ]
+        let rule = PinningRule(host: host, pins: pins, pinsApplyOnlyUnder: TrustStore(certificates: []))
+        let policy = CanonicalPolicy(try PinningPolicy(rules: [rule]))
+        let plain = CanonicalPolicy(try PinningPolicy(rules: [PinningRule(host: host, pins: pins)]))
+        for dialect in [PinDialect.policy, .swift] {
+            let (converted, notes) = policy.converted(to: dialect, at: now)
+            #expect(notes.isEmpty, "\(notes)")
+            let text = String(decoding: try dialect.write(converted), as: UTF8.self)
+            #expect(
+                text.contains(dialect == .policy ? "\"localAnchorsBypassPins\": true" : "pinsApplyOnlyUnder:"),
+                "\(text)")
+            #expect(
+                converted.differences(in: plain.converted(to: dialect, at: now).policy).map(\.message) == [
+                    "doesn't let local roots bypass the pins"
+                ])
+            #expect(plain.differences(in: policy).map(\.message) == ["lets local roots bypass the pins"])
+        }
+        for dialect in [PinDialect.android, .apple, .okhttp, .trustkit, .envoy] {
+            let (converted, notes) = policy.converted(to: dialect, at: now)
+            let found = notes.filter { $0.change == .anchorsLost }
+            #expect(found.map(\.direction) == [.stricter], "\(dialect): \(notes)")
+            #expect(converted.rules.allSatisfy { $0.stores.pinsApplyOnlyUnder == nil })
+        }
+    }
+
     @Test("The article names every change and has a table row for every dialect")
     func article() throws {
         let path = "\(Repository.root)/Sources/PinDialects/PinDialects.docc/PinDialects.md"

@@ -1,3 +1,4 @@
+import CertificateTrust
 import FoundationEssentials
 import PinctlTestPKI
 import Testing
@@ -374,8 +375,9 @@ struct FileLayoutTests {
             ([("x.pem", other.pemText + leaf), ("ca.pem", issuer)], ["ok", "FAIL"]),
             // Servers fail with the file of a chain, whatever else there is, but nobody deploys a collection.
             ([("x.pem", issuer + leaf), ("z.pem", leaf + issuer)], ["FAIL"]),
-            ([("all.pem", other.pemText + leaf + issuer), ("z.pem", leaf + issuer)], ["ok", "ok"]),
-            ([("a.pem", leaf + issuer), ("z.pem", other.pemText + leaf + issuer)], ["ok", "ok"]),
+            ([("fullchain.pem", other.pemText + leaf + issuer), ("z.pem", leaf)], ["ok", "FAIL"]),
+            ([("all.pem", other.pemText + leaf), ("ca.pem", issuer), ("z.pem", leaf + issuer)], ["ok", "ok"]),
+            ([("a.pem", leaf + issuer), ("ca.pem", issuer), ("z.pem", other.pemText + leaf)], ["ok", "ok"]),
             ([("x.pem", leaf + leaf + issuer)], ["ok"]),
         ] {
             let directory = try await tree(files)
@@ -386,6 +388,19 @@ struct FileLayoutTests {
             #expect(run.status == (verdicts.contains("FAIL") ? 1 : 0), "\(run)")
             guard verdicts == ["ok", "FAIL"] else { continue }
             #expect(run.output.contains("wrong order: the file begins with CN=www.test, and this leaf is certificate "))
+        }
+    }
+
+    @Test("A CA certificate that the policy denies is refused, also if its key is pinned")
+    func deniedAuthority() async throws {
+        let certificate = try X509Certificate(derBytes: site.intermediate.derBytes).fingerprint
+        let pins = #"{ "host": "api.test", "pins": ["\#(try site.intermediate.key.pin)", "\#(unknownPin)"] }"#
+        let file = try site.directory.add(issuer, name: "int.pem")
+        for (deny, status) in [("\(certificate)", Int32(1)), (unknownPin, 0)] {
+            let policy = try site.directory.add(
+                #"{ "version": 1, "deny": ["\#(deny)"], "domains": [\#(pins)] }"#)
+            let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, "--files", file)
+            #expect(run.status == status, "\(run)")
         }
     }
 

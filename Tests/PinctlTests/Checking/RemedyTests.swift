@@ -65,7 +65,7 @@ struct RemedyTests {
         let site = try PinctlSite()
         _ = try site.directory.add(TestCertificate.root("Other Root").pemText, name: "other.pem")
         let pin = "\"\(try site.leaf.key.pin)\", \"\(unknownPin)\""
-        let own = try site.policy(pin, rule: #""anchors": ["other.pem"],"#)
+        let own = try site.policy(pin, rule: #""anchors": { "files": ["other.pem"] },"#)
         let plain = try site.policy(pin)
         try await site.serve { server in
             for flags in [[], ["--ca-file", site.rootFile]] {

@@ -254,6 +254,18 @@ struct IssuanceTests {
         let own = try archive([0, 0], isSelfSigned: true)
         #expect(try await shell("cp -r \(own) \(mixed)/own", in: site.directory).status == 0)
         #expect(await findings(policy, ["--issuance", mixed]) == [])
+        // A server may have moved to its own.
+        let moved = try archive([0, 0])
+        let later = try await shell("mkdir \(moved)/later", in: site.directory)
+        #expect(later.status == 0)
+        var settings = TestCertificate.Settings.server(["api.test"])
+        settings.notBefore = Int64(now.timeIntervalSince1970) - 3_600
+        settings.notAfter = settings.notBefore + 86_400
+        try put(
+            try TestCertificate.selfSigned(settings).pemText,
+            "\(moved.dropFirst(site.directory.path.count + 1))/later/cert.pem")
+        let found = await findings(policy, ["--issuance", moved, "--rule", "P011=off"])
+        #expect(found.count == 1 && found[0].contains("the newest certificate has another key"), "\(found)")
         // A server without a CA has self-signed ones alone.
         #expect(try await findings(policy, ["--issuance", archive([0, 0], isSelfSigned: true)]) == [])
         for unused in [try archive([0, 0], later: 30), try archive([0, 0], isForClients: true)] {
@@ -288,10 +300,8 @@ struct IssuanceTests {
         #expect(warned.count == 1 && warned[0].contains("warning[P035] api.test pins leaf, but"), "\(warned)")
         let required = try self.policy(#""leaf", "root", "backup""#, rule: #""require": ["leaf", "root"],"#)
         #expect(try await findings(required, ["--issuance", archive([1, 1])]).contains { $0.contains("error[P035]") })
-        for pins in [#""root", "backup""#, #""any", "backup""#] {
-            let found = try await findings(self.policy(pins), ["--issuance", archive([1, 1])])
-            #expect(!found.contains { $0.contains("[P035]") }, "\(found)")
-        }
+        let roots = try await findings(self.policy(#""root", "backup""#), ["--issuance", archive([1, 1])])
+        #expect(!roots.contains { $0.contains("[P035]") }, "\(roots)")
         // A server may already use the backup, or a key that only another pin of the rule has.
         let spare = try site.directory.add(
             String(contentsOfFile: policy, encoding: .utf8).replacing(
@@ -300,6 +310,77 @@ struct IssuanceTests {
                 .replacing("\"pin\": \"\(unknownPin)\"", with: "\"pin\": \"\(try site.leaf.key.pin)\"")
                 .replacing("\"leaf\", \"backup\"]", with: "\"leaf\", \"any\", \"backup\"]"))
         #expect(try await findings(spare, ["--issuance", archive([0, 0])]) == [])
+    }
+
+    /// A policy of pins without roles, as Android's and OkHttp's files have them.
+    private func plainPolicy(_ domains: [(host: String, rule: String, key: TestKey)]) throws -> String {
+        let rules = try domains.map {
+            #"{ "host": "\#($0.host)", \#($0.rule) "pins": ["\#(try $0.key.pin)", "\#(unknownPin)"] }"#
+        }
+        return try site.directory.add(#"{ "version": 1, "domains": [\#(rules.joined(separator: ",\n"))] }"#)
+    }
+
+    private func changes(_ policy: String, _ archive: String) async -> [String] {
+        await findings(policy, ["--issuance", archive]).filter { $0.contains("[P035]") }
+            .map { String($0.split(separator: " ")[1]) }
+    }
+
+    @Test("Pins without a role are compared too, and one that an earlier certificate had is of the leaf")
+    func unknownRoles() async throws {
+        let policy = try plainPolicy([("api.test", "", site.leaf.key)])
+        #expect(try await changes(policy, archive([0, 0])) == [])
+        #expect(try await changes(policy, archive([1, 1])) == ["warning[P035]"])
+        #expect(try await changes(policy, archive([0, 0, 1])) == ["warning[P035]"])
+        let alone = try await changes(site.policy("\"\(try site.leaf.key.pin)\""), archive([0, 0, 1]))
+        #expect(alone == ["error[P035]"])
+        #expect(try await changes(plainPolicy([("other.test", "", site.leaf.key)]), archive([1, 1])) == [])
+    }
+
+    @Test("A certificate of a host counts for the rule that decides about it")
+    func closerRules() async throws {
+        let other = try TestKey()
+        let leaves = try await shell("mkdir -p series/a series/b", in: site.directory)
+        #expect(leaves.status == 0)
+        let path = site.directory.path + "/series"
+        func put(_ names: [String], _ key: TestKey, _ place: String) throws {
+            var settings = TestCertificate.Settings.server(names)
+            settings.notBefore = Int64(now.timeIntervalSince1970) - 86_400
+            settings.notAfter = settings.notBefore + 90 * 86_400
+            try self.put(try site.intermediate.issue(settings, key: key).pemText, "series/\(place)/cert.pem")
+        }
+        func unpinned(_ policy: String) async -> Int {
+            await findings(policy, ["--issuance", path]).count { $0.contains("newest certificate") }
+        }
+        try put(["example.com"], site.leaf.key, "a")
+        try put(["blog.example.com"], other, "b")
+        let closer = try plainPolicy([
+            ("example.com", #""subdomains": true,"#, site.leaf.key), ("blog.example.com", "", other),
+        ])
+        #expect(await unpinned(closer) == 0)
+        let swapped = try plainPolicy([
+            ("example.com", #""subdomains": true,"#, other), ("blog.example.com", "", site.leaf.key),
+        ])
+        #expect(await unpinned(swapped) == 2)
+        // A rule for a port isn't the only one for the host.
+        let port = try plainPolicy([
+            ("example.com", #""subdomains": true,"#, site.leaf.key), ("blog.example.com", #""ports": [8443],"#, other),
+        ])
+        #expect(await unpinned(port) == 1)
+        // A certificate may be for either port.
+        try put(["www.test"], site.leaf.key, "a")
+        try put(["www.test"], other, "b")
+        let ports = try plainPolicy([
+            ("www.test", #""ports": [443],"#, site.leaf.key), ("www.test", #""ports": [8883],"#, other),
+        ])
+        #expect(await findings(ports, ["--issuance", path]).allSatisfy { !$0.contains("newest certificate") })
+        // A wildcard beside a host's own certificate is for other hosts.
+        try put(["www.test"], site.leaf.key, "a")
+        try put(["*.test"], other, "b")
+        let own = try plainPolicy([("www.test", "", site.leaf.key)])
+        #expect(await findings(own, ["--issuance", path]).allSatisfy { !$0.contains("newest certificate") })
+        let wild = try plainPolicy([("test.example", "", site.leaf.key)])
+        try put(["*.test.example", "test.example"], other, "b")
+        #expect(await findings(wild, ["--issuance", path]).contains { $0.contains("newest certificate") })
     }
 
     @Test("The certificate that certbot's settings name is compared with the pins")

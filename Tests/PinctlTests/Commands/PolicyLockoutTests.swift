@@ -254,16 +254,18 @@ struct PolicyLockoutTests {
     @Test("Anchors that were added or removed are named with their keys, so that each signer can compare them")
     func anchorNames() async throws {
         let more = directory.path + "/more.pem"
-        let key = await pinctl("hash", more).output.split(separator: " ").first.map(String.init) ?? "?"
-        for (before, after, message) in [
+        let words = await pinctl("hash", more).output.split(whereSeparator: \.isWhitespace)
+        let key = try #require(words.first { $0.hasPrefix("sha256/") })
+        for (index, (before, after, message)) in [
             (#""root.pem""#, #""root.pem", "more.pem""#, "weaker: it also trusts CN=Root more (\(key))"),
             (#""root.pem", "more.pem""#, #""root.pem""#, "stricter: it no longer trusts CN=Root more (\(key))"),
-        ] {
-            let first = try await sign(Row.rule("\"anchors\": { \"files\": [\(before)] }"), [], to: "first")
+        ].enumerated() {
+            let first = try await sign(Row.rule("\"anchors\": { \"files\": [\(before)] }"), [], to: "first\(index)")
             try #require(first.status == 0, "\(first)")
             let run = try await sign(
-                Row.rule("\"anchors\": { \"files\": [\(after)] }"), ["--after", directory.path + "/first.json"],
-                to: "next")
+                Row.rule("\"anchors\": { \"files\": [\(after)] }"),
+                ["--after", directory.path + "/first\(index).json"],
+                to: "next\(index)")
             #expect(run.status == 0 && run.errors.contains("api.test: \(message)"), "\(run)")
             #expect(!run.errors.contains("it trusts other anchors"))
         }
@@ -295,6 +297,34 @@ struct PolicyLockoutTests {
             #expect(notes.count == 1, "\(notes)")
             #expect(notes.first?.contains("all hosts: stricter: a server is locked out if \(unknownPin)") == true)
             #expect(notes.first?.contains(": --servers doesn't check every name and port") == true)
+        }
+    }
+
+    @Test("sign --servers names lock-outs at names and ports that no target has")
+    func untargeted() async throws {
+        try await site.serve { server in
+            func rule(_ members: String, _ target: String) -> String {
+                #""domains": [{ "host": "api.test", \#(members), "check": { "targets": ["\#(target)"] } }]"#
+            }
+            let target = server.target()
+            let flags = ["--servers", "--ca-file", site.rootFile]
+            let both = #""pins": ["@A", "@B"]"#
+            let one = #""pins": ["@A", "@C"]"#
+            for (index, (title, scope, isNamed)) in [
+                ("the port of the target", #""ports": [\#(server.port)], "#, false),
+                ("another port too", #""ports": [\#(server.port), 19445], "#, true),
+                ("all ports", "", true),
+                ("names below", #""ports": [\#(server.port)], "subdomains": true, "#, true),
+            ].enumerated() {
+                let first = try await sign(rule(scope + both, target), [], to: "first\(index)")
+                try #require(first.status == 0, "\(first)")
+                let run = try await sign(
+                    rule(scope + one, target), ["--after", directory.path + "/first\(index).json"] + flags,
+                    to: "next\(index)")
+                #expect(run.status == 0, "\(title): \(run)")
+                let found = run.errors.contains("--servers doesn't check every name and port")
+                #expect(found == isNamed, "\(title): \(run)")
+            }
         }
     }
 }
