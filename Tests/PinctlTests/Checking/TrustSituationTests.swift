@@ -141,7 +141,7 @@ struct TrustSituationTests {
         Row(
             testDescription: "a leaf without its intermediate", status: 4, causes: ["issuer-missing"],
             words: [
-                "the server doesn't send the certificate of its issuer, CN=Test Intermediate",
+                "the chain lacks the certificate of CN=Test Intermediate, which the server doesn't send",
                 "configure the server to send its intermediate",
             ],
             never: ["TLS-intercepting proxy", "isn't an expected root", "add the root to the trust store"],
@@ -162,7 +162,7 @@ struct TrustSituationTests {
         Row(
             testDescription: "a chain to an unknown root", status: 4, causes: ["inspected"],
             words: ["the chain leads to CN=Unrelated, which isn't an expected root"],
-            never: ["incomplete", "send its intermediate"],
+            never: ["lacks the certificate", "send its intermediate"],
             chain: { _ in
                 let root = try TestCertificate.root("Unrelated")
                 let intermediate = try root.intermediate("Unrelated Intermediate")
@@ -171,7 +171,7 @@ struct TrustSituationTests {
         Row(
             testDescription: "a self-signed certificate", status: 4, causes: ["self-signed"],
             words: ["CN=api.test, is self-signed", "compare it with the file on the server"],
-            never: ["incomplete", "TLS-intercepting"],
+            never: ["lacks the certificate", "TLS-intercepting"],
             chain: { _ in [try TestCertificate.selfSigned(.server(["api.test"]))] }),
         Row(
             testDescription: "a self-signed default certificate", status: 4, causes: ["default-certificate"],

@@ -48,7 +48,8 @@ struct ExplainTests {
         // The rule for the other port follows.
         #expect(run.lines.count == (miss == nil ? 1 : miss == "covers other ports" ? 4 : 3), "\(run.output)")
         guard let miss, let remedy else { return }
-        #expect(run.lines[1].hasPrefix("  cause: no rule covers ") && run.lines[1].hasSuffix(miss), "\(run.output)")
+        let start = miss == "covers other ports" ? "  cause: the rule for api.test at " : "  cause: no rule covers "
+        #expect(run.lines[1].hasPrefix(start) && run.lines[1].hasSuffix(miss), "\(run.output)")
         #expect(run.lines[2].hasPrefix("  do: ") && run.lines[2].contains(remedy), "\(run.output)")
         let target = host.contains("//") ? host : "\(host)@127.0.0.1:1"
         let check = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, target)
