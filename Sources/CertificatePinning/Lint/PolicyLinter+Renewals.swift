@@ -90,8 +90,8 @@ extension PolicyLinter {
             guard !leaves.isEmpty else {
                 return finding(
                     .warning,
-                    "breaks if \(pin.lintTitle) is the key of its server, because \(act): ship a pin of \(key) before you "
-                        + "deploy that certificate\(next), or give the pin its role")
+                    "breaks if \(pin.lintTitle) is the key of its server, because \(act): ship a pin of \(key) before "
+                        + "you deploy that certificate\(next), or give the pin its role")
             }
             return finding(
                 requiresLeaf(rule, leaves, primary) ? .error : .warning,

@@ -90,8 +90,8 @@ extension PinningPolicy {
     /// any.
     ///
     /// The pins take part in path building. If several paths are valid, the result is one that has the required pins
-    /// and nothing denied. A path that ends at an anchor for which the rule bypasses the pins is the result only if every
-    /// valid path does. A chain that isn't trusted is refused in every mode.
+    /// and nothing denied. A path that ends at an anchor for which the rule bypasses the pins is the result only if
+    /// every valid path does. A chain that isn't trusted is refused in every mode.
     public func evaluate(_ trust: ServerTrust, port: Int, at time: Date) throws(PinningError) -> PinDecision {
         let index = table.index(for: trust.name, port: port)
         let rule = index.map { rules[$0] }

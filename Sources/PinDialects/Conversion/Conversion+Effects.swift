@@ -215,7 +215,8 @@ extension Conversion {
         guard traits.connects, rule.anchors == nil, rule.mode != .off else { return }
         note(
             .anchorsLost, .stricter,
-            "the pins of \(rule.title) also apply to chains that end at local roots, which localAnchorsBypassPins exempted",
+            "the pins of \(rule.title) also apply to chains that end at local roots, which "
+                + "localAnchorsBypassPins exempted",
             rule.location)
     }
 

@@ -25,8 +25,8 @@ extension CheckResult {
         }
     }
 
-    /// Returns the remedy for a chain that isn't trusted under a rule with anchors of its own, or `nil` for other rules.
-    /// Released apps keep these anchors, and a flag with roots doesn't apply to them.
+    /// Returns the remedy for a chain that isn't trusted under a rule with anchors of its own, or `nil` for other
+    /// rules. Released apps keep these anchors, and a flag with roots doesn't apply to them.
     private func anchoredRemedy(of cause: PinFailureCause) -> String? {
         guard let rule, rule.anchors != nil, verdict.distrust != nil else { return nil }
         let place = rule.location.map { "the rule at \($0)" } ?? "the rule"

@@ -25,8 +25,8 @@ struct ServerProbe: Sendable {
     /// The number of targets to connect to at a time.
     var jobs = 64
 
-    /// Parses the flags in ``Flag/probing(_:)``. `password` opens the key of `--cert`; if it is `nil`, the password is read
-    /// as the flags say.
+    /// Parses the flags in ``Flag/probing(_:)``. `password` opens the key of `--cert`; if it is `nil`, the password is
+    /// read as the flags say.
     init(
         _ arguments: Arguments, in environment: CommandEnvironment, password: KeyPassword? = nil
     ) throws(UsageError) {

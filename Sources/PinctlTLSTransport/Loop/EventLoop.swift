@@ -7,8 +7,8 @@ import Synchronization
 /// It is also a task executor, but only for waits: see ``Connection``. No other code may run on it.
 ///
 /// Every method can be called from any thread. The closures passed to them run on the loop's thread, or on
-/// another one in its place (``executeNow(_:)``), one at a time. The thread starts with the first call and doesn't keep the
-/// process alive. If it can't be started, work is kept, and ``start()`` throws the reason.
+/// another one in its place (``executeNow(_:)``), one at a time. The thread starts with the first call and doesn't keep
+/// the process alive. If it can't be started, work is kept, and ``start()`` throws the reason.
 final class EventLoop: SerialExecutor, TaskExecutor {
     /// The event loop of the process.
     static let shared = EventLoop()

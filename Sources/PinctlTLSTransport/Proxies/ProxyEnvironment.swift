@@ -3,8 +3,8 @@ package import PinctlHTTPMessages
 /// The proxies that an environment sets, in the variables of curl, and the hosts that are reached without them.
 ///
 /// `http_proxy` is for `http`, `https_proxy` for `https`, `all_proxy` for every scheme, and `no_proxy` has the
-/// exceptions. Lower case comes first, and an empty value counts as none. `HTTP_PROXY` isn't read, because a CGI program
-/// gets it from a request's header (CVE-2016-5385). The form of a proxy is that of ``ProxyURL``.
+/// exceptions. Lower case comes first, and an empty value counts as none. `HTTP_PROXY` isn't read, because a CGI
+/// program gets it from a request's header (CVE-2016-5385). The form of a proxy is that of ``ProxyURL``.
 ///
 /// `no_proxy` is `*` alone, for all hosts, or entries as ``ProxyDomain`` parses them, separated by commas or blanks.
 /// Every entry that curl applies means the same here. curl ignores any other, and here it either means what it says
