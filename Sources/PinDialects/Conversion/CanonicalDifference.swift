@@ -148,7 +148,7 @@ private struct RuleMeaning {
         }
         if anchors != other.anchors { report("trusts other roots", "changed the roots") }
         // mutant difference-local-bypass: false for `exemptsLocalRoots != other.exemptsLocalRoots` by
-        //   ConversionTests/localBypass
+        //   DialectDocumentTests/localBypass
         if exemptsLocalRoots != other.exemptsLocalRoots {
             report(
                 "\(other.exemptsLocalRoots ? "lets" : "doesn't let") local roots bypass the pins",

@@ -209,7 +209,7 @@ extension Conversion {
 
     /// Lets pins apply to chains of local roots too, if the dialect can't exempt those.
     private mutating func dropLocalBypass(_ rule: inout CanonicalRule) {
-        // mutant export-local-bypass: false for 1 by ConversionTests/localBypass
+        // mutant export-local-bypass: false for 1 by DialectDocumentTests/localBypass
         guard !traits.exemptsLocalRoots, rule.stores.pinsApplyOnlyUnder != nil else { return }
         rule.stores.pinsApplyOnlyUnder = nil
         guard traits.connects, rule.anchors == nil, rule.mode != .off else { return }
