@@ -60,28 +60,19 @@ package struct KeyRenewal: Sendable {
         return (try? ServerName(ascii))?.description ?? ascii
     }
 
-    /// Returns whether the certificate is for a host of the rule.
-    func concerns(_ rule: CanonicalRule) -> Bool {
-        rule.patterns.contains { pattern in
-            let pattern = HostPattern(Self.canonical(pattern.host), pattern.scope)
-            return hosts.contains { $0 == pattern || $0.covers(pattern) || pattern.covers($0) }
+    /// Returns the names of the certificate that have a host in common with the rule.
+    func hosts(of rule: CanonicalRule) -> [HostPattern] {
+        let patterns = Self.patterns(of: rule)
+        return hosts.filter { host in
+            patterns.contains { host == $0 || host.covers($0) || $0.covers(host) }
         }
     }
 
-    /// Whether the certificate names a host of the rule itself, and not by a wildcard.
-    func names(_ rule: CanonicalRule) -> Bool {
-        hosts.contains { host in
-            host.scope == .exact && rule.patterns.contains { $0.covers(host) || $0.host == host.host }
-        }
+    /// Returns the patterns of a rule in the form that ``hosts`` have, since dialects keep them as they are written.
+    static func patterns(of rule: CanonicalRule) -> [HostPattern] {
+        rule.patterns.map { HostPattern(canonical($0.host), $0.scope) }
     }
 
     /// The position and the setting in findings.
     var evidence: String { "\(location): \(setting)" }
-}
-
-extension HostPattern {
-    /// Whether a name of a certificate and a rule have a host in common.
-    func touches(_ rule: CanonicalRule) -> Bool {
-        rule.patterns.contains { $0.host == host || $0.covers(self) || covers($0) }
-    }
 }

@@ -8,20 +8,19 @@ extension PolicyLinter {
     func renewals(of rule: CanonicalRule) -> [KeyRenewal] {
         (renewals ?? []).filter { renewal in
             // mutant lint-closer-rule: false for `isOverruled(rule, $0)` by PinctlTests.IssuanceTests/closerRules
-            renewal.concerns(rule) && !renewal.hosts.allSatisfy { isOverruled(rule, $0) || !$0.touches(rule) }
+            renewal.hosts(of: rule).contains { !isOverruled(rule, $0) }
         }
     }
 
     /// Returns whether a rule for a closer hostname decides about a host at every port.
     private func isOverruled(_ rule: CanonicalRule, _ host: HostPattern) -> Bool {
         guard policy.combination != .union, host.scope == .exact else { return false }
-        let own = rule.patterns.filter { $0.covers(host) || $0.host == host.host }.map(\.host.utf8.count).max() ?? 0
-        return policy.rules.contains { other in
-            other.ports == nil
-                && other.patterns.contains {
-                    $0.host.utf8.count > own && ($0.covers(host) || $0.host == host.host)
-                }
+        /// Returns the length of the longest name by which a rule covers the host.
+        func closeness(_ rule: CanonicalRule) -> Int {
+            KeyRenewal.patterns(of: rule).filter { $0 == host || $0.covers(host) }.map(\.host.utf8.count).max() ?? 0
         }
+        let own = closeness(rule)
+        return policy.rules.contains { $0.ports == nil && closeness($0) > own }
     }
 
     /// Whether the configuration of every program that renews a certificate for the rule says what happens to the key,
@@ -45,7 +44,9 @@ extension PolicyLinter {
     /// Returns the first certificate in use whose key no pin of the rule has. A wildcard certificate doesn't count if a
     /// rule for one host has its own certificate.
     private func firstUnpinned(_ found: [KeyRenewal], by rule: CanonicalRule) -> KeyRenewal? {
-        let own = rule.patterns.allSatisfy { $0.scope == .exact } ? found.filter { $0.names(rule) } : []
+        let own =
+            rule.patterns.allSatisfy { $0.scope == .exact }
+            ? found.filter { $0.hosts(of: rule).contains { $0.scope == .exact } } : []
         // mutant lint-unpinned-key: false for `isUnpinned($0, by: rule)` by PinctlTests.IssuanceTests/unpinned
         return (own.isEmpty ? found : own).first { isUnpinned($0, by: rule) }
     }

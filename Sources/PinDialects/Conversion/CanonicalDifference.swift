@@ -65,9 +65,7 @@ extension CanonicalPolicy {
 extension CanonicalRule {
     /// Whether the rule names other roots than the system's, which decide even if its pins are off.
     var decidesRoots: Bool { anchors.map { !$0.allSatisfy { $0.source == "system" } } ?? false }
-}
 
-extension CanonicalRule {
     /// Whether chains that end at local roots need no pin, by `localAnchorsBypassPins` or by roots that bypass pins.
     var bypassesLocally: Bool { stores.pinsApplyOnlyUnder != nil || anchors?.contains(where: \.bypassesPins) == true }
 }

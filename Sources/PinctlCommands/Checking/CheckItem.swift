@@ -25,12 +25,28 @@ extension PinSource {
         return .server(target, rule.check, rule: rule, input: input)
     }
 
-    /// Returns the targets of every rule, with the rule. These are the targets that the rule lists, or otherwise its
-    /// host at the rule's ports or the default port.
+    /// Returns the targets of the policy, or none without one.
     func targets() throws(UsageError) -> [(Target, PinningRule?)] {
         guard case .policy(let file) = self else { return [] }
-        var targets: [(Target, PinningRule?)] = []
-        for rule in file.policy.rules {
+        return try file.policy.checkedTargets().map { ($0, $1) }
+    }
+
+    /// The path of the policy file.
+    var path: String? { if case .policy(let file) = self { file.path } else { nil } }
+
+    /// The path and digest of the policy that the servers were checked against, since files change.
+    var digest: [(String, JSON)] {
+        guard case .policy(let file) = self else { return [] }
+        return [("policy", .string(file.path)), ("policy_digest", .string(Hexadecimal.encode(file.policy.digest)))]
+    }
+}
+
+extension PinningPolicy {
+    /// Returns the targets of every rule, with the rule. These are the targets that the rule lists, or otherwise its
+    /// host at the rule's ports or the default port.
+    func checkedTargets() throws(UsageError) -> [(target: Target, rule: PinningRule)] {
+        var targets: [(target: Target, rule: PinningRule)] = []
+        for rule in rules {
             let startTLS = rule.check.startTLS.flatMap(StartTLSProtocol.init)
             for text in rule.check.targets {
                 do throws(TargetError) {
@@ -46,14 +62,5 @@ extension PinSource {
             }
         }
         return targets
-    }
-
-    /// The path of the policy file.
-    var path: String? { if case .policy(let file) = self { file.path } else { nil } }
-
-    /// The path and digest of the policy that the servers were checked against, since files change.
-    var digest: [(String, JSON)] {
-        guard case .policy(let file) = self else { return [] }
-        return [("policy", .string(file.path)), ("policy_digest", .string(Hexadecimal.encode(file.policy.digest)))]
     }
 }

@@ -202,7 +202,8 @@ private struct LeafPlace {
     let count: Int
     /// The certificate that a server would present in its place, if that is another one.
     let first: X509Certificate?
-    /// Whether the file has leaves alone. Nobody deploys such a collection, so the leaf may be first in another file.
+    /// Whether the file has leaves alone. Servers aren't given such a collection, so the leaf may be first in another
+    /// file.
     let isInCollection: Bool
     /// Its position among the certificates, from 1.
     let position: Int
@@ -218,16 +219,17 @@ extension FileCheck {
     private static func leaves(of file: CheckedFile, _ number: Int, _ pool: CertificatePool) -> [LeafPlace] {
         let total = file.certificates.count { pool.isLeaf($0) }
         return file.parts.flatMap { part -> [LeafPlace] in
-            part.certificates.enumerated().compactMap { position, entry in
+            // mutant files-order: nil by FileLayoutTests/wrongOrder FileLayoutTests/otherLeafFirst
+            let first = part.certificates.first.flatMap { $0.isOrdered ? $0.certificate : nil }
+            let isCollection = part.certificates.allSatisfy { pool.isLeaf($0.certificate) }
+            return part.certificates.enumerated().compactMap { position, entry in
                 guard pool.isLeaf(entry.certificate) else { return nil }
-                // mutant files-order: nil by FileLayoutTests/wrongOrder FileLayoutTests/otherLeafFirst
-                let first = part.certificates.first.flatMap { $0.isOrdered ? $0.certificate : nil }
                 let isFirst = first == nil || first == entry.certificate
                 return LeafPlace(
                     leaf: entry.certificate, file: number,
                     title: total > 1 ? "\(file.input.path)[\(entry.index)]" : file.input.path,
                     count: part.certificates.count, first: isFirst ? nil : first,
-                    isInCollection: part.certificates.allSatisfy { pool.isLeaf($0.certificate) },
+                    isInCollection: isCollection,
                     position: position + 1)
             }
         }

@@ -43,16 +43,9 @@ extension PinningPolicy {
         }.map(\.element)
     }
 
-    /// The servers that `pinctl check` connects to without targets of its own: the name and the port of each.
+    /// The names and ports that `pinctl check` connects to. Empty if a target can't be parsed.
     private var contactedEndpoints: Set<String> {
-        Set(
-            rules.flatMap { rule -> [String] in
-                let startTLS = rule.check.startTLS.flatMap(StartTLSProtocol.init)
-                guard rule.check.targets.isEmpty else {
-                    return rule.check.targets.compactMap { (try? Target($0))?.endpoint }.map { "\($0.name) \($0.port)" }
-                }
-                return (rule.ports ?? [Int(startTLS?.defaultPort ?? 443)]).map { "\(rule.host) \($0)" }
-            })
+        Set(((try? checkedTargets()) ?? []).map(\.target.endpoint).map { "\($0.name) \($0.port)" })
     }
 
     /// Returns whether `pinctl check` connects to a name at each port that a rule lists, or at the default port of one

@@ -124,8 +124,8 @@ struct PinFailureCauseTests {
         #expect(
             pinned.text
                 == "the chain lacks the certificate of CN=Test Intermediate, which the server doesn't send and which "
-                + "isn't a trusted root: configure the server to send its intermediate certificates, or, if that issuer is a "
-                + "private root of yours, trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because "
+                + "isn't a trusted root: configure the server to send its intermediate certificates, or, if that issuer is "
+                + "a private root of yours, trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because "
                 + "the connection may be intercepted")
         // Two causes would contradict. The remedy covers an interception.
         #expect(try diagnose(alone, PinningPolicy(pins: [unrelated.leaf.pin()])).causes == ["issuer-missing"])

@@ -536,5 +536,18 @@ struct IssuanceTests {
             """)
         let run = await pinctl("lint", "--issuance", file, plist, now: now)
         #expect(run.output.contains("error[P035] api.test pins"), "\(run.output)\(run.errors)")
+        // TrustKit's files keep hosts as they are written.
+        let trustKit = try site.directory.add(
+            """
+            <plist version="1.0"><dict><key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict>
+            <key>API.Test.example.com</key><dict><key>TSKPublicKeyHashes</key><array>
+            <string>\(unknownPin.dropFirst("sha256/".count))</string>
+            <string>\(try TestKey().pin.dropFirst("sha256/".count))</string>
+            </array></dict></dict></dict></dict></plist>
+            """)
+        let issued = try site.directory.add("Le_Domain='api.test.example.com'\nLe_ForceNewDomainKey='1'\n")
+        let capitals = await pinctl("lint", "--issuance", issued, trustKit, now: now)
+        #expect(
+            capitals.output.contains("[P035] API.Test.example.com breaks if"), "\(capitals.output)\(capitals.errors)")
     }
 }

@@ -209,7 +209,8 @@ struct PolicyLockoutTests {
             #""unlisted": "refuse", "# + Row.rule("", host: "www.test"), .certain),
         Row(
             "a rule in mode report removed, and refused",
-            #""unlisted": "refuse", "domains": [{ "host": "www.test", "pins": ["@A"] }, { "host": "w.test", "pins": ["@A"] }, "#
+            #""unlisted": "refuse", "domains": [{ "host": "www.test", "pins": ["@A"] }, "#
+                + #"{ "host": "w.test", "pins": ["@A"] }, "#
                 + #"{ "host": "api.test", "mode": "report", "pins": ["@A", "@B"] }]"#,
             #""unlisted": "refuse", "# + Row.rule("", host: "www.test"), .certain),
         Row(

@@ -65,7 +65,8 @@ struct ProxyVariableTests {
             routes: ["direct", "direct"]),
         Row(variables: ["all_proxy": "p.test:1", "no_proxy": "a.test:443"], routes: ["http p.test:1", "direct"]),
         Row(
-            variables: ["all_proxy": "p.test:1", "no_proxy": "b.test:1, .test:80"], routes: ["direct", "http p.test:1"]),
+            variables: ["all_proxy": "p.test:1", "no_proxy": "b.test:1, .test:80"],
+            routes: ["direct", "http p.test:1"]),
         Row(
             variables: ["all_proxy": "p.test:1", "no_proxy": "[::1]:80"], host: "::1",
             routes: ["direct", "http p.test:1"]),
