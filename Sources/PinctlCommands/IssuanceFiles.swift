@@ -130,7 +130,7 @@ private func certificate(inFile file: String) throws(UnreadableCertificate) -> X
     do throws(CertificateFileError) {
         certificates = try CertificateFile.read(file)
     } catch {
-        throw UnreadableCertificate("\(error)")
+        throw UnreadableCertificate("\(error)", isMissing: FileKind(file) == .missing)
     }
     guard let first = certificates.first, !first.hosts.isEmpty else {
         throw UnreadableCertificate("\(file) has no certificate with a hostname")

@@ -239,12 +239,24 @@ extension Verdict {
     }
 
     /// The file begins with another certificate, which servers would present as their own. `place` is the position of
-    /// the leaf, from 1.
-    func behind(_ first: X509Certificate, at place: Int) -> Verdict {
+    /// the leaf, from 1. `afterKey` says whether the chain begins behind a private key of the file.
+    func behind(_ first: X509Certificate, at place: Int, afterKey: Bool) -> Verdict {
         Verdict(
             .wrongOrder,
-            "wrong order: the file begins with \(first.subject), and this leaf is certificate \(place)\(position)",
+            "wrong order: \(afterKey ? "its chain" : "the file") begins with \(first.subject), and this leaf is "
+                + "certificate \(place)\(position)",
             short: "wrong order: the leaf isn't the first certificate in the file", on: path, by: rule)
+    }
+
+    /// The private key that a server gets with the leaf doesn't fit it. `file` has the key, and `nil` is the leaf's own
+    /// file. `owner` has the certificate of the key, if there is one.
+    func with(otherKey file: String?, of owner: String?) -> Verdict {
+        Verdict(
+            .wrongKey,
+            "wrong key: \(file ?? "the private key in the file") isn't the key of this certificate"
+                + "\(owner.map { ", but of \($0)" } ?? "")\(position)",
+            short: "wrong key: the private key isn't that of the certificate", on: path, by: rule,
+            operands: [file, owner].compactMap(\.self))
     }
 
     private var position: String { rule.map { " (\($0.origin))" } ?? "" }

@@ -22,6 +22,8 @@ package struct KeyRenewal: Sendable {
     package let certificate: X509Certificate?
     /// The certificates that the server had before, as far as they are known.
     package let former: [X509Certificate]
+    /// The reason why a file that must have the certificate doesn't show it, or `nil`.
+    package let unread: String?
     /// The position of the setting, or of the part of the file that lacks it.
     package let location: PolicyLocation
     /// The program, such as `certbot`.
@@ -35,7 +37,7 @@ package struct KeyRenewal: Sendable {
     /// is a wildcard.
     package init(
         names: [String], _ effect: Effect, now certificate: X509Certificate? = nil,
-        before former: [X509Certificate] = [], at location: PolicyLocation,
+        before former: [X509Certificate] = [], unread: String? = nil, at location: PolicyLocation,
         program: String, setting: String, remedy: String
     ) {
         hosts = names.map { name in
@@ -46,6 +48,7 @@ package struct KeyRenewal: Sendable {
         self.effect = effect
         self.certificate = certificate
         self.former = former
+        self.unread = unread
         self.location = location
         self.program = program
         self.setting = setting

@@ -27,8 +27,9 @@ extension PolicyLinter {
     /// and the rule accepts the key that each has now.
     func hasKnownRenewals(_ rule: CanonicalRule) -> Bool {
         let renewals = renewals(of: rule)
+        guard renewals.allSatisfy({ $0.effect != .unknown && $0.unread == nil }) else { return false }
         // mutant lint-short-lived-unpinned: false for `isUnpinned($0, by: rule)` by PinctlTests.IssuanceTests/unpinned
-        return !renewals.isEmpty && renewals.allSatisfy { $0.effect != .unknown && !isUnpinned($0, by: rule) }
+        return !renewals.isEmpty && renewals.allSatisfy { !isUnpinned($0, by: rule) }
     }
 
     /// Whether no pin of the rule is of the leaf that the server has now. An unknown leaf may be pinned.
@@ -66,7 +67,22 @@ extension PolicyLinter {
 
     func renewalFindings(_ rule: CanonicalRule) -> [LintFinding] {
         guard renewals != nil, rule.mode != .off else { return [] }
-        return stoppedFindings(rule) + keyFindings(rule)
+        return stoppedFindings(rule) + keyFindings(rule) + unreadFindings(rule)
+    }
+
+    /// Returns a finding about a certificate that should be there and can't be read, whatever the rule pins. Without it,
+    /// neither its key nor whether its program refuses to renew it is known, and a missing finding would look like proof
+    /// of both.
+    private func unreadFindings(_ rule: CanonicalRule) -> [LintFinding] {
+        renewals(of: rule).compactMap { renewal in
+            // mutant lint-unread-certificate: nil for `renewal.unread` by PinctlTests.IssuanceTests/unread
+            guard let reason = renewal.unread else { return nil }
+            return LintFinding(
+                .changingKey, .warning, at: location(of: rule),
+                "\(rule.lintTitle) has a certificate of \(renewal.program) that isn't compared with its pins, because "
+                    + "\(reason) (\(renewal.location)): run pinctl where the certificate is, as a user who can read it, "
+                    + "or renew it")
+        }
     }
 
     private func keyFindings(_ rule: CanonicalRule) -> [LintFinding] {

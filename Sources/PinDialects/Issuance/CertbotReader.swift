@@ -68,19 +68,23 @@ struct CertbotReader {
                 }
             }
         }
-        var issued: X509Certificate?
-        do throws(UnreadableCertificate) {
-            guard let entry = entries["cert"] ?? entries["fullchain"] else {
-                throw UnreadableCertificate("the file names no certificate")
+        let named = [entries["cert"], entries["fullchain"]].compactMap(\.self)
+        var found = IssuedCertificate()
+        for entry in named {
+            found.add(entry.value, isRequired: true) { file throws(UnreadableCertificate) in
+                try self.certificate(file, certificate)
             }
-            let found = try self.certificate(entry.value, certificate)
-            (issued, hosts) = (found, found.hosts)
-        } catch {
+        }
+        let issued = found.certificate
+        let unread = named.isEmpty ? "the file names no certificate" : found.problem
+        if let issued {
+            hosts = issued.hosts
+        } else {
             guard !hosts.isEmpty else {
                 throw IssuanceText.problem(
-                    "the hosts of this certificate aren't known, because \(error.reason): run pinctl as a user who can "
+                    "the hosts of this certificate aren't known, because \(unread ?? ""): run pinctl as a user who can "
                         + "read it, and where it is",
-                    at: PolicyLocation(path: path, line: entries["cert"]?.line ?? 1, column: 1))
+                    at: PolicyLocation(path: path, line: named.first?.line ?? 1, column: 1))
             }
             hosts.append(lineage)
         }
@@ -90,13 +94,14 @@ struct CertbotReader {
         let renewal: KeyRenewal
         if let option = options?.deciding {
             renewal = KeyRenewal(
-                names: hosts, option.keepsKey ? .keepsKey : .changesKey, now: issued, at: option.location,
-                program: "certbot", setting: option.text, remedy: "delete \(option.text), and set reuse-key = true")
+                names: hosts, option.keepsKey ? .keepsKey : .changesKey, now: issued, unread: unread,
+                at: option.location, program: "certbot", setting: option.text,
+                remedy: "delete \(option.text), and set reuse-key = true")
         } else {
             let setting = entries["[renewalparams]reuse_key"]
             let isReused = try isTrue(setting)
             renewal = KeyRenewal(
-                names: hosts, isReused ? .keepsKey : .changesKey, now: issued,
+                names: hosts, isReused ? .keepsKey : .changesKey, now: issued, unread: unread,
                 at: setting.map { PolicyLocation(path: path, line: $0.line, column: 1) } ?? parameters,
                 program: "certbot",
                 setting: setting.map { "reuse_key = \($0.value)" } ?? "[renewalparams] has no reuse_key",
@@ -114,14 +119,14 @@ struct CertbotReader {
         {
             return [
                 KeyRenewal(
-                    names: hosts, .stops, now: issued, at: conflict.location, program: "certbot",
+                    names: hosts, .stops, now: issued, unread: unread, at: conflict.location, program: "certbot",
                     setting: conflict.setting, remedy: conflict.remedy)
             ]
         }
         guard let change = try newKeys(in: entries["archive_dir"], of: lineage, archive) else { return [renewal] }
         return [
             KeyRenewal(
-                names: hosts, .changesKey, now: issued, at: change.location, program: "certbot",
+                names: hosts, .changesKey, now: issued, unread: unread, at: change.location, program: "certbot",
                 setting: "\(change.summary), against \(renewal.setting)",
                 remedy: "remove --new-key and --no-reuse-key from the command that renews, and \(remedy)")
         ]

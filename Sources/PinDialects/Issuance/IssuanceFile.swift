@@ -74,9 +74,10 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
 
     /// Reads the renewals that a file of the program configures.
     ///
-    /// certbot's files name the certificate instead of its hosts, and the directory with the earlier ones:
-    /// `certificate` reads the one in a file, and `archive` the last ``KeyHistory/length`` certificates in a directory,
-    /// oldest first. `options` is the file of ``optionsPath(of:)``, if it exists.
+    /// certbot's files name the certificate instead of its hosts, and the directory with the earlier ones. acme.sh's
+    /// files are beside the certificate. `certificate` reads the one in a file, and `archive` the last
+    /// ``KeyHistory/length`` certificates in a directory, oldest first. `options` is the file of ``optionsPath(of:)``,
+    /// if it exists.
     package func read(
         _ bytes: [UInt8], path: String, options: (path: String, bytes: [UInt8])? = nil,
         archive: (_ directory: String) throws(UnreadableCertificate) -> [X509Certificate],
@@ -110,7 +111,7 @@ package enum IssuanceProgram: String, Sendable, CaseIterable {
             }
             return try reader.read(bytes, archive: archive, certificate: certificate)
         case .certManager: return try CertManagerReader(path: path).read(bytes)
-        case .acmeSh: return try AcmeShReader(path: path).read(bytes)
+        case .acmeSh: return try AcmeShReader(path: path).read(bytes, certificate: certificate)
         case .lego: return try LegoReader(path: path).read(bytes)
         case .caddy: return try CaddyConfigReader(path: path).read(bytes)
         }
@@ -140,8 +141,37 @@ package struct UnreadableCertificate: Error {
     package let reason: String
     /// The remedy, or `nil` for the usual one.
     let remedy: String?
+    /// Whether there is no such file.
+    let isMissing: Bool
 
-    package init(_ reason: String, remedy: String? = nil) { (self.reason, self.remedy) = (reason, remedy) }
+    package init(_ reason: String, remedy: String? = nil, isMissing: Bool = false) {
+        (self.reason, self.remedy, self.isMissing) = (reason, remedy, isMissing)
+    }
+}
+
+/// The certificate that a program has now, from the files in which it keeps it.
+struct IssuedCertificate {
+    /// The certificate of the first file that can be read.
+    private(set) var certificate: X509Certificate?
+    /// The reason why a file doesn't show it.
+    private(set) var problem: String?
+    private var first = ""
+
+    /// Reads a file. `isRequired` says whether it is a problem if there is no such file.
+    mutating func add(
+        _ file: String, isRequired: Bool,
+        _ read: (_ file: String) throws(UnreadableCertificate) -> X509Certificate
+    ) {
+        do throws(UnreadableCertificate) {
+            let found = try read(file)
+            if let certificate, certificate != found {
+                throw UnreadableCertificate("\(file) has another certificate than \(first)")
+            }
+            if certificate == nil { (certificate, first) = (found, file) }
+        } catch {
+            if isRequired || !error.isMissing { problem = problem ?? error.reason }
+        }
+    }
 }
 
 /// The lines of a text, and errors at them.

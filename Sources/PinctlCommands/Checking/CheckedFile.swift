@@ -4,10 +4,10 @@ import PinctlTLSTransport
 
 /// The contents of a file, sorted by how it is checked.
 struct CheckedFile {
-    /// Certificates in one place: those of a file, or of one value of a document.
+    /// The certificates and private keys in one place: those of a file, or of one value of a document.
     struct Part {
         let name: String?
-        var certificates: [(index: Int, certificate: X509Certificate, isOrdered: Bool)] = []
+        fileprivate(set) var content = FileChains()
     }
 
     /// A key without a chain.
@@ -44,7 +44,7 @@ struct CheckedFile {
 
     var title: String { DialectInput.title(input.path) }
 
-    var certificates: [X509Certificate] { parts.flatMap { $0.certificates.map(\.certificate) } }
+    var certificates: [X509Certificate] { parts.flatMap { $0.content.certificates.map(\.certificate) } }
 
     /// Reads a file, or the contents of it that were read before.
     init(_ input: InputPath, _ reader: InputReader, contents: [UInt8]? = nil) {
@@ -69,10 +69,12 @@ struct CheckedFile {
         switch object.content {
         case .success(.key(let material)):
             switch material.certificate {
-            case .success(let certificate): add(certificate, object)
+            case .success(let certificate): place(object) { $0.add(certificate, object) }
             case .failure(let error):
                 add(InputProblem(reason: "the certificate is malformed: \(error)"), object)
-            case nil: keys.append(Self.key(material, object))
+            case nil:
+                keys.append(Self.key(material, object))
+                if object.isPrivateKey { place(object) { $0.add(key: material.fingerprint) } }
             }
         case .success(.pin(let fingerprint, let owner, let isAuthority)):
             keys.append(
@@ -83,12 +85,14 @@ struct CheckedFile {
         }
     }
 
-    private mutating func add(_ certificate: X509Certificate, _ object: InputObject) {
+    /// Adds an object to the part that it is in.
+    private mutating func place(_ object: InputObject, _ add: (inout FileChains) -> Void) {
         if parts.last?.name != object.part || parts.isEmpty { parts.append(Part(name: object.part)) }
-        parts[parts.count - 1].certificates.append((object.index, certificate, object.isOrdered))
+        add(&parts[parts.count - 1].content)
     }
 
     private mutating func add(_ problem: InputProblem, _ object: InputObject) {
+        if object.isPrivateKey { place(object) { $0.add(key: nil) } }
         if let what = problem.irrelevance {
             irrelevant.append(what)
             // mutant files-damaged: true for 1 by FileLayoutTests/oneFile

@@ -13,7 +13,7 @@ extension FileCheck {
     ) -> Bool {
         var keys = file.keys.filter { !leaves.contains($0.fingerprint) || $0.kind == .record }
         if !hasLeaf {
-            for entry in file.parts.flatMap(\.certificates) where !used.contains(entry.certificate) {
+            for entry in file.parts.flatMap(\.content.certificates) where !used.contains(entry.certificate) {
                 keys.append(
                     CheckedFile.Key(
                         index: entry.index, kind: .authority, fingerprint: entry.certificate.spkiFingerprint,

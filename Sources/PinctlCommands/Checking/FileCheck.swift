@@ -50,14 +50,20 @@ struct FileCheck: Sendable {
 
     /// Returns the results for all files.
     func outcome(of inputs: [InputPath]) -> Check.Outcome {
-        let files = inputs.map { CheckedFile($0, reader) }
+        let all = inputs.map { CheckedFile($0, reader) }
+        let earlier = EarlierVersions(all).files
+        let files = all.indices.filter { !earlier.contains($0) }.map { all[$0] }
         let pool = CertificatePool(files.lazy.flatMap(\.certificates))
         let neighbors = Neighbors(files, pool)
+        let named = NamedKeys(files)
         var outcome = Check.Outcome()
+        if !earlier.isEmpty { outcome.irrelevant["earlier version"] = earlier.count }
         var leaves: [X509Certificate: [LeafPlace]] = [:]
         var order: [X509Certificate] = []
         for (number, file) in files.enumerated() {
-            for place in Self.leaves(of: file, number, pool) {
+            // A wrong order is the cause of other failures in the file, so it comes first.
+            let places = Self.leaves(of: file, number, pool, named)
+            for place in places.filter({ $0.first != nil }) + places.filter({ $0.first == nil }) {
                 // mutant files-leaf-once: true by FileLayoutTests/certbot FileLayoutTests/otherClients
                 if leaves[place.leaf] == nil { order.append(place.leaf) }
                 leaves[place.leaf, default: []].append(place)
@@ -67,6 +73,8 @@ struct FileCheck: Sendable {
         var checked: Set<Int> = []
         var others: Set<Int> = []
         var used: Set<X509Certificate> = []
+        /// The keys that don't fit the certificates beside them, which is all there is to say about them.
+        var misfits: Set<SPKIFingerprint> = []
         let isCovered = endpoint.map { endpoint in
             order.contains { $0.subjectAlternativeNames.contains { endpoint.name.matches($0) } }
         }
@@ -81,12 +89,21 @@ struct FileCheck: Sendable {
                 continue
             }
             checked.formUnion(places.map(\.file))
-            let place = places.first(where: \.isMisplaced) ?? places.max { $0.rank < $1.rank } ?? places[0]
+            let place =
+                places.first(where: \.isMisplaced) ?? places.first { $0.otherKey != nil }
+                ?? places.max { $0.rank < $1.rank } ?? places[0]
+            if let other = place.otherKey { misfits.insert(other.key) }
+            let owner = place.otherKey.flatMap { other in
+                files.first {
+                    $0.title != files[place.file].title
+                        && $0.certificates.contains { pool.isLeaf($0) && $0.spkiFingerprint == other.key }
+                }
+            }
             add(
-                place, of: files[place.file], issuers, &outcome,
-                borrowed: neighbors.borrowed(issuers, in: places.map { files[$0.file] }))
+                place, of: files[place.file], issuers, &outcome, owner: owner,
+                borrowed: neighbors.borrowed(issuers, Set(places.flatMap(\.others))))
         }
-        let keys = Set(order.map(\.spkiFingerprint))
+        let keys = misfits.union(order.map(\.spkiFingerprint))
         let known = Set(files.lazy.flatMap(\.certificates).map(\.spkiFingerprint))
         for (number, file) in files.enumerated() {
             let hasLeaf = checked.contains(number) || others.contains(number)
@@ -102,10 +119,10 @@ struct FileCheck: Sendable {
                     },
                 &outcome)
         }
-        if !files.isEmpty, outcome.results.isEmpty, outcome.problems.isEmpty {
+        if !all.isEmpty, outcome.results.isEmpty, outcome.problems.isEmpty {
             // A file that is named alone says best what is wrong.
             let reason =
-                files.count == 1 && inputs[0].isNamed ? files[0].reason.map { "\(files[0].title): \($0)" } : nil
+                all.count == 1 && inputs[0].isNamed ? all[0].reason.map { "\(all[0].title): \($0)" } : nil
             outcome.problems.append((reason ?? Self.nothing(in: files), []))
         }
         return outcome
@@ -173,11 +190,10 @@ private struct Neighbors {
         common = Set(files.filter { !$0.certificates.contains(where: pool.isLeaf) }.flatMap(\.certificates))
     }
 
-    /// Returns the issuers of a leaf in these files that are only in files with another leaf. A server that gets these
-    /// files doesn't send them.
-    func borrowed(_ issuers: [X509Certificate], in files: [CheckedFile]) -> [X509Certificate] {
-        let own = Set(files.flatMap(\.certificates))
-        return issuers.filter { !own.contains($0) && !common.contains($0) }
+    /// Returns the issuers of a leaf that are neither beside it nor in files without a leaf. A server that gets the
+    /// files of the leaf doesn't send them.
+    func borrowed(_ issuers: [X509Certificate], _ own: Set<X509Certificate>) -> [X509Certificate] {
+        issuers.filter { !own.contains($0) && !common.contains($0) }
     }
 
     /// Returns the certificates that may be on a path from a leaf in these files, nearest first.
@@ -200,8 +216,14 @@ private struct LeafPlace {
     let title: String
     /// The number of certificates beside it, which is larger in a file with its chain.
     let count: Int
+    /// The other certificates of its chain, and those of other values of its document that belong to no leaf.
+    let others: [X509Certificate]
     /// The certificate that a server would present in its place, if that is another one.
     let first: X509Certificate?
+    /// Whether its chain isn't the first of its file, and so begins behind a private key.
+    let isBehindKey: Bool
+    /// A private key that a server gets with the leaf and that doesn't fit it.
+    let otherKey: NamedKeys.Entry?
     /// Whether the file has leaves alone. Servers aren't given such a collection, so the leaf may be first in another
     /// file.
     let isInCollection: Bool
@@ -216,38 +238,76 @@ private struct LeafPlace {
 
 extension FileCheck {
     /// Returns the leaves of a file.
-    private static func leaves(of file: CheckedFile, _ number: Int, _ pool: CertificatePool) -> [LeafPlace] {
+    private static func leaves(of file: CheckedFile, _ number: Int, _ pool: CertificatePool, _ named: NamedKeys)
+        -> [LeafPlace]
+    {
         let total = file.certificates.count { pool.isLeaf($0) }
-        return file.parts.flatMap { part -> [LeafPlace] in
-            // mutant files-order: nil by FileLayoutTests/wrongOrder FileLayoutTests/otherLeafFirst
-            let first = part.certificates.first.flatMap { $0.isOrdered ? $0.certificate : nil }
-            let isCollection = part.certificates.allSatisfy { pool.isLeaf($0.certificate) }
-            return part.certificates.enumerated().compactMap { position, entry in
-                guard pool.isLeaf(entry.certificate) else { return nil }
-                let isFirst = first == nil || first == entry.certificate
-                return LeafPlace(
-                    leaf: entry.certificate, file: number,
-                    title: total > 1 ? "\(file.input.path)[\(entry.index)]" : file.input.path,
-                    count: part.certificates.count, first: isFirst ? nil : first,
-                    isInCollection: isCollection,
-                    position: position + 1)
+        // The issuers of a leaf may be in another value, as in a Kubernetes Secret.
+        let shared = file.parts.flatMap { part -> [X509Certificate] in
+            let certificates = part.content.certificates.map(\.certificate)
+            return certificates.contains(where: pool.isLeaf) ? [] : certificates
+        }
+        var places: [LeafPlace] = []
+        for part in file.parts {
+            // Servers aren't given such a collection.
+            let isCollection =
+                !part.content.hasKeys && part.content.certificates.allSatisfy { pool.isLeaf($0.certificate) }
+            var position = 0
+            for (index, chain) in part.content.chains.enumerated() {
+                // mutant files-order: nil by FileLayoutTests/wrongOrder FileLayoutTests/otherLeafFirst
+                let first = chain.first
+                for entry in chain.certificates {
+                    position += 1
+                    let leaf = entry.certificate
+                    guard pool.isLeaf(leaf) else { continue }
+                    let isFirst = first == nil || first == leaf
+                    places.append(
+                        LeafPlace(
+                            leaf: leaf, file: number,
+                            title: total > 1 ? "\(file.input.path)[\(entry.index)]" : file.input.path,
+                            count: chain.certificates.count,
+                            others: (chain.certificates.map(\.certificate) + shared).filter { $0 != leaf },
+                            first: isFirst ? nil : first, isBehindKey: index > 0,
+                            otherKey: isFirst ? otherKey(than: leaf, chain, part, file, named) : nil,
+                            isInCollection: isCollection, position: position))
+                }
             }
         }
+        return places
+    }
+
+    /// Returns a private key that a server gets with a leaf and that doesn't fit it: the one in the same file, or else
+    /// one beside the file with its name.
+    private static func otherKey(
+        than leaf: X509Certificate, _ chain: FileChains.Chain, _ part: CheckedFile.Part, _ file: CheckedFile,
+        _ named: NamedKeys
+    ) -> NamedKeys.Entry? {
+        guard !part.content.hasKeys else {
+            // mutant files-own-key: false for `chain.hasOtherKey(than: leaf)` by FilesInUseTests/otherKeys
+            return chain.hasOtherKey(than: leaf)
+                ? chain.keys.lazy.compactMap(\.self).first.map { NamedKeys.Entry(title: nil, key: $0) } : nil
+        }
+        // mutant files-named-key: nil by FilesInUseTests/otherKeys
+        return named.misfit(of: leaf, in: part, of: file)
     }
 
     /// Adds the results for a leaf.
     private func add(
         _ place: LeafPlace, of file: CheckedFile, _ issuers: [X509Certificate], _ outcome: inout Check.Outcome,
-        borrowed: [X509Certificate]
+        owner: CheckedFile?, borrowed: [X509Certificate]
     ) {
         let leaf = place.leaf
-        let others = file.certificates.filter { $0 != leaf }
-        let chain = PresentedChain(leaf: leaf, intermediates: others + issuers.filter { !others.contains($0) })
+        let chain = PresentedChain(
+            leaf: leaf, intermediates: place.others + issuers.filter { !place.others.contains($0) })
         outcome.coverage.add(namesOf: leaf)
         let (claims, isCut) = claims(of: leaf, &outcome.coverage)
         for var result in results(of: chain, by: claims, place.title, in: file.input.path) {
-            if let first = place.first, result.verdict.isGood {
-                result.judge(result.verdict.behind(first, at: place.position))
+            // A leaf without a rule fails for this reason, too: another certificate is presented.
+            let isDeployable = result.verdict.isGood || result.verdict.word == .notCovered
+            if let first = place.first, isDeployable {
+                result.judge(result.verdict.behind(first, at: place.position, afterKey: place.isBehindKey))
+            } else if let key = place.otherKey, isDeployable {
+                result.judge(result.verdict.with(otherKey: key.title, of: owner?.title))
             } else {
                 result.warn(ofBorrowed: borrowed)
             }

@@ -12,6 +12,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
     case exportMismatch = "export_mismatch"
     case groupMismatch = "group_mismatch"
     case wrongOrder = "wrong_order"
+    case wrongKey = "wrong_key"
     case bypassed
     case denied
     case expired
@@ -93,6 +94,12 @@ enum VerdictWord: String, Sendable, CaseIterable {
                 do:
                     "put each leaf first in a file of its own, then its issuer, because servers present the first "
                     + "certificate as their own and fail to start if their key doesn't match it")
+        case .wrongKey:
+            Row(
+                .failed, "the private key in or beside a certificate's file isn't that of the certificate",
+                do:
+                    "put the key beside the certificate that was issued for it, because servers fail to start with a "
+                    + "key that doesn't match their certificate")
         case .bypassed:
             Row(
                 .failed, "no pin matches, but clients connect: the root isn't one of the system roots",

@@ -7,6 +7,8 @@ struct InputPath: Sendable {
     var isNamed = false
     /// Whether its name, or that of a directory on the way to it, begins with a dot.
     var isHidden = false
+    /// The operand in which it was found, or `nil` if it is one itself.
+    var operand: String?
 
     /// The directory of the file, as it is in the path.
     var directory: Substring { path.lastIndex(of: "/").map { path[..<$0] } ?? "." }
@@ -41,6 +43,7 @@ extension InputPath {
         var known = Set([FileIdentity(operand)].compactMap(\.self))
         add(names, of: operand, isHidden: false, depth: 0, &paths, &known)
         guard !paths.isEmpty else { throw InputProblem(reason: "has no files in its directories: name one with files") }
+        for index in paths.indices { paths[index].operand = operand }
         return paths
     }
 

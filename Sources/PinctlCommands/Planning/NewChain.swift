@@ -56,27 +56,27 @@ extension NewChain {
     /// Reads the certificates of a file as one chain, leaf first, or each of its keys if there are none.
     static func read(_ path: String, _ reader: InputReader) throws(UsageError) -> [NewChain] {
         let title = DialectInput.title(path)
-        var certificates: [X509Certificate] = []
-        var isOrdered = true
+        var content = FileChains()
         var keys: [NewChain] = []
         var problems: [String] = []
         do throws(InputProblem) {
             try reader.read(InputPath(path: path, isNamed: true)) { object in
                 let place = object.line.map { "\(title):\($0)" } ?? title
+                func addKey(_ key: SPKIFingerprint?) { if object.isPrivateKey { content.add(key: key) } }
                 switch object.content {
-                case .failure(let problem): problems.append("\(place): \(problem.reason)")
+                case .failure(let problem):
+                    addKey(nil)
+                    problems.append("\(place): \(problem.reason)")
                 case .success(.pin(let fingerprint, _, _)):
                     keys.append(NewChain(title: title, content: .key(fingerprint, isRequest: false), names: []))
                 case .success(.key(let material)):
                     switch material.certificate {
-                    case .success(let certificate):
-                        certificates.append(certificate)
-                        isOrdered = isOrdered && object.isOrdered
+                    case .success(let certificate): content.add(certificate, object)
                     case .failure(let error): problems.append("\(place): the certificate is malformed: \(error)")
                     case nil:
-                        let content = Content.key(
-                            material.fingerprint, isRequest: material.kind == .certificateRequest)
-                        keys.append(NewChain(title: title, content: content, names: material.requestedNames))
+                        addKey(material.fingerprint)
+                        let key = Content.key(material.fingerprint, isRequest: material.kind == .certificateRequest)
+                        keys.append(NewChain(title: title, content: key, names: material.requestedNames))
                     }
                 }
             }
@@ -84,26 +84,45 @@ extension NewChain {
             throw .unusable(["\(title): \(error.reason)"])
         }
         guard problems.isEmpty else { throw .unusable(problems) }
-        let pool = CertificatePool(certificates)
-        if !certificates.isEmpty {
-            let leaves = (isOrdered ? Array(certificates.prefix(1)) : certificates).filter(pool.isLeaf)
-            guard !leaves.isEmpty else {
-                throw .unusable([
-                    isOrdered
-                        ? "\(title): its first certificate is a CA certificate: give the chain that servers will send, "
-                            + "leaf first"
-                        : "\(title): has only CA certificates: give the chain that servers will send"
-                ])
-            }
-            // Without an order, servers may send each of them.
-            return leaves.map { leaf in
-                let chain = PresentedChain(leaf: leaf, intermediates: certificates.filter { $0 != leaf })
-                return NewChain(title: title, content: .chain(chain), names: leaf.subjectAlternativeNames)
-            }
+        let pool = CertificatePool(content.certificates.map(\.certificate))
+        let chains = content.chains.filter { !$0.certificates.isEmpty }
+        guard chains.isEmpty else {
+            var found: [NewChain] = []
+            for chain in chains { found += try read(chain, pool, title) }
+            return found
         }
         guard !keys.isEmpty else {
             throw .unusable(["\(title): has no certificate, request or key: give what servers will send"])
         }
         return keys
+    }
+
+    /// Returns what servers may present of a chain in a file.
+    private static func read(
+        _ chain: FileChains.Chain, _ pool: CertificatePool, _ title: String
+    ) throws(UsageError) -> [NewChain] {
+        let certificates = chain.certificates.map(\.certificate)
+        let isOrdered = chain.certificates.allSatisfy(\.isOrdered)
+        let leaves = (isOrdered ? Array(certificates.prefix(1)) : certificates).filter(pool.isLeaf)
+        guard let first = leaves.first else {
+            throw .unusable([
+                isOrdered
+                    ? "\(title): its first certificate is a CA certificate: give the chain that servers will send, "
+                        + "leaf first"
+                    : "\(title): has only CA certificates: give the chain that servers will send"
+            ])
+        }
+        // mutant plan-other-leaf: nil by FilesInUseTests/causeFirst
+        if let other = certificates.first(where: { isOrdered && $0 != first && pool.isLeaf($0) }) {
+            throw .unusable([
+                "\(title): begins with \(first.subject), which servers present, and has another leaf behind it, "
+                    + "\(other.subject): give each leaf in a file of its own, with its issuer behind it"
+            ])
+        }
+        // Without an order, servers may send each of them.
+        return leaves.map { leaf in
+            let chain = PresentedChain(leaf: leaf, intermediates: certificates.filter { $0 != leaf })
+            return NewChain(title: title, content: .chain(chain), names: leaf.subjectAlternativeNames)
+        }
     }
 }

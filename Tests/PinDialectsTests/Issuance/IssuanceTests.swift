@@ -330,7 +330,7 @@ struct IssuanceTests {
             return try Self.issued("copy.test")
         }
         #expect(found.flatMap(\.hosts).map(\.host) == ["copy.test"])
-        #expect(files == ["/etc/letsencrypt/live/api.test/cert.pem", "backup/live/api.test/cert.pem"])
+        #expect(files.prefix(2) == ["/etc/letsencrypt/live/api.test/cert.pem", "backup/live/api.test/cert.pem"])
     }
 
     @Test("cli.ini is beside the directory of certbot's certificates, and a value that certbot refuses is an error")
@@ -374,7 +374,8 @@ struct IssuanceTests {
     func certificate() throws {
         let bytes = Array((Self.certbot + "[[webroot_map]]\nold.test = /srv\n").utf8)
         let found = try IssuanceProgram.certbot.read(bytes, path: "x.conf") { file throws(UnreadableCertificate) in
-            #expect(file == "/etc/letsencrypt/live/api.test/cert.pem")
+            #expect(["cert.pem", "fullchain.pem"].map { "/etc/letsencrypt/live/api.test/\($0)" }.contains(file))
+            guard file.hasSuffix("/cert.pem") else { throw UnreadableCertificate("there is none") }
             return try Self.issued("A.test", "*.b.test")
         }
         #expect(found.map(\.hosts) == [[HostPattern("a.test", .exact), HostPattern("b.test", .oneLabelBelow)]])

@@ -370,12 +370,12 @@ struct FileLayoutTests {
     func otherLeafFirst() async throws {
         let other = try site.intermediate.leaf("www.test", "api.test")
         for (files, verdicts) in [
-            ([("x.pem", other.pemText + issuer + leaf)], ["ok", "FAIL"]),
-            ([("x.pem", other.pemText + leaf + issuer)], ["ok", "FAIL"]),
-            ([("x.pem", other.pemText + leaf), ("ca.pem", issuer)], ["ok", "FAIL"]),
+            ([("x.pem", other.pemText + issuer + leaf)], ["FAIL", "ok"]),
+            ([("x.pem", other.pemText + leaf + issuer)], ["FAIL", "ok"]),
+            ([("x.pem", other.pemText + leaf), ("ca.pem", issuer)], ["FAIL", "ok"]),
             // Servers fail with the file of a chain, whatever else there is, but nobody deploys a collection.
             ([("x.pem", issuer + leaf), ("z.pem", leaf + issuer)], ["FAIL"]),
-            ([("fullchain.pem", other.pemText + leaf + issuer), ("z.pem", leaf)], ["ok", "FAIL"]),
+            ([("fullchain.pem", other.pemText + leaf + issuer), ("z.pem", leaf)], ["FAIL", "ok"]),
             ([("all.pem", other.pemText + leaf), ("ca.pem", issuer), ("z.pem", leaf + issuer)], ["ok", "ok"]),
             ([("a.pem", leaf + issuer), ("ca.pem", issuer), ("z.pem", other.pemText + leaf)], ["ok", "ok"]),
             ([("x.pem", leaf + leaf + issuer)], ["ok"]),
@@ -386,7 +386,7 @@ struct FileLayoutTests {
             let found = run.lines.dropLast().filter { !$0.hasPrefix(" ") }
             #expect(found.map { $0.prefix { $0 != " " } }.map(String.init) == verdicts, "\(run)")
             #expect(run.status == (verdicts.contains("FAIL") ? 1 : 0), "\(run)")
-            guard verdicts == ["ok", "FAIL"] else { continue }
+            guard verdicts == ["FAIL", "ok"] else { continue }
             #expect(run.output.contains("wrong order: the file begins with CN=www.test, and this leaf is certificate "))
         }
     }

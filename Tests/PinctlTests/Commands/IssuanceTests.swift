@@ -163,6 +163,8 @@ struct IssuanceTests {
             "cert = \(missing)\n[renewalparams]\n[[webroot_map]]\napi.test = /srv\n", name: "listed.conf")
         let run = await pinctl("lint", "--issuance", listed, policy, now: now)
         #expect(run.status == 1 && run.output.contains("error[P035] api.test pins leaf"), "\(run)")
+        #expect(
+            run.output.contains("warning[P035] api.test has a certificate of certbot that isn't compared"), "\(run)")
     }
 
     /// Writes a file below the site's directory, and returns its path.
@@ -396,6 +398,94 @@ struct IssuanceTests {
                 found.first?.hasPrefix(
                     "4:1: error[P035] api.test pins leaf, but the newest certificate has another key "
                         + "(\(renewal):3:1: reuse_key = True): ") == true, "\(found)")
+        }
+    }
+
+    @Test("acme.sh's certificate is read beside its settings, and compared with the pins")
+    func acmeShKey() async throws {
+        let policy = try policy(#""leaf", "backup""#)
+        let (own, other) = (
+            try site.intermediate.leaf("api.test", key: site.leaf.key).pemText,
+            try site.intermediate.leaf("api.test").pemText
+        )
+        let issued = "Le_Domain='api.test'\nLe_CertCreateTime='1793872800'\n"
+        let installed = "\(site.directory.path)/nginx/api.pem"
+        try put(own, "nginx/api.pem")
+        // The files beside the settings, the settings, and the beginning of each finding.
+        let rows: [(files: [(String, String)], settings: String, findings: [String])] = [
+            ([("api.test.cer", own), ("fullchain.cer", own + site.intermediate.pemText)], issued, []),
+            ([("api.test.cer", other)], issued, ["error[P035] api.test pins leaf, but the newest certificate has"]),
+            ([("fullchain.cer", other)], issued, ["error[P035] api.test pins leaf, but the newest certificate has"]),
+            ([("api.test.cer", other)], "Le_Domain='api.test'\n", ["error[P035] api.test pins leaf, but the newest"]),
+            ([("api.test.cer", "none\n")], issued, ["warning[P035] api.test has a certificate of acme.sh that isn't"]),
+            ([("api.test.cer", "none\n")], "Le_Domain='api.test'\n", ["warning[P035] api.test has a certificate of"]),
+            (
+                [("api.test.cer", own), ("fullchain.cer", other)], issued,
+                ["warning[P035] api.test has a certificate of acme.sh that isn't compared with its pins, because "]
+            ),
+            // Settings that were copied without the certificate, which may not have been issued yet.
+            ([], issued, ["warning[P035] api.test has a certificate of acme.sh that isn't compared"]),
+            ([], "Le_Domain='api.test'\nLe_CertCreateTime=''\n", []),
+            // The copies of --install-cert.
+            ([], issued + "Le_RealFullChainPath='\(installed)'\n", []),
+            ([("api.test.cer", own)], issued + "Le_RealCertPath=''\nLe_RealFullChainPath='\(installed)'\n", []),
+            (
+                [("api.test.cer", own)], issued + "Le_RealCertPath='/no/such file.pem'\n",
+                [
+                    "warning[P035] api.test has a certificate of acme.sh that isn't compared with its pins, because /no/such"
+                ]
+            ),
+        ]
+        for (number, row) in rows.enumerated() {
+            let directory = "acme\(number)/api.test_ecc"
+            for (name, text) in row.files { try put(text, "\(directory)/\(name)") }
+            let file = try put(row.settings, "\(directory)/api.test.conf")
+            try put("Le_Domain=x", "\(directory)/backup/x.bak")
+            for path in [file, "\(site.directory.path)/\(directory)"] {
+                let found = await findings(policy, ["--issuance", path, "--rule", "P011=off"])
+                #expect(found.count == row.findings.count, "\(row): \(found)")
+                for (finding, start) in zip(found, row.findings) {
+                    #expect(finding.hasPrefix("4:1: " + start), "\(row): \(finding)")
+                }
+            }
+        }
+    }
+
+    @Test("A certificate that the settings name and that can't be read is a finding, whatever is pinned")
+    func unread() async throws {
+        let good = try put(try site.intermediate.leaf("api.test", key: site.leaf.key).pemText, "good.pem")
+        let other = try put(try site.intermediate.leaf("api.test").pemText, "other.pem")
+        let empty = try put("", "empty.pem")
+        let authority = try put(site.root.pemText, "root.pem")
+        let missing = site.directory.path + "/missing.pem"
+        for pins in [#""leaf", "backup""#, #""root", "backup""#, #""any", "backup""#] {
+            let policy = try policy(pins)
+            for (names, reason) in [
+                ("cert = \(missing)\nfullchain = \(missing)\n", missing), ("cert = \(empty)\n", empty),
+                ("fullchain = \(authority)\n", authority), ("cert = \(good)\nfullchain = \(missing)\n", missing),
+                ("cert = \(missing)\nfullchain = \(good)\n", missing),
+                ("cert = \(good)\nfullchain = \(other)\n", "\(other) has another certificate than \(good) "),
+                ("", "the file names no certificate"),
+            ] {
+                let file = try put(
+                    names + "[renewalparams]\nreuse_key = True\n[[webroot_map]]\napi.test = /srv\n", "api.test.conf")
+                let found = await findings(policy, ["--issuance", file, "--rule", "P011=off"])
+                let finding = found.first {
+                    $0.hasPrefix(
+                        "4:1: warning[P035] api.test has a certificate of certbot that isn't compared with its ")
+                }
+                #expect(finding?.contains("pins, because \(reason)") == true, "\(names): \(found)")
+                #expect(finding?.contains(" (\(file):") == true && finding?.contains("run pinctl where the") == true)
+            }
+            // A certificate that can't be read doesn't show that its key is pinned.
+            let file = try put(
+                "cert = \(missing)\n[renewalparams]\nreuse_key = True\n[[webroot_map]]\napi.test = /srv\n",
+                "api.test.conf")
+            let lifetimes = await findings(policy, ["--issuance", file]).count { $0.contains("[P011]") }
+            #expect(lifetimes == (pins.contains("leaf") ? 1 : 0))
+            // It is no matter of other hosts.
+            let others = try self.policy(pins, host: "www.test")
+            #expect(await findings(others, ["--issuance", file]).allSatisfy { !$0.contains("isn't compared") })
         }
     }
 

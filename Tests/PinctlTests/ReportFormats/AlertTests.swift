@@ -99,6 +99,7 @@ struct AlertTests {
             let pin = "\"\(try leaf.key.pin)\""
             let broken = try directory.add("{ \"version\": 1, \"domain\": [] }")
             let reversed = try directory.add(root.pemText + leaf.pemText)
+            let wrongKey = try directory.add(TestKey().privateKeyPEM + leaf.pemText)
             let otherRoot = try directory.add(TestCertificate.root("Other Root").pemText)
             let rows: [(words: [String], status: Int32, alert: String)] = [
                 (["--policy", try policy("\"\(unknownPin)\""), server.target()], 1, "PinctlPinMismatch"),
@@ -116,6 +117,7 @@ struct AlertTests {
                     ["--pin", try leaf.key.pin, "--files", reversed, "--host", "api.test"], 1,
                     "PinctlWrongOrder"
                 ),
+                (["--pin", try leaf.key.pin, "--files", wrongKey, "--host", "api.test"], 1, "PinctlWrongKey"),
                 (
                     ["--pin", try leaf.key.pin, "--store", "other=\(otherRoot)", server.target()], 0,
                     "PinctlSomePathsMatch"
