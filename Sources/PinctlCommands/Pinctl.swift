@@ -21,7 +21,7 @@ package enum Pinctl {
             for message in error.messages { console.problem(message, .badInput) }
             // mutant report-bad-input: {} by FailedRunTests/exitCode2
             reportFailure(error.messages, words, in: environment, &console)
-            if case .missingCommand = error { for line in [""] + HelpText.overview { console.note(help: line) } }
+            if case .missingCommand = error { for line in [""] + HelpText.commands { console.note(help: line) } }
         }
         // Lint judges the rules themselves, so a suffix that it doesn't know matters.
         if let warning = environment.suffixWarning(environment.now(), name == CommandDefinition.lint.name) {

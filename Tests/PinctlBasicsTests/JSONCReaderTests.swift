@@ -55,8 +55,8 @@ struct JSONCReaderTests {
         arguments: [
             ("", 1, 1), ("  \n ", 2, 2), ("// only a comment", 1, 18), ("nul", 1, 1), ("nulls", 1, 1), ("True", 1, 1),
             ("NaN", 1, 1), ("[Infinity]", 1, 2), ("'a'", 1, 1), ("{a:1}", 1, 2), ("{1:1}", 1, 2), ("{\"a\" 1}", 1, 6),
-            ("{\"a\":}", 1, 6), ("{\"a\":1 \"b\":2}", 1, 8), ("{,}", 1, 2), ("[,]", 1, 2), ("[1,,]", 1, 4),
-            ("[1 2]", 1, 4),
+            ("{\"a\":}", 1, 6), ("{\"a\":1 \"b\":2}", 1, 7), ("{,}", 1, 2), ("[,]", 1, 2), ("[1,,]", 1, 4),
+            ("[1 2]", 1, 3),
             ("[1}", 1, 3), ("[1", 1, 3), ("{\"a\":1", 1, 7), ("[] []", 1, 4), ("{}}", 1, 3), ("01", 1, 1), ("1.", 1, 1),
             (".5", 1, 1), ("+1", 1, 1), ("-", 1, 1), ("1e", 1, 1), ("0x10", 1, 1), ("1.2.3", 1, 1), ("[1_000]", 1, 2),
             ("\"a", 1, 1), ("\"a\nb\"", 1, 3), ("\"\t\"", 1, 2), (#""\x""#, 1, 2), (#""\u12G4""#, 1, 2),
@@ -69,6 +69,28 @@ struct JSONCReaderTests {
         let document = Self.read(text)
         #expect(document.root == nil)
         #expect(document.problems.map(\.position) == [SourcePosition(line: line, column: column)])
+    }
+
+    @Test(
+        "A missing comma is reported after the value before it",
+        arguments: [
+            ("{\"a\": 1\n  \"b\": 2}", 1, 8), ("[\"a\" // a comment\n \"b\"]", 1, 5), ("[{}\n{}]", 1, 4),
+            ("[[1] [2]]", 1, 5), ("[1 -2]", 1, 3), ("[true /* no */ null]", 1, 6), ("{\"a\": {\n}\n\n\"b\": 2}", 2, 2),
+            ("[\"é\" 1]", 1, 5),
+        ] as [(String, Int32, Int32)])
+    func missingComma(text: String, line: Int32, column: Int32) {
+        for dialect in [JSONCReader.Dialect.jsonc] + (text.contains("/") ? [] : [.json]) {
+            let document = Self.read(text, dialect)
+            #expect(document.problems.map(\.position) == [SourcePosition(line: line, column: column)])
+            #expect(document.problems.first?.message == "missing comma: write \",\" after this value")
+        }
+    }
+
+    @Test(
+        "Anything else behind a value isn't a missing comma",
+        arguments: ["[1 x]", "{\"a\": 1 2}", "{\"a\": 1 {}}", "[1 }", "{\"a\": 1]", "[1 :"])
+    func noMissingComma(text: String) {
+        #expect(Self.read(text).problems.first?.message.contains("missing comma") == false)
     }
 
     @Test(

@@ -1,3 +1,4 @@
+package import CertificateTrust
 import PinctlBasics
 public import PinctlFoundation
 
@@ -131,6 +132,11 @@ public struct PolicyBundle: Sendable {
         let prefix = directory.map { $0 + "/" } ?? ""
         return try PolicyFile(
             bytes: files[policyPath] ?? [], path: prefix + policyPath, in: self.directory(besides: prefix + policyPath))
+    }
+
+    /// The certificates in the files of the bundle, such as anchors.
+    package var certificates: [X509Certificate] {
+        files.values.flatMap { (try? CertificateFile.read($0, name: policyPath)) ?? [] }
     }
 
     /// The files in the bundle, with the names that they have beside a policy at this path.

@@ -32,6 +32,8 @@ public enum PinFailureCause: Sendable, Hashable {
     case intermediateChanged(to: X509Certificate)
     /// The server has a new key, which isn't pinned. This is its certificate.
     case leafRekeyed(X509Certificate)
+    /// The server has another certificate than the pinned one, perhaps with the same key. This is the new one.
+    case leafReplaced(X509Certificate)
     /// No certificate of the path, which ends at this anchor, has a pinned key. The pins have no roles, so it isn't
     /// known which certificate changed.
     case noKeyServed(X509Certificate)
@@ -88,6 +90,7 @@ extension PinFailureCause {
         case .authorityChanged: "authority-changed"
         case .intermediateChanged: "intermediate-changed"
         case .leafRekeyed: "leaf-rekeyed"
+        case .leafReplaced: "leaf-replaced"
         case .noKeyServed: "no-key-served"
         case .ruleEnded: "rule-ended"
         case .denied: "denied"
@@ -153,7 +156,12 @@ extension PinFailureCause {
         case .noKeyServed: "serve a chain with a pinned key again, because released apps keep their pins"
         case .leafRekeyed:
             "\(Self.serveAgain), and keep that key when you renew"
+        case .leafReplaced:
+            "serve the pinned certificate again, because released apps keep their pins, and for the next apps pin its key, "
+                + "because a renewed certificate never matches"
         case .ruleEnded: "ship a policy with a later expiry"
+        case .denied(let pin) where pin.kind == .certificate:
+            "serve another certificate, or a chain without that one"
         case .denied: "have the certificate issued for another key, or by another CA"
         case .hostMissed(_, .port, _): "add the port to the rule, or omit its ports to cover all"
         case .hostMissed(_, .parent, _): "add \"subdomains\": true to that rule, or a rule for the host"
@@ -167,7 +175,9 @@ extension PinFailureCause {
     /// mismatch, and also warns of interception.
     package var explainsMismatch: Bool {
         switch self {
-        case .wrongPosition, .wrongBytes, .offPath, .authorityChanged, .intermediateChanged, .leafRekeyed, .noKeyServed:
+        case .wrongPosition, .wrongBytes, .offPath, .authorityChanged, .intermediateChanged, .leafRekeyed,
+            .leafReplaced,
+            .noKeyServed:
             true
         case .clockBehind, .clockAhead, .inspected, .issuerMissing, .selfSigned, .defaultCertificate, .ruleEnded,
             .denied, .hostMissed, .onlyBackup:
@@ -200,24 +210,27 @@ extension PinFailureCause {
             "the server presents \(product.map { "the default certificate of \($0)" } ?? "a self-signed certificate"), "
                 + "\(leaf.subject), so it has none for this hostname"
         case .wrongPosition(let pin, let role):
-            "the key of \(pin.title) is on the path as \(role.rawValue), but the pin counts only as "
+            "\(pin.titleWithKind) is on the path as \(role.rawValue), but the pin counts only as "
                 + "\(pin.role.rawValue)"
         case .wrongBytes(let pin, let input, let certificate):
             "\(pin.title) is the SHA-256 of \(input) of \(certificate.subject)\(Self.wanted(by: pin))"
         case .offPath(let pin, let certificate, let finding):
-            "the key of \(pin.title) is in \(certificate.subject), which isn't on any valid path"
+            "\(pin.titleWithKind)\(pin.kind == .certificate ? "," : " is in") \(certificate.subject)"
+                + (pin.kind == .certificate ? ", isn't on any valid path" : ", which isn't on any valid path")
                 + (finding.map { " (\($0))" } ?? "")
         case .authorityChanged(let pins, let anchor):
             Self.former(pins).map { "the CA changed from \($0) to \(anchor.subject)" }
                 ?? "the CA changed, and the chain now ends at \(anchor.subject)"
         case .intermediateChanged(let issuer): "the intermediate CA changed to \(issuer.subject)"
         case .leafRekeyed(let leaf): "the server has a new key, in a certificate valid since \(leaf.notBefore.day)"
+        case .leafReplaced(let leaf):
+            "the server has another certificate than the pinned one, valid since \(leaf.notBefore.day)"
         case .noKeyServed(let anchor):
             "no certificate of the chain, which ends at \(anchor.subject), has a pinned key"
         case .ruleEnded(let rule, let expiry):
             "the rule for \(rule.host)\(rule.location.map { " at \($0)" } ?? "") expired at \(expiry.end.rfc3339), "
                 + (expiry.action == .fail ? "so it rejects every server" : "so its pins no longer reject a server")
-        case .denied(let pin): "the policy denies the key of \(pin.title)"
+        case .denied(let pin): "the policy denies \(pin.titleWithKind)"
         case .hostMissed(let host, let miss, let rule):
             (miss == .port ? "the rule" : "no rule covers \(host), and the nearest one,")
                 + " for \(rule.host)\(rule.location.map { " at \($0)" } ?? "")"
@@ -258,4 +271,7 @@ extension HostMiss {
 extension Pin {
     /// The pin's name, or the pin itself.
     var title: String { name ?? fingerprint.description }
+
+    /// The title after what the pin names, such as `the key of api-2026` or `the certificate cert-sha256/…`.
+    package var titleWithKind: String { (kind == .certificate ? "the certificate " : "the key of ") + title }
 }

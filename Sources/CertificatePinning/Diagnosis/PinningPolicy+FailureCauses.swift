@@ -171,7 +171,13 @@ extension Examination {
         } else if roles.contains(.intermediate), path.certificates.count > 1 {
             causes.append(.intermediateChanged(to: path.certificates[1]))
         }
-        if roles.contains(.leaf) { causes.append(.leafRekeyed(path.leaf)) }
+        let leaves = gone.filter { $0.role == .leaf }
+        if !leaves.isEmpty {
+            // mutant cause-leaf-replaced: false for `leaves.allSatisfy { $0.kind == .certificate }` by
+            //   PinFailureCauseTests/leafReplaced
+            let isWhole = leaves.allSatisfy { $0.kind == .certificate }
+            causes.append(isWhole ? .leafReplaced(path.leaf) : .leafRekeyed(path.leaf))
+        }
         // mutant cause-no-key-served: false for `causes.isEmpty && !gone.isEmpty` by TrustSituationTests
         return causes.isEmpty && !gone.isEmpty ? [.noKeyServed(path.anchor)] : causes
     }

@@ -18,7 +18,7 @@ extension PolicyLinter {
                 LintFinding(
                     .refusesEverything, at: location(of: rule),
                     "\(pins ?? "every pin of \(rule.lintTitle)") is denied, so every server is refused: "
-                        + "add the pin of another key, or remove the keys from \"deny\"")
+                        + "add the pin of another key, or remove one from \"deny\"")
             ]
         }
         return rule.pins.filter(isDenied).map { pin in

@@ -103,35 +103,42 @@ extension PolicyLinter {
         if let other = firstUnpinned(found, by: rule), let key = other.certificate?.spkiFingerprint {
             // That pin alone would last only until the next renewal.
             let next = other.effect == .changesKey ? ", and then \(other.remedy)" : ""
-            let act = "the newest certificate has another key (\(other.evidence))"
+            let former = served.first(where: pin.matches) ?? holder(of: pin)?.certificate
+            let act = "the newest certificate \(pin.difference(from: key, former)) (\(other.evidence))"
             guard !leaves.isEmpty else {
                 return finding(
                     .warning,
-                    "breaks if \(pin.lintTitle) is the key of its server, because \(act): ship a pin of \(key) before "
-                        + "you deploy that certificate\(next), or give the pin its role")
+                    "breaks if \(pin.lintTitle) is the \(pin.object) of its server, because \(act): ship a pin of "
+                        + "\(key) before you deploy that certificate\(next), or give the pin its role")
             }
             return finding(
                 requiresLeaf(rule, leaves, primary) ? .error : .warning,
-                "pins \(pin.lintTitle), but \(act): serve a pinned key, or ship a pin of \(key) before you deploy that "
-                    + "certificate\(next)")
+                "pins \(pin.lintTitle), but \(act): serve a pinned \(pin.object), or ship a pin of \(key) before you "
+                    + "deploy that certificate\(next)")
         }
         let changes = found.filter { $0.effect == .changesKey }
         if let change = changes.first {
             let others = changes.count > 1 ? ", and \(changes.count - 1) more" : ""
-            let act = "\(change.program) creates a new key at each renewal (\(change.evidence)\(others))"
+            let act =
+                "\(change.program) creates a new key \(pin.content == .certificate ? "and certificate " : "")at each "
+                + "renewal (\(change.evidence)\(others))"
+            // To keep the key alone doesn't keep the certificate.
+            let remedy = change.remedy + (pin.content == .certificate ? ", and pin the key, not its certificate" : "")
             guard !leaves.isEmpty else {
                 return finding(
                     .warning,
-                    "breaks if \(pin.lintTitle) is the key of its server, because \(act): \(change.remedy), "
+                    "breaks if \(pin.lintTitle) is the \(pin.object) of its server, because \(act): \(remedy), "
                         + "or give the pin its role")
             }
             guard requiresLeaf(rule, leaves, primary) else {
                 return finding(
-                    .warning, "pins \(pin.lintTitle), which the next renewal ends, because \(act): \(change.remedy)")
+                    .warning, "pins \(pin.lintTitle), which the next renewal ends, because \(act): \(remedy)")
             }
-            return finding(.error, "pins \(pin.lintTitle), but \(act): \(change.remedy)")
+            return finding(.error, "pins \(pin.lintTitle), but \(act): \(remedy)")
         }
         guard !leaves.isEmpty else { return [] }
+        // Whatever happens to the key, the next certificate doesn't match, which P022 says.
+        guard pin.content == .publicKey else { return [] }
         if let open = found.first(where: { $0.effect == .unknown }) {
             return finding(
                 .warning,
@@ -148,5 +155,20 @@ extension PolicyLinter {
     /// Whether a chain needs one of the leaf pins: their role is required, or no other pin could match.
     private func requiresLeaf(_ rule: CanonicalRule, _ leaves: [CanonicalPin], _ primary: [CanonicalPin]) -> Bool {
         rule.requirement.roles.contains(.leaf) || rule.requirement.roles.isEmpty && leaves.count == primary.count
+    }
+}
+
+extension CanonicalPin {
+    /// The word for what the pin names.
+    fileprivate var object: String { content == .certificate ? "certificate" : "key" }
+
+    /// Returns how a certificate with this key differs from what the pin names. `former` is the certificate with the
+    /// pin, if it is known.
+    fileprivate func difference(from key: SPKIFingerprint, _ former: X509Certificate?) -> String {
+        guard content == .certificate else { return "has another key" }
+        guard let former else { return "isn't the pinned one" }
+        // mutant lint-same-key: false for `former.spkiFingerprint == key` by PinctlTests.IssuanceTests/wholeCertificate
+        let isKept = former.spkiFingerprint == key
+        return "isn't the pinned one" + (isKept ? ", although its key is the same" : " and has another key")
     }
 }

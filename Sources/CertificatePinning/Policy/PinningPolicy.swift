@@ -70,10 +70,13 @@ extension PinningPolicy {
         table.index(for: name, port: port).map { rules[$0] }
     }
 
+    /// Returns every rule that covers a host at some port.
+    package func rules(covering name: ServerName) -> [PinningRule] { table.rules(covering: name) }
+
     /// Whether cleartext connections to a host are allowed, although they have no keys to compare. They are allowed if
     /// none of the rules that cover the host at any port is enforced. For a host without a rule, ``unlisted`` decides.
     public func permitsCleartext(to name: ServerName) -> Bool {
-        let covering = table.rules(covering: name)
+        let covering = rules(covering: name)
         // mutant cleartext-any-port: covering.first?.mode != .enforce for `$0.mode != .enforce` by RuleChoiceTests
         //   PinDecisionTests DecisionSpecificationTests/rules
         // mutant cleartext-unlisted: true for `unlisted == .trust` by RuleChoiceTests PinDecisionTests

@@ -135,7 +135,7 @@ extension Conversion {
             let pattern = rule.patterns[0]
             for other in original.around(pattern) where other != index {
                 let more = original.rules[other]
-                guard more.sharesPorts(with: rule), joins(more.patterns[0], to: pattern, of: rule) else { continue }
+                guard more.sharesPorts(with: rule), joins(more, to: pattern, of: rule) else { continue }
                 policy.rules[index].pins += more.pins.without(policy.rules[index].pins)
                 policy.rules[index].requirement.join(more.requirement)
             }
@@ -144,7 +144,8 @@ extension Conversion {
 
     /// Returns whether a rule must be given the pins of another one, whose pattern is `above`. Notes names that didn't
     /// have them.
-    private mutating func joins(_ above: HostPattern, to pattern: HostPattern, of rule: CanonicalRule) -> Bool {
+    private mutating func joins(_ more: CanonicalRule, to pattern: HostPattern, of rule: CanonicalRule) -> Bool {
+        let above = more.patterns[0]
         guard above == pattern || above.covers(pattern) else { return false }
         let targets = targets(of: pattern)
         if traits.combination == .union {
@@ -159,6 +160,7 @@ extension Conversion {
         if !targets.allSatisfy(above.reachesAll) {
             // Rules for the same host are merged later, and the merge adds the note.
             guard above.host != pattern.host else { return false }
+            guard !more.adds(nothingTo: rule) else { return true }
             note(
                 .combinationChanged, .weaker, "names below \(rule.title) also accept the pins of the parent's rule",
                 rule.location)
@@ -178,6 +180,7 @@ extension Conversion {
                 guard other != index, !traits.reachesPorts || named.rules[other].sharesPorts(with: rule) else {
                     return false
                 }
+                guard traits.combination != .union || !named.rules[other].adds(nothingTo: rule) else { return false }
                 let above = named.rules[other].patterns[0]
                 return above.covers(pattern) || traits.repeatsHosts && other < index && above == pattern
             }
@@ -300,5 +303,13 @@ extension [CanonicalPin] {
     func without(_ others: [CanonicalPin]) -> [CanonicalPin] {
         let others = Set(others.map(\.bare))
         return filter { !others.contains($0.bare) }
+    }
+}
+
+extension CanonicalRule {
+    /// Returns whether another rule accepts the same chains if this one applies beside it.
+    fileprivate func adds(nothingTo other: CanonicalRule) -> Bool {
+        Set(pins.map(\.bare)).isSubset(of: other.pins.map(\.bare)) && requirement == other.requirement
+            && mode == other.mode && expiry == other.expiry && anchors == other.anchors
     }
 }

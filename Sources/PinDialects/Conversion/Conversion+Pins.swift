@@ -54,7 +54,7 @@ extension Conversion {
         let kept = policy.denied.filter { traits.denies && traits.canSay($0) }
         let count = policy.denied.count - kept.count
         if count > 0 {
-            note(.denyLost, .weaker, "\(name) can't deny \(count) of the denied keys, so they are accepted", nil)
+            note(.denyLost, .weaker, "\(name) can't deny \(count) of the denied pins, so they are accepted", nil)
         }
         policy.denied = kept
     }

@@ -57,7 +57,7 @@ package struct PolicyMerge: Sendable {
         self.init([old, rules])
         if !new.denied.isEmpty {
             note(
-                .denyLost, .weaker, "\(new.denied.count) denied keys aren't added to the policy: add them to \"deny\"",
+                .denyLost, .weaker, "\(new.denied.count) denied pins aren't added to the policy: add them to \"deny\"",
                 nil)
         }
         if new.unlisted == .refuse, old.unlisted != .refuse {

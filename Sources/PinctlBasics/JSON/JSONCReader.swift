@@ -283,9 +283,14 @@ extension JSONCReader {
         var comma: SourcePosition?
         while byte != end {
             try item(&self)
+            let itemEnd = position
             try skipBlanks()
             comma = nil
-            guard byte == UInt8(ascii: ",") else { break }
+            guard byte == UInt8(ascii: ",") else {
+                // mutant json-missing-comma: false for `startsItem(until: end)` by JSONCReaderTests/missingComma
+                guard startsItem(until: end) else { break }
+                throw problem("missing comma: write \",\" after this value", at: itemEnd)
+            }
             comma = position
             index += 1
             try skipBlanks()
@@ -295,6 +300,17 @@ extension JSONCReader {
             throw problem("strict JSON doesn't allow a comma after the last element: remove it", at: comma)
         }
         index += 1
+    }
+
+    /// Returns whether an element of the list with this closing bracket starts here: a value, or a key and its value.
+    private func startsItem(until end: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""): true
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "-"), (UInt8(ascii: "0")...UInt8(ascii: "9"))?:
+            end == UInt8(ascii: "]")
+        default:
+            end == UInt8(ascii: "]") && ["true", "false", "null"].contains { bytes[index...].starts(with: $0.utf8) }
+        }
     }
 
     private mutating func literal() throws(JSONCProblem) -> JSONValue.Kind {

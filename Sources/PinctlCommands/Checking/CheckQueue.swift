@@ -98,7 +98,13 @@ struct PendingTargets: Sendable {
     func interruption(after done: Int, of total: Int?) -> String {
         let names = FirstNames(targets.sorted { $0.key < $1.key }.map { "\($0.value)" })
         let rest =
-            total.map { "\($0 - done) of \($0) targets \($0 - done == 1 ? "was" : "were") checked (\(names))" }
+            total.map { total in
+                let left = total - done
+                guard done > 0 else {
+                    return "\(total == 1 ? "the target" : "any of \(total) targets") was checked (\(names))"
+                }
+                return "\(left) of \(total) targets \(left == 1 ? "was" : "were") checked (\(names))"
+            }
             ?? "all targets of the list were checked" + (targets.isEmpty ? "" : " (pending: \(names))")
         return "interrupted before \(rest): run it again" + (done == 0 ? "" : " for those without a result")
     }

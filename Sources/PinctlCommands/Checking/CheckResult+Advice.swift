@@ -108,6 +108,7 @@ extension PinFailureCause {
             "the file contains \(product.map { "the default certificate of \($0)" } ?? "a self-signed certificate"), "
                 + "\(leaf.subject), which isn't for this hostname"
         case .leafRekeyed: "the certificate has a key that isn't pinned"
+        case .leafReplaced: "the certificate isn't the pinned one"
         default: finding
         }
     }
@@ -137,6 +138,7 @@ extension PinFailureCause {
                 + "intermediates without notice"
         case .leafRekeyed:
             "don't deploy it: have it reissued for a pinned or backup key, or ship its pin before you serve it"
+        case .leafReplaced: "don't deploy it before you have shipped the pin of its key"
         default: action
         }
     }
@@ -152,6 +154,7 @@ extension PinFailureCause {
         case .authorityChanged: "have the certificate issued by a pinned CA or for a backup key"
         case .intermediateChanged, .noKeyServed: "serve a chain with a pinned key again"
         case .leafRekeyed: "serve a pinned or backup key again"
+        case .leafReplaced: "serve the pinned certificate again"
         case .wrongBytes: "correct the pin"
         case .wrongPosition: "correct the role of the pin"
         case .offPath: "pin a key that is on the verified path"

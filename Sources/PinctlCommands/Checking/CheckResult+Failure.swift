@@ -45,7 +45,7 @@ extension Verdict {
         guard [.keyMismatch, .bypassed].contains(word) else { return causes }
         return causes.filter {
             switch $0 {
-            case .authorityChanged, .intermediateChanged, .leafRekeyed, .noKeyServed: false
+            case .authorityChanged, .intermediateChanged, .leafRekeyed, .leafReplaced, .noKeyServed: false
             // Clients trust the root already, so to trust it isn't a remedy.
             case .inspected: word != .bypassed
             default: true
@@ -79,7 +79,7 @@ extension PinFailureCause {
     fileprivate var key: String {
         let operands: [String] =
             switch self {
-            case .clockBehind, .clockAhead, .leafRekeyed, .selfSigned: []
+            case .clockBehind, .clockAhead, .leafRekeyed, .leafReplaced, .selfSigned: []
             case .defaultCertificate(_, let product): [product ?? ""]
             case .noKeyServed(let anchor): [anchor.spkiFingerprint.description]
             case .inspected(let name), .issuerMissing(let name): ["\(name)"]

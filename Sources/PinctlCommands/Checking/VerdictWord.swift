@@ -109,7 +109,7 @@ enum VerdictWord: String, Sendable, CaseIterable {
             )
         case .denied:
             Row(
-                .failed, "the chain contains a key that the policy denies",
+                .failed, "the chain contains a key or certificate that the policy denies",
                 do: "have the certificate issued for another key, or by another CA")
         case .expired: Row(.failed, "the rule has expired", do: "ship a policy with a later expiry")
         case .notCovered: Row(.failed, "the policy has no rule for the host", do: "add a rule for the host")

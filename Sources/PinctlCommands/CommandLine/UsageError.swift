@@ -31,7 +31,7 @@ extension UsageError {
     /// The messages, one line for each problem, in lower case and ending with the remedy.
     package var messages: [String] {
         switch self {
-        case .missingCommand: ["no command given: use one of \(Self.list(CommandDefinition.all.map(\.name)))"]
+        case .missingCommand: ["no command given: use one of these"]
         case .contents: ["an argument contains PEM: give the file's name, or - with the text on standard input"]
         case .unknownCommand(let word) where word.hasPrefix("-"):
             ["\(word) appears before the command: put flags after it"]

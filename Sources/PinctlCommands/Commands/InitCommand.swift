@@ -45,10 +45,12 @@ extension CommandDefinition {
         run: { (arguments, environment, console) throws(UsageError) in
             let source = try InitSource(arguments)
             let destination = try InitDestination(arguments)
+            // Otherwise the anchors beside a policy in a missing directory would seem to be missing.
+            try arguments.checkOutput()
             for endpoint in source.endpoints { try destination.checkIsNew(endpoint) }
             let probe = try ServerProbe(arguments, in: environment)
             let judge = try ChainJudge(arguments, in: environment)
-            let anchors = arguments.all(.caFile).map { rebased($0, besides: destination.path) }
+            let anchors = arguments.all(.caFile).map { shared($0, besides: destination.path) }
 
             var draft = destination.draft
             let backups = try arguments.settings(of: &draft)
@@ -56,8 +58,10 @@ extension CommandDefinition {
             func add(_ result: CheckResult, _ endpoint: Endpoint, target: String?) {
                 guard let path = result.verdict.path else {
                     violated.formUnion([result.verdict.distrust?.rule].compactMap(\.self))
+                    let text = "\(result.verdict.text)"
+                    let way = result.proxy.flatMap { text.contains($0) ? nil : " through the proxy \($0)" } ?? ""
                     return console.problem(
-                        "\(result.title): \(result.verdict.text)", result.severity.exitCode,
+                        "\(result.title)\(way): \(text)", result.severity.exitCode,
                         members: [("target", .string(result.subject))])
                 }
                 if let problem = draft.problem(with: path, backups) {
@@ -97,6 +101,11 @@ extension CommandDefinition {
                         + "give its root with \(Flag.caFile.dashed)")
             }
             try destination.write(draft, for: source.endpoints.map(\.description), &console)
+            for anchor in anchors where anchor.hasPrefix("/") && !destination.path.isEmpty {
+                console.note(
+                    "note: the policy names \(anchor) by its absolute path, which other machines and plan git:… don't "
+                        + "have: copy that file beside the policy, and give the copy with \(Flag.caFile.dashed)")
+            }
             if case .targets = source {
                 console.note(
                     draft.roles.isEmpty || draft.roles.contains(.leaf)

@@ -71,15 +71,23 @@ struct PlanRemedy {
         return isSafe ? "the change is safe" : "the breaks end"
     }
 
+    /// Returns why the file of the working tree can be changed. Without releases, an app may have shipped with it.
+    private func unshipped(_ release: Int) -> String {
+        let name = releases[release].name
+        // mutant plan-no-release: false for `releases.allSatisfy(\.isCurrent)` by PlanTests/ownReleases
+        return releases.allSatisfy(\.isCurrent)
+            ? "no release was given: if \(name) hasn't shipped, " : "\(name) hasn't shipped: "
+    }
+
     /// Returns how to change the file of the working tree.
     private func change(_ release: Int) -> String {
         let failing = (broken + distrusted).filter { $0.release == release }
         guard failing.allSatisfy({ !$0.sufficientPins.isEmpty || $0.acceptsLeafPins }) else {
             let hosts = titles(Set(failing.map(\.host)))
-            return "\(releases[release].name) hasn't shipped: change its rule for \(hosts) before it does"
+            return unshipped(release) + "change its rule for \(hosts) before it does"
         }
         let leaves = Set(failing.flatMap(\.broken)).sorted().map { candidates[$0].leafFingerprint.description }
-        return "\(releases[release].name) hasn't shipped: pin \(leaves.joined(separator: " and "))"
+        return unshipped(release) + "pin \(leaves.joined(separator: " and "))"
             + " in it, or the root of the new chain, before it does"
     }
 

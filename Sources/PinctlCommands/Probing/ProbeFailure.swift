@@ -24,7 +24,12 @@ struct ProbeFailure: Error, Sendable, CustomStringConvertible {
 
     /// The failure without its place and its remedy.
     var problem: String {
-        guard let lostProxy else { return error.problem }
+        guard let lostProxy else {
+            guard case .unreachable(let peer, let attempts) = error else { return error.problem }
+            let isOnly = attempts.count == 1 && peer.hasSuffix("\(attempts[0].address)")
+            let reasons = attempts.map { isOnly ? $0.reason : "\($0.address) \($0.reason)" }
+            return "could not connect (\(reasons.joined(separator: ", ")))"
+        }
         // Its text names the proxy already.
         if case .unreachable = error { return error.problem }
         if case .timedOut(.connect, _, _) = error { return error.problem }

@@ -58,6 +58,11 @@ extension Target {
         "https": 443, "smtps": 465, "imaps": 993, "pop3s": 995, "ldaps": 636, "ftps": 990, "nntps": 563,
     ]
 
+    /// Whether the port is the default port of a scheme with which the target starts TLS.
+    var hasDefaultPort: Bool {
+        startTLS.map { $0.defaultPort == endpoint.port } ?? Self.implicit.values.contains(endpoint.port)
+    }
+
     /// Parses a target according to the grammar above.
     package init(_ text: String, defaultPort: UInt16 = 443) throws(TargetError) {
         var rest = text[...]

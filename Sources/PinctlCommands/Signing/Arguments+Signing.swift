@@ -205,7 +205,7 @@ extension Arguments {
     ) throws(UsageError) {
         let changes: [PolicyChange]
         do throws(PolicyBundleError) {
-            changes = try bundle.changes(from: previous)
+            changes = try bundle.changes(from: previous, besides: path)
         } catch {
             throw .unusable(Self.problems(of: error, in: path))
         }
@@ -236,6 +236,8 @@ extension Arguments {
         guard !allowed.contains(PolicyChange.lockout) else { return }
         for change in changes {
             guard let lockout = change.lockout else { continue }
+            // mutant sign-shown: {} by PolicyLockoutTests/unknownCertificate
+            if change.isShownByServers, change.isChecked, has(.servers) { continue }
             console.problem(
                 "\(change.host): \(lockout), or give \(Flag.allowChange.dashed) \(PolicyChange.lockout)", .finding)
         }

@@ -24,6 +24,8 @@ struct PolicyChange: Sendable, Hashable {
     var dependsOnServers = false
     /// Whether `pinctl check` of the policy shows whether they are.
     var isChecked = true
+    /// Whether the servers show that they are accepted, although the policies don't.
+    var isShownByServers = false
 
     /// Whether no server that the policy before accepted is accepted now.
     var locksOut: Bool { lockout != nil }
@@ -33,7 +35,7 @@ extension PolicyChange {
     init(host: String, _ reason: LockoutReason, isChecked: Bool = true) {
         self.init(
             host: host, direction: .stricter, message: reason.message, lockout: reason.certain,
-            dependsOnServers: reason.certain == nil, isChecked: isChecked)
+            dependsOnServers: reason.certain == nil, isChecked: isChecked, isShownByServers: reason.isShownByServers)
     }
 }
 
@@ -42,11 +44,14 @@ extension PolicyChange: CustomStringConvertible {
 }
 
 extension PolicyBundle {
-    /// Returns the changes from an earlier bundle, or none without one.
-    func changes(from previous: PolicyBundle?) throws(PolicyBundleError) -> [PolicyChange] {
+    /// Returns the changes from an earlier bundle, or none without one. Files that pins come from are read beside
+    /// `path`.
+    func changes(from previous: PolicyBundle?, besides path: String) throws(PolicyBundleError) -> [PolicyChange] {
         guard let previous else { return [] }
         do throws(PolicyFileError) {
-            return try policyFile().policy.changes(from: previous.policyFile().policy)
+            let (new, old) = (try policyFile().policy, try previous.policyFile().policy)
+            let certificates = KnownCertificates(of: [new, old], in: [self, previous], besides: path)
+            return new.changes(from: old, knowing: certificates)
         } catch {
             throw .policy(error)
         }
@@ -55,7 +60,7 @@ extension PolicyBundle {
 
 extension PinningPolicy {
     /// Returns the changes from another policy, in order of the hosts.
-    func changes(from old: PinningPolicy) -> [PolicyChange] {
+    func changes(from old: PinningPolicy, knowing certificates: KnownCertificates) -> [PolicyChange] {
         var changes: [PolicyChange] = []
         func add(_ host: String, _ direction: PolicyChange.Direction, _ message: String) {
             changes.append(PolicyChange(host: host, direction: direction, message: message))
@@ -69,7 +74,7 @@ extension PinningPolicy {
             add("all hosts", .weaker, "\(pin) isn't denied any more")
         }
         let (new, known) = (Self.byScope(rules), Self.byScope(old.rules))
-        let samples = RuleSamples(of: rules + old.rules)
+        let samples = RuleSamples(of: self, old)
         for scope in Set(new.keys).union(known.keys).sorted() {
             switch (known[scope], new[scope]) {
             case (nil, let to?):
@@ -83,7 +88,7 @@ extension PinningPolicy {
                 } else {
                     add(scope, .changed, "has a rule of its own, before that for \(before.scopes)")
                 }
-                for from in before { changes += to.changes(from: from, scope) }
+                for from in before { changes += to.changes(from: from, scope, certificates) }
             case (let from?, nil):
                 let now = rules(deciding: from, samples)
                 if now.isEmpty {
@@ -93,18 +98,18 @@ extension PinningPolicy {
                 }
                 // The changes to a new rule are shown under its own hosts.
                 // mutant sign-rule-left: false by ScriptTests
-                for to in now where known[to.scope] != nil { changes += to.changes(from: from, scope) }
-            case (let from?, let to?): changes += to.changes(from: from, scope)
+                for to in now where known[to.scope] != nil { changes += to.changes(from: from, scope, certificates) }
+            case (let from?, let to?): changes += to.changes(from: from, scope, certificates)
             case (nil, nil): break
             }
         }
-        return changes + lockouts(from: old)
+        return changes + lockouts(from: old, knowing: certificates)
     }
 
     /// Returns the rules that decide for the hosts of a rule of another policy, in order of their hosts.
     private func rules(deciding other: PinningRule, _ samples: RuleSamples) -> [PinningRule] {
         let found = samples.names(of: other).flatMap { name in
-            samples.ports(of: other).compactMap { rule(for: name, port: $0) }
+            samples.ports(of: other, at: name).compactMap { rule(for: name, port: $0) }
         }
         return Self.byScope(found).sorted { $0.key < $1.key }.map(\.value)
     }
@@ -122,15 +127,27 @@ extension PinningRule {
         return (includesSubdomains ? "*." : "") + host.description + list
     }
 
-    fileprivate func changes(from old: PinningRule, _ scope: String) -> [PolicyChange] {
+    fileprivate func changes(
+        from old: PinningRule, _ scope: String, _ certificates: KnownCertificates
+    ) -> [PolicyChange] {
         var changes: [PolicyChange] = []
         func add(_ direction: PolicyChange.Direction, _ message: String) {
             changes.append(PolicyChange(host: scope, direction: direction, message: message))
         }
         let (new, before) = (Set(pins.map(\.fingerprint)), Set(old.pins.map(\.fingerprint)))
-        for pin in pins.map(\.fingerprint) where !before.contains(pin) { add(.weaker, "\(pin) is accepted") }
+        for pin in pins.map(\.fingerprint) where !before.contains(pin) {
+            if let key = certificates.key(of: pin), before.contains(key) {
+                add(.stricter, "of the certificates with \(key), \(pin) is accepted")
+            } else {
+                add(.weaker, "\(pin) is accepted")
+            }
+        }
         for pin in old.pins.map(\.fingerprint) where !new.contains(pin) {
-            add(.stricter, "\(pin) isn't accepted any more")
+            if let key = certificates.key(of: pin), new.contains(key) {
+                add(.weaker, "\(pin) is accepted by its key, \(key)")
+            } else {
+                add(.stricter, "\(pin) isn't accepted any more")
+            }
         }
         if mode != old.mode { add(mode == .enforce ? .stricter : .weaker, "its mode is \(mode.rawValue)") }
         if requirement != old.requirement {
@@ -200,7 +217,7 @@ extension PinRole {
 
 extension Set<PinRole> {
     /// The role that covers these positions, or else their names in order of the path.
-    fileprivate var names: String {
+    var names: String {
         let role = PinRole.allCases.first { $0.positions == self }
         return role?.rawValue ?? PinRole.allCases.filter(contains).map(\.rawValue).joined(separator: " or ")
     }

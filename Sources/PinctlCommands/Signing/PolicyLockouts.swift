@@ -10,31 +10,32 @@ extension PinningPolicy {
     ///
     /// The policies don't show which keys, roots and timestamps servers have. So a change that some server can fail is
     /// a possible lock-out.
-    func lockouts(from old: PinningPolicy) -> [PolicyChange] {
-        var changes = unlistedLockouts(from: old)
-        let samples = RuleSamples(of: rules + old.rules)
-        let contacted = contactedEndpoints
+    func lockouts(from old: PinningPolicy, knowing certificates: KnownCertificates) -> [PolicyChange] {
+        var changes: [PolicyChange] = []
+        var seen: Set<PolicyChange> = []
+        func add(_ change: PolicyChange) { if seen.insert(change).inserted { changes.append(change) } }
+        for change in unlistedLockouts(from: old, knowing: certificates) { add(change) }
+        let samples = RuleSamples(of: self, old)
+        let targets = Dictionary(grouping: ((try? checkedTargets()) ?? []).map(\.target), by: \.endpoint.name)
         for rule in rules + old.rules {
             var found: [LockoutReason] = []
             // The reasons that `pinctl check` doesn't see at some name.
             var unchecked: Set<LockoutReason> = []
             for name in samples.names(of: rule) {
-                var reasons: [LockoutReason] = []
+                let contacted = rule.contacted(by: targets[name] ?? [])
                 var checked: Set<LockoutReason> = []
-                for port in samples.ports(of: rule) {
-                    let comparison = RuleComparison(old: old, new: self, for: name, port: port)
-                    reasons += comparison.reasons
-                    // mutant sign-contacted: true for `isChecked(rule, name, contacted)` by
-                    //   PolicyLockoutTests/untargeted
-                    guard isChecked(rule, name, contacted), (rule.ports ?? [443]).contains(port) else { continue }
-                    checked.formUnion(comparison.reasons)
+                var reasons: [LockoutReason] = []
+                for port in samples.ports(of: rule, at: name, contacted) {
+                    let found = RuleComparison(old: old, new: self, for: name, port: port, certificates).reasons
+                    reasons += found
+                    // mutant sign-contacted: true for `contacted.contains(port)` by PolicyLockoutTests/untargeted
+                    if contacted.contains(port) { checked.formUnion(found) }
                 }
                 unchecked.formUnion(Set(reasons).subtracting(checked))
                 found += reasons
             }
             for reason in found {
-                let change = PolicyChange(host: rule.scope, reason, isChecked: !unchecked.contains(reason))
-                if !changes.contains(change) { changes.append(change) }
+                add(PolicyChange(host: rule.scope, reason, isChecked: !unchecked.contains(reason)))
             }
         }
         return changes.enumerated().sorted {
@@ -43,19 +44,10 @@ extension PinningPolicy {
         }.map(\.element)
     }
 
-    /// The names and ports that `pinctl check` connects to. Empty if a target can't be parsed.
-    private var contactedEndpoints: Set<String> {
-        Set(((try? checkedTargets()) ?? []).map(\.target.endpoint).map { "\($0.name) \($0.port)" })
-    }
-
-    /// Returns whether `pinctl check` connects to a name at each port that a rule lists, or at the default port of one
-    /// that lists none.
-    private func isChecked(_ rule: PinningRule, _ name: ServerName, _ contacted: Set<String>) -> Bool {
-        (rule.ports ?? [443]).allSatisfy { contacted.contains("\(name) \($0)") }
-    }
-
     /// Returns the lock-outs of hosts that may have no rule: those by new denied pins, and by `unlisted`.
-    private func unlistedLockouts(from old: PinningPolicy) -> [PolicyChange] {
+    private func unlistedLockouts(
+        from old: PinningPolicy, knowing certificates: KnownCertificates
+    ) -> [PolicyChange] {
         var changes: [PolicyChange] = []
         // mutant sign-unlisted: false for 1 by PolicyLockoutTests/kinds
         if unlisted == .refuse, old.unlisted == .trust {
@@ -65,21 +57,25 @@ extension PinningPolicy {
             changes.append(PolicyChange(host: "hosts without a rule", reason))
         }
         let (denied, before) = (deny.roles, old.deny.roles)
-        // mutant sign-newly-denied: false by PolicyLockoutTests/kinds
-        for pin in deny.map(\.fingerprint) where denied[pin]?.isSubset(of: before[pin] ?? []) == false {
-            let reason = LockoutReason("a server is locked out if \(pin) is in its chain, which isn't known")
-            let change = PolicyChange(host: "all hosts", reason, isChecked: false)
-            if !changes.contains(change) { changes.append(change) }
+        for pin in deny.map(\.fingerprint) {
+            let newly = denied[pin, default: []].subtracting(certificates.roles(of: pin, in: before))
+            // mutant sign-newly-denied: {} by PolicyLockoutTests/kinds
+            guard !newly.isEmpty else { continue }
+            let role = newly == PinRole.any.positions ? "" : " as \(newly.names)"
+            let reason = LockoutReason("a server is locked out if \(pin) is in its chain\(role), which isn't known")
+            changes.append(PolicyChange(host: "all hosts", reason, isChecked: false))
         }
         return changes
     }
 
     /// Returns the positions in which a rule's pins are accepted, without those in which they are denied.
-    fileprivate func acceptedRoles(of rule: PinningRule) -> [PinFingerprint: Set<PinRole>] {
+    fileprivate func acceptedRoles(
+        of rule: PinningRule, knowing certificates: KnownCertificates
+    ) -> [PinFingerprint: Set<PinRole>] {
         let denied = deny.roles
         return rule.pins.roles.reduce(into: [:]) { accepted, pin in
             // mutant sign-denied: pin.value by ScriptTests
-            let left = pin.value.subtracting(denied[pin.key] ?? [])
+            let left = pin.value.subtracting(certificates.roles(of: pin.key, in: denied))
             if !left.isEmpty { accepted[pin.key] = left }
         }
     }
@@ -91,36 +87,65 @@ struct LockoutReason: Hashable {
     /// The consequence and the remedy, if no server that was accepted before is accepted now. Otherwise, it depends on
     /// the server.
     let certain: String?
+    /// Whether the servers show that they are accepted, although the policies don't.
+    let isShownByServers: Bool
 
-    init(_ message: String, certain: String? = nil) {
+    init(_ message: String, certain: String? = nil, isShownByServers: Bool = false) {
         self.message = message
         self.certain = certain
+        self.isShownByServers = isShownByServers
     }
 
-    /// Returns the reason for servers without the key of a pin in this role.
-    static func keys(_ pins: String, as role: PinRole) -> LockoutReason {
-        let role = role == .any ? "" : " as \(role.rawValue)"
-        return LockoutReason("a server is locked out unless it has the key of \(pins)\(role), which isn't known")
+    /// Returns the reason for servers that have none of these pins in this role. Each pin has a role of its own if it
+    /// counts in fewer positions.
+    static func without(
+        _ pins: [Pin], _ roles: [PinFingerprint: Set<PinRole>], as role: PinRole
+    ) -> LockoutReason {
+        let isUniform = pins.allSatisfy { roles[$0.fingerprint, default: []] == role.positions }
+        let isShort = isUniform && pins.allSatisfy { $0.kind == .publicKey }
+        var titles: [String] = []
+        for pin in pins {
+            let positions = roles[pin.fingerprint, default: []]
+            let own = isUniform || positions == PinRole.any.positions ? "" : " as \(positions.names)"
+            let text = (isShort ? pin.title : pin.titleWithKind) + (pin.isBackup ? " (a backup)" : "") + own
+            if !titles.contains(text) { titles.append(text) }
+        }
+        let suffix = isUniform && role != .any ? " as \(role.rawValue)" : ""
+        return LockoutReason(
+            "a server is locked out unless it has \(isShort ? "the key of " : "")\(titles.joined(separator: " or "))\(suffix), which isn't known"
+        )
     }
 
-    func since(_ time: Date) -> LockoutReason { LockoutReason("from \(time.rfc3339) on, \(message)", certain: certain) }
+    func since(_ time: Date) -> LockoutReason {
+        LockoutReason("from \(time.rfc3339) on, \(message)", certain: certain, isShownByServers: isShownByServers)
+    }
+}
+
+extension PinningRule {
+    /// Returns the ports among those of some targets for this rule's name if they are all that the rule is about: each
+    /// port that it lists, or the default port of a target's scheme if it lists none.
+    fileprivate func contacted(by targets: [Target]) -> Set<Int> {
+        let contacted = Set(targets.map { Int($0.endpoint.port) })
+        let startTLS = check.startTLS.flatMap(StartTLSProtocol.init)
+        let isComplete =
+            ports?.isSubset(of: contacted)
+            ?? targets.contains { Target($0.endpoint, startTLS: $0.startTLS ?? startTLS).hasDefaultPort }
+        return isComplete ? contacted : []
+    }
 }
 
 /// Names and ports at which two policies are compared, at least one of each kind for each rule.
 struct RuleSamples {
+    private let policies: [PinningPolicy]
     /// A label that no host has, so that no rule for a host takes the place of the rule for names below its parent.
     private let label: String
-    /// Each port that some rule lists, the default and one more.
-    private let ports: [Int]
 
-    init(of rules: [PinningRule]) {
-        let labels = Set(rules.flatMap { $0.host.description.split(separator: ".").map(String.init) })
+    init(of policies: PinningPolicy...) {
+        self.policies = policies
+        let hosts = policies.flatMap(\.rules).map(\.host.description)
+        let labels = Set(hosts.flatMap { $0.split(separator: ".").map(String.init) })
         // mutant sign-label: true for `!labels.contains($0)` by PolicyLockoutTests/label
         label = (0...labels.count).lazy.map { "any\($0)" }.first { !labels.contains($0) } ?? "any"
-        let listed = rules.reduce(into: Set([443])) { $0.formUnion($1.ports ?? []) }
-        let other = (1...65_535).first { !listed.contains($0) }
-        // mutant sign-other-port: [] for `(other.map { [$0] } ?? [])` by PolicyLockoutTests/kinds
-        ports = listed.sorted() + (other.map { [$0] } ?? [])
     }
 
     func names(of rule: PinningRule) -> [ServerName] {
@@ -128,7 +153,16 @@ struct RuleSamples {
         return [rule.host] + (below.map { [$0] } ?? [])
     }
 
-    func ports(of rule: PinningRule) -> [Int] { rule.ports?.sorted() ?? ports }
+    /// Returns the ports of a rule at one of its names. For a rule without ports, they are those that the rules for the
+    /// name list, and one more, which stands for all others: if possible, one of `preferred`.
+    func ports(of rule: PinningRule, at name: ServerName, _ preferred: Set<Int> = []) -> [Int] {
+        if let ports = rule.ports { return ports.sorted() }
+        let listed = policies.flatMap { $0.rules(covering: name) }
+            .reduce(into: Set<Int>()) { $0.formUnion($1.ports ?? []) }
+        let other = (preferred.sorted() + Array(1...listed.count + 1)).first { !listed.contains($0) }
+        // mutant sign-other-port: [] for `(other.map { [$0] } ?? [])` by PolicyLockoutTests/kinds
+        return listed.sorted() + (other.map { [$0] } ?? [])
+    }
 }
 
 /// The comparison of what two policies decide for a host and port.
@@ -137,9 +171,12 @@ private struct RuleComparison {
     private let new: PinningPolicy
     private let before: PinningRule?
     private let now: PinningRule?
+    private let certificates: KnownCertificates
 
-    init(old: PinningPolicy, new: PinningPolicy, for name: ServerName, port: Int) {
-        (self.old, self.new) = (old, new)
+    init(
+        old: PinningPolicy, new: PinningPolicy, for name: ServerName, port: Int, _ certificates: KnownCertificates
+    ) {
+        (self.old, self.new, self.certificates) = (old, new, certificates)
         before = old.rule(for: name, port: port)
         now = new.rule(for: name, port: port)
     }
@@ -237,24 +274,34 @@ private struct RuleComparison {
 
     /// The reasons for a rule that is enforced. `before` is the rule before if that was enforced too.
     private func pinReasons(from before: PinningRule?, to now: PinningRule) -> [LockoutReason] {
-        let accepted = new.acceptedRoles(of: now)
+        let accepted = new.acceptedRoles(of: now, knowing: certificates)
         let required = now.requirement.roles.required
         guard let before else { return required.map { newly($0, accepted, now) } }
-        let known = old.acceptedRoles(of: before)
-        /// Returns those of some pins that are accepted now in each of these positions.
+        let known = old.acceptedRoles(of: before, knowing: certificates)
+        /// Returns the pins that accept some servers with one of these, with the positions in which they do.
         func left(of pins: [PinFingerprint: Set<PinRole>]) -> [PinFingerprint: Set<PinRole>] {
-            // mutant sign-role: accepted[pin] != nil for `accepted[pin]?.isSuperset(of: roles) == true` by
-            //   ScriptTests
-            pins.filter { pin, roles in accepted[pin]?.isSuperset(of: roles) == true }
+            pins.reduce(into: [:]) { left, pin in
+                for other in certificates.related(to: pin.key) {
+                    // mutant sign-role: accepted[other, default: []] by PolicyLockoutTests/kinds
+                    let common = accepted[other, default: []].intersection(pin.value)
+                    if !common.isEmpty { left[other, default: []].formUnion(common) }
+                }
+            }
         }
         func replaced(_ role: PinRole) -> LockoutReason {
-            let isKept = known.keys.contains { accepted[$0] != nil }
+            let moved = known.compactMap { pin, roles in
+                accepted[pin].map { "\(pin) is accepted as \($0.names), before as \(roles.names)" }
+            }
+            let isKept = !moved.isEmpty
             let suffix = role == .any ? isKept ? " in its role" : "" : " as \(role.rawValue)"
+            let shown = isKept ? " (\(moved.sorted().joined(separator: ", ")))" : ""
+            let unknown = certificates.unknown(among: known.keys, and: accepted.keys)
             return LockoutReason(
                 "none of the pins before is left\(suffix)",
-                certain: "no pin of the bundle before is left\(role == .any ? "" : suffix), so its server must change "
-                    + "its key in the same moment: keep one of the pins, in its role, until the server serves a new one"
-            )
+                certain: "no pin of the bundle before is left\(suffix)\(shown)"
+                    + (unknown ?? ", so its server must change "
+                        + "its key in the same moment: keep one of the pins, in its role, until the server serves a new one"),
+                isShownByServers: unknown != nil)
         }
         // mutant sign-lockout: true by PolicyLockoutTests/kinds
         guard !left(of: known).isEmpty else { return [replaced(.any)] }
@@ -276,22 +323,19 @@ private struct RuleComparison {
                 reasons.append(newly(role, accepted, now))
                 continue
             }
-            // A server may have any of the keys but those of backups.
-            let lost = sets.filter { set in
-                let left = left(of: set)
-                return before.pins.contains {
-                    // mutant sign-unproven: false for `left[$0.fingerprint] == nil` by ScriptTests
-                    set[$0.fingerprint] != nil && left[$0.fingerprint] == nil && !$0.isBackup
-                } || left.isEmpty
+            // A server may have any of the keys, also that of a backup, since nothing shows when it begins to use it.
+            let isLost = sets.allSatisfy { set in
+                // mutant sign-unproven: false for `!roles.isSubset(of: certificates.roles(of: pin, in: accepted))` by
+                //   PolicyLockoutTests/kinds
+                set.contains { pin, roles in !roles.isSubset(of: certificates.roles(of: pin, in: accepted)) }
             }
-            guard lost.count == sets.count else { continue }
-            guard let set = lost.map(left).first(where: { !$0.isEmpty }) else {
+            guard isLost else { continue }
+            guard let left = sets.map(left).first(where: { !$0.isEmpty }) else {
                 // mutant sign-required-left: {} by PolicyLockoutTests/kinds
                 reasons.append(replaced(role))
                 continue
             }
-            let pins = before.pins.filter { set[$0.fingerprint] != nil }.alternatives
-            reasons.append(.keys(pins, as: role))
+            reasons.append(.without(now.pins.filter { left[$0.fingerprint] != nil }, left, as: role))
         }
         return reasons
     }
@@ -306,7 +350,7 @@ private struct RuleComparison {
                 "no pin can match as \(role.rawValue)",
                 certain: "no pin can match as \(role.rawValue), so every server is refused: add a pin")
         }
-        return .keys(rule.pins.filter { matching[$0.fingerprint] != nil }.alternatives, as: role)
+        return .without(rule.pins.filter { matching[$0.fingerprint] != nil }, matching, as: role)
     }
 }
 
@@ -314,16 +358,5 @@ extension [PinFingerprint: Set<PinRole>] {
     /// Returns the pins that count in some of these positions, in those.
     fileprivate func within(_ positions: Set<PinRole>) -> Self {
         mapValues { $0.intersection(positions) }.filter { !$0.value.isEmpty }
-    }
-}
-
-extension [Pin] {
-    /// The pins, of which one is enough, as text.
-    fileprivate var alternatives: String {
-        reduce(into: [String]()) { titles, pin in
-            let title = "\(pin.title)\(pin.isBackup ? " (a backup)" : "")"
-            if !titles.contains(title) { titles.append(title) }
-        }
-        .joined(separator: " or ")
     }
 }

@@ -43,7 +43,7 @@ extension TransportError: CustomStringConvertible {
                 ? "\(host) is not an \(family.title) address"
                 : "\(host) has no \(family.title) address, only \(others.joined(separator: ", "))"
         case .timedOut(let phase, let peer, let limit): Self.problem(phase, peer, limit.secondsText)
-        case .unreachable(let peer, let attempts): "could not connect to \(peer) (\(Self.list(attempts)))"
+        case .unreachable(let peer, let attempts): "could not connect to \(peer) (\(Self.list(attempts, of: peer)))"
         case .handshakeFailed(_, let reason), .offerRejected(_, let reason): "TLS handshake failed (\(reason.reason))"
         case .notTLS(_, let answer):
             if let spoken = answer.spoken {
@@ -177,8 +177,10 @@ extension TransportError: CustomStringConvertible {
 
     private static let operatorRemedy = "contact the proxy's operator"
 
-    private static func list(_ attempts: [ConnectAttempt]) -> String {
-        attempts.map { "\($0.address) \($0.reason)" }.joined(separator: ", ")
+    /// Returns the reasons of attempts, with their addresses unless the text for the peer ends with the only one.
+    private static func list(_ attempts: [ConnectAttempt], of peer: String) -> String {
+        if attempts.count == 1, peer.hasSuffix("\(attempts[0].address)") { return attempts[0].reason }
+        return attempts.map { "\($0.address) \($0.reason)" }.joined(separator: ", ")
     }
 }
 

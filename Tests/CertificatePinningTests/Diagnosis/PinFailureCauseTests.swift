@@ -310,6 +310,28 @@ struct PinFailureCauseTests {
         #expect(found.text.hasPrefix("the policy denies the key of lost: have the certificate issued for another key"))
     }
 
+    @Test("A denied certificate isn't called a key")
+    func deniedCertificate() throws {
+        let rule = PinningRule(host: try ServerName(TestSite.host), pins: [try server.leaf.pin()])
+        let root = try X509Certificate(derBytes: server.root.derBytes)
+        let policy = try PinningPolicy(rules: [rule], deny: [Pin(.certificate(root.fingerprint), name: "lost")])
+        let found = try diagnose(server.trust, policy)
+        #expect(found.causes == ["denied"])
+        #expect(found.text.hasPrefix("the policy denies the certificate lost: serve another certificate"))
+    }
+
+    @Test("Another leaf than the pinned certificate isn't called a new key")
+    func leafReplaced() throws {
+        let other = Pin(.certificate(try X509Certificate(derBytes: unrelated.leaf.derBytes).fingerprint), role: .leaf)
+        let found = try diagnose(server.trust, PinningPolicy(pins: [other], mode: .report))
+        #expect(found.causes == ["leaf-replaced"])
+        #expect(
+            found.text.hasPrefix("the server has another certificate than the pinned one, valid since 2026-01-01: "))
+        // A key beside it may be what changed.
+        let both = try diagnose(server.trust, PinningPolicy(pins: [other, unrelated.leaf.pin(.leaf)], mode: .report))
+        #expect(both.causes == ["leaf-rekeyed"])
+    }
+
     @Test("A match of only the backup is diagnosed")
     func onlyBackup() throws {
         let backup = Pin(.publicKey(try server.leaf.parsed.spkiFingerprint), isBackup: true, name: "spare")

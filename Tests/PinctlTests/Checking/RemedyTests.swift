@@ -45,7 +45,7 @@ struct RemedyTests {
             .offPath(old, chain[1], TrustFinding(rule: .expired, depth: 1, certificate: chain[1], detail: "expired")),
             .selfSigned(chain[0]), .defaultCertificate(chain[0], of: nil), .defaultCertificate(chain[0], of: "Traefik"),
             .noKeyServed(chain[2]), .authorityChanged(from: [old], to: chain[2]), .intermediateChanged(to: chain[1]),
-            .leafRekeyed(chain[0]),
+            .leafRekeyed(chain[0]), .leafReplaced(chain[0]), .denied(whole),
             .ruleEnded(rule.identity, expiry), .denied(old), .hostMissed(rule.host, .parent, rule.identity),
             .onlyBackup([old]),
         ]
@@ -224,7 +224,7 @@ struct RemedyTests {
 
     @Test("If another key matches or clients bypass the pins, no advice is about a change at the server")
     func unchanged() {
-        let changes = ["authority-changed", "intermediate-changed", "leaf-rekeyed", "no-key-served"]
+        let changes = ["authority-changed", "intermediate-changed", "leaf-rekeyed", "leaf-replaced", "no-key-served"]
         for cause in causes where changes.contains(cause.identifier) {
             let result = CheckResult(
                 verdict: .mismatch(mismatch), subject: "api.test:443", source: .served, presented: [], now: testTime,

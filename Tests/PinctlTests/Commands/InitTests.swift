@@ -26,7 +26,9 @@ struct InitTests {
             let printed = await initialize(server.target())
             #expect(printed.output.contains("\"check\": { \"targets\": [\"\(server.target())\"] },"))
             #expect(await pinctl("check", "--ca-file", site.rootFile, "--policy", file).status == 0)
-            #expect(printed.output == (try String(contentsOfFile: file, encoding: .utf8)))
+            #expect(
+                printed.output.replacing(site.rootFile, with: "root.pem")
+                    == (try String(contentsOfFile: file, encoding: .utf8)))
             for certificate in site.chain + [site.root] {
                 #expect(printed.output.contains(try certificate.key.pin))
             }
@@ -74,6 +76,42 @@ struct InitTests {
             #expect(!FileManager.default.fileExists(atPath: file))
             #expect(await initialize(server.target(), closed.target()).status == 3)
         }
+    }
+
+    @Test("A CA file in the policy's repository or directory is named by a relative path, and others with a note")
+    func sharedAnchors() async throws {
+        let made = try await shell(
+            "mkdir -p repository/.git repository/pins/below repository/ca plain/ca outside && cp root.pem repository/ca "
+                + "&& cp root.pem plain/ca && cp root.pem outside && ln -s repository/pins link", in: site.directory)
+        try #require(made.status == 0)
+        let root = site.directory.path
+        try await site.serve { server in
+            for (policy, file, path) in [
+                ("repository/pins/a.jsonc", "repository/ca/root.pem", "../ca/root.pem"),
+                ("repository/pins/below/b.jsonc", "repository/ca/root.pem", "../../ca/root.pem"),
+                ("repository/a.jsonc", "repository/pins/../ca/root.pem", "ca/root.pem"),
+                ("link/c.jsonc", "repository/ca/root.pem", "../ca/root.pem"),
+                ("plain/a.jsonc", "plain/ca/root.pem", "ca/root.pem"),
+                ("repository/d.jsonc", "outside/root.pem", nil), ("plain/ca/b.jsonc", "outside/root.pem", nil),
+            ] as [(String, String, String?)] {
+                let run = await pinctl(
+                    "init", "--ca-file", "\(root)/\(file)", "-o", "\(root)/\(policy)", server.target())
+                #expect(run.status == 0, "\(run)")
+                let text = try String(contentsOfFile: "\(root)/\(policy)", encoding: .utf8)
+                #expect(text.contains("\"\(path ?? "\(root)/\(file)")\""), "\(text)")
+                #expect(run.errors.contains("by its absolute path") == (path == nil), "\(run)")
+                let check = await pinctl("check", "--policy", "\(root)/\(policy)")
+                #expect(check.status == 0, "\(check)")
+            }
+        }
+    }
+
+    @Test("A missing directory of the policy isn't blamed on the CA file")
+    func missingDirectory() async throws {
+        let file = site.directory.path + "/none/pins.jsonc"
+        let run = await initialize("does-not-exist.invalid", "-o", file)
+        #expect(run.status == 2)
+        #expect(run.errors == "pinctl: --output: \(file): its directory does not exist: create it first\n")
     }
 
     @Test("CL3: --output never overwrites a file, never follows a symbolic link and leaves no other file behind")

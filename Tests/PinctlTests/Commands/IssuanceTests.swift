@@ -1,3 +1,4 @@
+import CertificateTrust
 import FoundationEssentials
 import PinctlCommands
 import PinctlTestPKI
@@ -274,6 +275,25 @@ struct IssuanceTests {
             let run = await pinctl(["lint", "--issuance", unused, policy], now: now)
             #expect(run.status == 2 && run.errors.contains("no certificate of a server"), "\(run.errors)")
         }
+    }
+
+    @Test("A renewed certificate with the same key isn't said to have another key if the certificate is pinned")
+    func wholeCertificate() async throws {
+        let leaf = try X509Certificate(
+            pem: String(contentsOfFile: site.directory.path + "/leaf.pem", encoding: .utf8))
+        let policy = try policy(#"{ "pin": "\#(leaf.fingerprint)", "role": "leaf", "from": "leaf.pem" }, "backup""#)
+        for (keys, difference) in [([0], ", although its key is the same"), ([1], " and has another key")] {
+            let archive = try archive(keys)
+            let found = await findings(policy, ["--issuance", archive, "--rule", "P011=off", "--rule", "P022=off"])
+            #expect(found.count == 1, "\(found)")
+            #expect(
+                found.first?.contains("the newest certificate isn't the pinned one\(difference) (") == true, "\(found)")
+            #expect(found.first?.contains("serve a pinned certificate, or ship a pin of sha256/") == true, "\(found)")
+        }
+        let unknown = try self.policy(#"{ "pin": "cert-\#(unknownPin)", "role": "leaf" }, "backup""#)
+        let found = try await findings(
+            unknown, ["--issuance", archive([0]), "--rule", "P011=off", "--rule", "P022=off"])
+        #expect(found.first?.contains("the newest certificate isn't the pinned one (") == true, "\(found)")
     }
 
     @Test("A certificate in use whose key the rule doesn't pin is a finding, whatever its renewal does")

@@ -1,6 +1,10 @@
+import CertificatePinning
+import CertificateTrust
 import Foundation
 import PinctlTestPKI
 import Testing
+
+@testable import PinctlCommands
 
 @Suite("Lock-outs by a signed policy")
 struct PolicyLockoutTests {
@@ -57,10 +61,19 @@ struct PolicyLockoutTests {
         for name in ["new", "more"] {
             _ = try directory.add(TestCertificate.root("Root \(name)").pemText, name: "\(name).pem")
         }
+        let known = try site.intermediate.leaf("known.test", key: site.leaf.key)
+        _ = try directory.add(known.pemText, name: "known.pem")
+        let unknown = try site.intermediate.leaf("unknown.test", key: site.leaf.key)
+        _ = try directory.add(unknown.pemText, name: "unknown.pem")
         pins = [
             "@A": try site.leaf.key.pin, "@B": try site.intermediate.key.pin, "@C": unknownPin,
-            "@D": try TestKey().pin,
+            "@D": try TestKey().pin, "@E": try Self.pin(of: known), "@F": try Self.pin(of: unknown),
         ]
+    }
+
+    /// Returns the pin of a whole certificate.
+    private static func pin(of certificate: TestCertificate) throws -> String {
+        try "\(X509Certificate(derBytes: certificate.derBytes).fingerprint)"
     }
 
     private func sign(_ policy: String, _ flags: [String], to output: String) async throws -> Run {
@@ -79,7 +92,61 @@ struct PolicyLockoutTests {
         Row(rule: "a pin removed", #""pins": ["@A", "@B"]"#, #""pins": ["@A"]"#, .possible),
         Row(
             rule: "a backup removed", #""pins": ["@A", { "pin": "@C", "backup": true }]"#,
-            #""pins": ["@A", { "pin": "@D", "backup": true }]"#, .none),
+            #""pins": ["@A", { "pin": "@D", "backup": true }]"#, .possible),
+        Row(
+            rule: "a backup removed, and no other added", #""pins": ["@A", { "pin": "@C", "backup": true }]"#,
+            #""pins": ["@A"]"#, .possible),
+        Row(
+            rule: "a backup of a required role removed",
+            #""require": ["ca"], "pins": [{ "pin": "@B", "role": "ca" }, { "pin": "@C", "role": "ca", "backup": true }]"#,
+            #""require": ["ca"], "pins": [{ "pin": "@B", "role": "ca" }]"#, .possible),
+        Row(
+            rule: "a backup in use", #""pins": ["@A", { "pin": "@C", "backup": true }]"#, #""pins": ["@A", "@C"]"#,
+            .none),
+        Row(
+            rule: "a backup removed in mode report",
+            #""mode": "report", "pins": ["@A", { "pin": "@C", "backup": true }]"#,
+            #""mode": "report", "pins": ["@A"]"#, .none),
+        // Roles of pins.
+        Row(
+            rule: "another role", #""pins": [{ "pin": "@A", "role": "leaf" }]"#,
+            #""pins": [{ "pin": "@A", "role": "ca" }]"#, .certain),
+        Row(
+            rule: "another role of one pin",
+            #""pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@B", "role": "ca" }]"#,
+            #""pins": [{ "pin": "@A", "role": "ca" }, { "pin": "@B", "role": "ca" }]"#, .possible),
+        Row(
+            rule: "a role that is part of the one before", #""pins": ["@A"]"#,
+            #""pins": [{ "pin": "@A", "role": "leaf" }]"#, .possible),
+        Row(
+            rule: "a narrower CA role", #""pins": [{ "pin": "@B", "role": "ca" }]"#,
+            #""pins": [{ "pin": "@B", "role": "root" }]"#, .possible),
+        Row(
+            rule: "a wider role of a pin", #""pins": [{ "pin": "@A", "role": "leaf" }]"#, #""pins": ["@A"]"#, .none),
+        Row(
+            rule: "a role split into its parts", #""pins": [{ "pin": "@B", "role": "ca" }]"#,
+            #""pins": [{ "pin": "@B", "role": "root" }, { "pin": "@B", "role": "intermediate" }]"#, .none),
+        // Certificates. @E is a certificate with the key @A, which the anchors contain, and @F one that isn't known.
+        Row(rule: "the key of a certificate", anchored(#""@E""#), anchored(#""@A""#), .none),
+        Row(
+            rule: "the key of a certificate as leaf", anchored(#"{ "pin": "@E", "role": "leaf" }"#),
+            anchored(#"{ "pin": "@A", "role": "leaf" }"#), .none),
+        Row(
+            rule: "the key of a certificate in another role", anchored(#"{ "pin": "@E", "role": "leaf" }"#),
+            anchored(#"{ "pin": "@A", "role": "root" }"#), .certain),
+        Row(rule: "another key than a certificate's", anchored(#""@E""#), anchored(#""@B""#), .certain),
+        Row(rule: "the certificate of a key", anchored(#""@A""#), anchored(#""@E""#), .possible),
+        Row(
+            rule: "the key of a certificate beside another pin", anchored(#""@E", "@B""#), anchored(#""@A", "@B""#),
+            .none),
+        Row(
+            rule: "the key of an unknown certificate", #""pins": ["@F"]"#, #""pins": ["@A"]"#, .certain),
+        Row(
+            "the key of a denied certificate denied", #""deny": ["@E"], "# + Row.rule(anchored(#""@B""#)),
+            #""deny": ["@A"], "# + Row.rule(anchored(#""@B""#)), .possible),
+        Row(
+            "the certificate of a denied key denied", #""deny": ["@A"], "# + Row.rule(anchored(#""@B""#)),
+            #""deny": ["@E"], "# + Row.rule(anchored(#""@B""#)), .none),
         Row(rule: "all pins replaced", "", #""pins": ["@C", "@D"]"#, .certain),
         Row(
             rule: "all pins replaced, and a role required", "",
@@ -226,6 +293,10 @@ struct PolicyLockoutTests {
         Row("a pin not denied any more", #""deny": ["@C"], "# + Row.rule(""), Row.rule(""), .none),
     ]
 
+    private static func anchored(_ pins: String) -> String {
+        #""anchors": { "files": ["root.pem", "known.pem"] }, "pins": [\#(pins)]"#
+    }
+
     private static func rules(_ hosts: String...) -> String {
         let rules = hosts.map { #"{ "host": "\#($0)", "pins": ["@A", "@B"] }"# }
         return #""domains": [\#(rules.joined(separator: ", "))]"#
@@ -250,6 +321,110 @@ struct PolicyLockoutTests {
         let allowed = try await sign(row.after, after + ["--allow", "lockout"], to: "allowed")
         #expect(allowed.status == 0, "\(allowed)")
         return (.certain, run)
+    }
+
+    @Test("A pin in another role isn't called gone, and the roles are named")
+    func roles() async throws {
+        let first = try await sign(Row.rule(#""pins": [{ "pin": "@A", "role": "leaf" }]"#), [], to: "first")
+        try #require(first.status == 0, "\(first)")
+        let after = ["--after", directory.path + "/first.json"]
+        let run = try await sign(Row.rule(#""pins": [{ "pin": "@A", "role": "ca" }, "@C"]"#), after, to: "next")
+        let key = try site.leaf.key.pin
+        #expect(
+            run.errors.contains(
+                "no pin of the bundle before is left in its role (\(key) is accepted as ca, before as leaf), so its"),
+            "\(run)")
+        let denied = try await sign(
+            #""deny": [{ "pin": "@A", "role": "root" }], "# + Row.rule(#""pins": [{ "pin": "@A", "role": "leaf" }]"#),
+            after, to: "denied")
+        #expect(denied.status == 0 && denied.errors.contains("\(key) is in its chain as root, which"), "\(denied)")
+    }
+
+    @Test("A note about roles names that of each pin")
+    func narrowed() async throws {
+        let first = try await sign(Row.rule(#""pins": ["@A", { "pin": "@B", "role": "ca" }]"#), [], to: "first")
+        try #require(first.status == 0, "\(first)")
+        let run = try await sign(
+            Row.rule(#""pins": [{ "pin": "@A", "role": "leaf" }, { "pin": "@B", "role": "ca" }]"#),
+            ["--after", directory.path + "/first.json"], to: "next")
+        let (leaf, authority) = (try site.leaf.key.pin, try site.intermediate.key.pin)
+        #expect(
+            run.errors.contains(
+                "locked out unless it has the key of \(leaf) as leaf or the key of \(authority) as ca, which isn't"),
+            "\(run)")
+    }
+
+    @Test("The key of a pinned certificate is recognized in a file that a pin comes from, and otherwise at the servers")
+    func unknownCertificate() async throws {
+        try await site.serve { server in
+            func rule(_ pin: String, from file: String? = nil) -> String {
+                let from = file.map { ", \"from\": \"\($0)\"" } ?? ""
+                return
+                    #""domains": [{ "host": "api.test", "ports": [\#(server.port)], "pins": [{ "pin": "\#(pin)"\#(from) }], "#
+                    + #""check": { "targets": ["\#(server.target())"] } }]"#
+            }
+            let first = try await sign(rule("@F"), [], to: "first")
+            try #require(first.status == 0, "\(first)")
+            let after = ["--after", directory.path + "/first.json"]
+            let unknown = try await sign(rule("@A"), after, to: "unknown")
+            #expect(unknown.status == 1)
+            #expect(
+                unknown.errors.contains(
+                    ", and whether \(try site.leaf.key.pin) is the key of \(pins["@F"] ?? "") isn't known: name the file"
+                ),
+                "\(unknown)")
+            let shown = try await sign(rule("@A", from: "unknown.pem"), after, to: "shown")
+            #expect(shown.status == 0, "\(shown)")
+            #expect(
+                shown.errors.contains("weaker: \(pins["@F"] ?? "") is accepted by its key, \(try site.leaf.key.pin)"))
+            #expect(!shown.errors.contains("isn't accepted any more"))
+            let servers = after + ["--servers", "--ca-file", site.rootFile]
+            let served = try await sign(rule("@A"), servers, to: "served")
+            #expect(served.status == 0, "\(served)")
+            let refused = try await sign(rule("@D"), servers, to: "refused")
+            #expect(refused.status == 1 && refused.errors.contains("nothing is signed"), "\(refused)")
+        }
+    }
+
+    @Test("Only the ports that rules for a name list are compared, and one more")
+    func ports() throws {
+        let rules = try (0..<300).map { index in
+            try PinningRule(
+                "h\(index).test", includesSubdomains: true, ports: index % 2 == 0 ? nil : [8000 + index],
+                pins: [unknownPin])
+        }
+        let closer = try PinningRule("a.h0.test", ports: [1, 8443], pins: [unknownPin])
+        let policy = try PinningPolicy(rules: rules + [closer])
+        let samples = RuleSamples(of: policy, policy)
+        #expect(
+            rules.allSatisfy { rule in samples.names(of: rule).allSatisfy { samples.ports(of: rule, at: $0).count == 1 }
+            })
+        #expect(samples.ports(of: rules[0], at: closer.host) == [1, 8443, 2])
+        #expect(samples.ports(of: rules[0], at: closer.host, [25]) == [1, 8443, 25])
+        #expect(samples.ports(of: rules[1], at: rules[1].host) == [8001])
+    }
+
+    @Test("A rule without ports is checked at the default port of its protocol")
+    func defaultPorts() throws {
+        for (target, startTLS, isChecked) in [
+            (nil, nil, true), (nil, "smtp", true), ("smtp://api.test", nil, true), ("imaps://api.test", nil, true),
+            ("api.test:8443", nil, false), ("smtp://api.test:2525", nil, false), ("api.test:25", "smtp", true),
+            ("api.test:443", "smtp", false),
+            ("w.test", nil, false),
+        ] as [(String?, String?, Bool)] {
+            let settings = [
+                target.map { #""targets": ["\#($0)"]"# }, startTLS.map { #""starttls": "\#($0)""# },
+            ].compactMap(\.self).joined(separator: ", ")
+            func policy(_ pins: String) throws -> PinningPolicy {
+                let text =
+                    #"{ "version": 1, "domains": [{ "host": "api.test", "check": { \#(settings) }, "pins": [\#(pins)] }] }"#
+                return try PolicyFile(bytes: Array(text.utf8), path: "pins.jsonc").policy
+            }
+            let (one, other) = (try site.leaf.key.pin, unknownPin)
+            let changes = try policy("\"\(one)\"").lockouts(
+                from: try policy("\"\(one)\", \"\(other)\""), knowing: KnownCertificates([]))
+            #expect(changes.map(\.isChecked) == [isChecked], "\(target ?? "") \(startTLS ?? "")")
+        }
     }
 
     @Test("Anchors that were added or removed are named with their keys, so that each signer can compare them")

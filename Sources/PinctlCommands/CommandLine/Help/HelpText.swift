@@ -12,17 +12,24 @@ enum HelpText {
 
     /// The lines of `pinctl --help`, which fit a terminal of 24 rows with the prompt below them.
     static var overview: [String] {
-        let width = CommandDefinition.all.map(\.name.count).max() ?? 0
-        return [
-            "pinctl \(Version.current): \(summary)", "",
-            "usage: pinctl COMMAND [FLAG…] [OPERAND…]", "",
-        ]
-            + CommandDefinition.all.map { "  \(padded($0.name, width))  \($0.summary)" } + [""]
+        ["pinctl \(Version.current): \(summary)", "", "usage: pinctl COMMAND [FLAG…] [OPERAND…]", ""] + table + [""]
             + (CommandDefinition.show.examples.first.map { lines(of: $0, columns: usualColumns, indent: 0) } ?? [])
-            + [
-                "", "pinctl COMMAND -h lists the flags of a command, and --help explains them.",
-                "pinctl --version prints the version.",
-            ]
+            + [""] + further
+    }
+
+    /// The lines after the error of a command line without a command. They fit the same terminal.
+    static var commands: [String] { table + [""] + further }
+
+    private static var table: [String] {
+        let width = CommandDefinition.all.map(\.name.count).max() ?? 0
+        return CommandDefinition.all.map { "  \(padded($0.name, width))  \($0.summary)" }
+    }
+
+    private static var further: [String] {
+        [
+            "pinctl COMMAND -h lists the flags of a command, and --help explains them.",
+            "pinctl --version prints the version.",
+        ]
             + folded(
                 "pinctl help TOPIC: \(HelpTopic.all.map(\.name).joined(separator: ", "))", columns: usualColumns)
     }
