@@ -54,7 +54,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
         case .good: "good: everything requested was checked, and nothing is wrong"
         case .finding:
             "a finding: a pin mismatch, a host without a rule, a lint error, an outdated export, "
-                + "a release that breaks, a refused conversion, an unknown digest"
+                + "places that disagree, a release that breaks, a refused conversion, an unknown digest"
         case .badInput: "wrong usage, or input that can't be read or is invalid"
         case .couldNotCheck:
             "could not check: could not resolve host, connection refused, timed out, TLS handshake failed"

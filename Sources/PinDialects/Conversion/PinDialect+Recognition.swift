@@ -34,7 +34,7 @@ extension PinDialect {
     }
 
     /// Whether a text in YAML or JSON has a key of a validation context, or Envoy's name of a TLS context.
-    private static func isEnvoy(_ bytes: [UInt8]) -> Bool {
+    static func isEnvoy(_ bytes: [UInt8]) -> Bool {
         let keys = EnvoyContext.keyHashes + EnvoyContext.certificateHashes
         return contains(bytes, "envoy.extensions.transport_sockets.tls")
             || keys.contains { contains(bytes, "\($0):") || contains(bytes, "\"\($0)\"") }
@@ -73,7 +73,8 @@ extension PinDialect {
         }
     }
 
-    private static func contains(_ bytes: [UInt8], _ word: String) -> Bool {
+    /// Returns whether a text contains a word.
+    static func contains(_ bytes: [UInt8], _ word: String) -> Bool {
         let word = Array(word.utf8)
         guard let first = word.first, bytes.count >= word.count else { return false }
         return bytes.indices.dropLast(word.count - 1).contains { index in

@@ -24,6 +24,13 @@ enum FileKind {
     }
 }
 
+/// Returns whether a path is a symbolic link, wherever it leads (`lstat`).
+func isSymbolicLink(_ path: String) -> Bool {
+    var status = stat()
+    guard !path.utf8.contains(0), unsafe lstat(path, &status) == 0 else { return false }
+    return status.st_mode & S_IFMT == S_IFLNK
+}
+
 /// The identity of an existing file, whatever path leads to it (`stat`).
 struct FileIdentity: Hashable {
     private let device: UInt64

@@ -97,7 +97,7 @@ struct ResultSchemaTests {
             ["show", try site.directory.add(site.leaf.key.privateKeyPEM)],
             ["hash", site.chainFile, "nothing"], ["hash", "--as", "hex", site.chainFile],
             ["hash", "--as", "tlsa", "--expect", unknownPin, site.chainFile],
-            ["lint", good, named, broken, "nothing"],
+            ["lint", good, named, broken, "nothing"], ["find", good, named, android], ["find", site.directory.path],
             ["plan", "--new", site.chainFile, "--against", good, "--against", named, "--against", android] + roots,
             ["plan", "--new", site.chainFile, "--against", good, "--against", broken, "--fail-within", "9999d"] + roots,
             ["plan", "--new", site.chainFile, "--against", good, "--share", "\(good)=3%"] + roots,

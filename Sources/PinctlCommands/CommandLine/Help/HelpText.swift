@@ -12,7 +12,10 @@ enum HelpText {
 
     /// The lines of `pinctl --help`, which fit a terminal of 24 rows with the prompt below them.
     static var overview: [String] {
-        ["pinctl \(Version.current): \(summary)", "", "usage: pinctl COMMAND [FLAG…] [OPERAND…]", ""] + table + [""]
+        [
+            "pinctl \(Version.current): \(summary)", "",
+            "usage: pinctl COMMAND [FLAG…] [OPERAND…], or pinctl --version", "",
+        ] + table + [""]
             + (CommandDefinition.show.examples.first.map { lines(of: $0, columns: usualColumns, indent: 0) } ?? [])
             + [""] + further
     }
@@ -26,10 +29,7 @@ enum HelpText {
     }
 
     private static var further: [String] {
-        [
-            "pinctl COMMAND -h lists the flags of a command, and --help explains them.",
-            "pinctl --version prints the version.",
-        ]
+        ["pinctl COMMAND -h lists the flags of a command, and --help explains them."]
             + folded(
                 "pinctl help TOPIC: \(HelpTopic.all.map(\.name).joined(separator: ", "))", columns: usualColumns)
     }

@@ -112,6 +112,14 @@ final class TaggedFiles {
         return answer.output.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Returns the paths of the files in the work tree below the directory, without those that git ignores. A
+    /// submodule is one path. `limit` is the maximum length of the list in bytes.
+    func workTreePaths(limit: Int) throws(TaggedFilesError) -> [String] {
+        let answer = try run("ls-files", "-z", "--cached", "--others", "--exclude-standard", limit: limit)
+        guard answer.status == 0 else { throw .failed(answer.errorOutput) }
+        return answer.output.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Returns whether a part of a path is a link or a submodule, so that the paths of a tag don't include it.
     func isUnlisted(_ path: String, in paths: [String]) -> Bool {
         let parts = path.split(separator: "/")
@@ -206,11 +214,11 @@ final class TaggedFiles {
     }
 
     private func run(
-        _ arguments: String...
+        _ arguments: String..., limit: Int = 32 << 20
     ) throws(TaggedFilesError) -> (output: [UInt8], status: Int32, errorOutput: String) {
         do throws(ChildProcessError) {
             let process = try start(arguments)
-            let (output, status) = try process.finish(limit: 32 << 20)
+            let (output, status) = try process.finish(limit: limit)
             return (output, status, String(decoding: process.errorOutput, as: UTF8.self))
         } catch {
             throw .failed(error.description)

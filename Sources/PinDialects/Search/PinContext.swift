@@ -1,0 +1,156 @@
+import CertificatePinning
+import PinctlBasics
+
+/// The text around digests, which says whether they are pins and which hosts they are for.
+struct PinContext {
+    let text: SearchedText
+    private let nameWords: PinWords
+    /// Whether any word of pinning is in the file, without which no digest needs a closer look.
+    private let hasWords: Bool
+    private var wordsByLine: [Int: PinWords] = [:]
+
+    /// A judgement of a digest.
+    enum Verdict: Equatable {
+        case pin(CanonicalPin.Content)
+        /// A pin if the same digest is one elsewhere.
+        case unsure(CanonicalPin.Content)
+        case never
+    }
+
+    init(_ text: SearchedText) {
+        self.text = text
+        let parts = text.name.split(separator: "/").suffix(2).joined(separator: "/")
+        nameWords = PinWords(Array(parts.utf8)[...])
+        let words: Set<[UInt8]> = Set(["pin", "spki", "hpkp", "pkp", "print", "hash"].map { Array($0.utf8) })
+        hasWords = !nameWords.isDisjoint(with: [.pin, .fingerprint]) || Self.contains(text.bytes, words)
+    }
+
+    /// The part of a long line before and after a digest that is considered, in bytes.
+    private static let reach = 160
+    /// The number of lines above a digest whose words count, whatever they enclose.
+    private static let linesAbove = 2
+    private static let linesBelow = 3
+    /// The number of lines above a digest in which the lines that enclose it are looked for.
+    static let enclosingLines = 60
+
+    mutating func verdict(on shape: DigestShape) -> Verdict {
+        let bytes = text.bytes
+        let start = shape.range.lowerBound
+        let before = String(decoding: bytes[max(0, start - 48)..<start], as: UTF8.self).lowercased()
+        if shape.hasPrefix {
+            let content: CanonicalPin.Content = before.hasSuffix("cert-") ? .certificate : .publicKey
+            // A word before the prefix makes it a path, such as that of a blob.
+            let isPath = bytes[..<start].last.map { $0.isWordByte || $0 == UInt8(ascii: "-") } ?? false
+            return isPath && content == .publicKey ? .never : .pin(content)
+        }
+        if let content = Self.markedContent(before, shape.form) { return .pin(content) }
+        for prefix in ["sha256-", "sha384-", "h1:", "@sha256:"] where before.hasSuffix(prefix) { return .never }
+        if bytes[..<start].last.map({ $0.isWordByte || $0 == UInt8(ascii: "-") }) ?? false { return .never }
+        if shape.range.upperBound < bytes.count, bytes[shape.range.upperBound].isWordByte { return .never }
+        let line = text.line(at: start)
+        let own = words(around: shape.range, line)
+        guard !own.contains(.other), !isContinuation(line) else { return .never }
+        var enclosing: PinWords = []
+        if hasWords { for above in lines(above: line) { enclosing.formUnion(words(ofLine: above)) } }
+        guard !enclosing.contains(.other) || own.contains(.pin) else { return .never }
+        var all = own.union(enclosing)
+        let isCertificate = shape.form == .colons || !all.isDisjoint(with: [.certificate, .fingerprint])
+        let content: CanonicalPin.Content = isCertificate && !all.contains(.key) ? .certificate : .publicKey
+        guard hasWords else { return .unsure(content) }
+        all.formUnion(nameWords)
+        // A list with a name of its own may be used below it.
+        for below in line + 1..<max(line + 1, min(line + 1 + Self.linesBelow, text.lineStarts.count)) {
+            all.formUnion(words(ofLine: below).subtracting([.other, .report]))
+        }
+        let isNamed = all.contains(.pin)
+        let isFingerprint = all.contains(.fingerprint) && all.contains(.tls) && !text.isComment(start)
+        let isPin =
+            switch shape.form {
+            case .base64: isNamed || isFingerprint
+            case .colons: isNamed && all.contains(.tls) || isFingerprint
+            // Versions of packages and images are pinned by such digests.
+            case .hex:
+                isNamed && all.contains(.tls) && !before.hasSuffix("sha256:")
+                    || own.isSuperset(of: [.fingerprint, .tls]) && !text.isComment(start)
+            }
+        return isPin ? .pin(content) : .unsure(content)
+    }
+
+    /// Returns what is pinned if the text before a digest says by itself that it is a pin.
+    private static func markedContent(_ before: String, _ form: DigestShape.Form) -> CanonicalPin.Content? {
+        let end = before.reversed().drop { "\"'\\ `".contains($0) }
+        func follows(_ words: String...) -> Bool { words.contains { end.starts(with: $0.reversed()) } }
+        switch form {
+        case .base64:
+            // `<pin digest="SHA-256">` and a directive of RFC 7469.
+            return follows("pin-sha256=", "pin-sha256:", "digest=\"sha-256\">", "pin-sha256=%22") ? .publicKey : nil
+        case .hex:
+            if follows("cert-hash sha256:", "cert-hash=sha256:", "pin-sha256:") { return .publicKey }
+            // Usage, selector and matching type of a TLSA record.
+            let fields = before.split(separator: " ").suffix(3)
+            guard before.hasSuffix(" "), fields.count == 3, fields[fields.startIndex + 2] == "1",
+                let usage = fields.first?.utf8.reversed().prefix(2), let number = usage.first,
+                UInt8(ascii: "0")...UInt8(ascii: "3") ~= number, !(usage.dropFirst().first?.isWordByte ?? false)
+            else { return nil }
+            let selector = fields[fields.startIndex + 1]
+            return selector == "1" ? .publicKey : selector == "0" ? .certificate : nil
+        case .colons: return nil
+        }
+    }
+
+    /// Whether a line continues a text in base64 of several lines, such as a certificate.
+    private func isContinuation(_ line: Int) -> Bool {
+        guard line > 0 else { return false }
+        let above = text.bytes[text.range(ofLine: line - 1)].drop(while: \.isBlank)
+        return above.count >= 48 && above.allSatisfy { DigestShape.isDigit($0) }
+    }
+
+    // MARK: - Words
+
+    private mutating func words(around range: Range<Int>, _ line: Int) -> PinWords {
+        let whole = text.range(ofLine: line)
+        let first = max(whole.lowerBound, range.lowerBound - Self.reach)
+        let last = min(whole.upperBound, range.upperBound + Self.reach / 4)
+        return PinWords(text.bytes[first..<range.lowerBound])
+            .union(PinWords(text.bytes[range.upperBound..<max(last, range.upperBound)]))
+    }
+
+    private mutating func words(ofLine line: Int) -> PinWords {
+        if let known = wordsByLine[line] { return known }
+        let range = text.range(ofLine: line)
+        let words = PinWords(text.bytes[range.prefix(2 * Self.reach)])
+        wordsByLine[line] = words
+        return words
+    }
+
+    /// Returns the lines above a line that belong to it: those that enclose it, which have less indentation, and the
+    /// next ones.
+    private func lines(above line: Int) -> [Int] {
+        var lines: [Int] = []
+        var least = text.indentation(ofLine: line) ?? 0
+        for above in stride(from: line - 1, through: max(0, line - Self.enclosingLines), by: -1) {
+            guard let indentation = text.indentation(ofLine: above) else { continue }
+            if indentation < least {
+                lines.append(above)
+                least = indentation
+            } else if line - above <= Self.linesAbove {
+                lines.append(above)
+            }
+            if least == 0, line - above >= Self.linesAbove { break }
+        }
+        return lines
+    }
+
+    /// Returns whether a text contains one of some words in any case. The words have at least three bytes.
+    private static func contains(_ bytes: [UInt8], _ words: Set<[UInt8]>) -> Bool {
+        let firsts = Set(words.compactMap(\.first))
+        let starts = (0...255).map { firsts.contains(UInt8($0) | 0x20) }
+        let (span, table) = (bytes.span, starts.span)
+        for index in 0..<max(0, span.count - 2) where table[Int(span[index])] {
+            for word in words where index + word.count <= span.count {
+                if word.indices.allSatisfy({ span[index + $0] | 0x20 == word[$0] }) { return true }
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,220 @@
+import CertificatePinning
+import PinctlBasics
+
+/// The text of a file with what its name says of it: its comments, and whether it is in use.
+struct SearchedText {
+    let bytes: [UInt8]
+    /// The path in the tree that is searched.
+    let name: String
+    let language: Language
+    /// The positions at which the lines start.
+    let lineStarts: [Int]
+    private let comments: [Range<Int>]
+
+    /// The notation of a file's comments.
+    enum Language {
+        /// `//` and `/* */`.
+        case code
+        /// `#`, and `;` at the start of a line.
+        case script
+        /// `<!-- -->`.
+        case markup
+        case prose
+        case patch
+    }
+
+    init(_ bytes: [UInt8], name: String) {
+        self.bytes = bytes
+        self.name = name
+        language = Self.language(name)
+        var starts = [0]
+        let span = bytes.span
+        for index in 0..<span.count where span[index] == UInt8(ascii: "\n") { starts.append(index + 1) }
+        lineStarts = starts
+        comments =
+            switch language {
+            case .code: Self.codeComments(bytes)
+            case .markup: Self.markupComments(bytes)
+            case .script, .prose, .patch: []
+            }
+    }
+
+    static func language(_ name: String) -> Language {
+        switch fileExtension(name) {
+        case "swift", "kt", "kts", "java", "m", "mm", "h", "c", "cc", "cpp", "hpp", "js", "jsx", "mjs", "cjs", "ts",
+            "tsx",
+            "go", "rs", "cs", "dart", "gradle", "groovy", "scala", "php", "json", "jsonc", "json5", "vue", "svelte",
+            "css":
+            .code
+        case "xml", "plist", "xib", "storyboard", "xaml", "config", "csproj", "mobileconfig": .markup
+        case "patch", "diff": .patch
+        default: isDocumentation(name) ? .prose : .script
+        }
+    }
+
+    static func isDocumentation(_ name: String) -> Bool {
+        let prose = [
+            "md", "markdown", "mdx", "rst", "adoc", "asciidoc", "txt", "html", "htm", "org", "tex", "rtf", "svg", "man",
+        ]
+        let file = name.split(separator: "/").last.map { $0.uppercased() } ?? ""
+        return prose.contains(fileExtension(name))
+            || ["README", "CHANGELOG", "CHANGES", "NEWS", "LICENSE", "NOTICE"].contains { file == $0 }
+    }
+
+    /// Whether a file belongs to the tests of a project, judged by its path.
+    static func isTest(_ name: String) -> Bool {
+        let parts = name.split(separator: "/").map(String.init)
+        let directories: Set<String> = [
+            "test", "tests", "testing", "__tests__", "__mocks__", "spec", "specs", "fixtures", "testdata", "testutils",
+            "androidtest", "sharedtest", "mocks", "e2e", "fuzz", "fuzzing", "corpus", "corpora",
+        ]
+        if parts.dropLast().contains(where: {
+            let part = $0.lowercased()
+            // Modules and targets, such as AppTests or app-tests.
+            return directories.contains(part) || $0.hasSuffix("Tests") || part.hasSuffix("-tests")
+        }) {
+            return true
+        }
+        guard let file = parts.last else { return false }
+        let stem = file.prefix { $0 != "." }
+        let rest = file.dropFirst(stem.count).lowercased()
+        return stem.hasSuffix("Test") || stem.hasSuffix("Tests") || stem.hasSuffix("_test") || stem.hasPrefix("test_")
+            || rest.hasPrefix(".test.") || rest.hasPrefix(".spec.")
+    }
+
+    /// Returns the extension of a file's name in lower case, or an empty text.
+    static func fileExtension(_ name: String) -> String {
+        let file = name.split(separator: "/").last ?? ""
+        guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return "" }
+        return file[file.index(after: dot)...].lowercased()
+    }
+}
+
+// MARK: - Lines
+
+extension SearchedText {
+    /// Returns the index of the line that contains a position.
+    func line(at position: Int) -> Int {
+        var (low, high) = (0, lineStarts.count)
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if lineStarts[middle] <= position { low = middle } else { high = middle }
+        }
+        return low
+    }
+
+    /// Returns the positions of a line without its end.
+    func range(ofLine line: Int) -> Range<Int> {
+        var end = line + 1 < lineStarts.count ? lineStarts[line + 1] - 1 : bytes.count
+        if end > lineStarts[line], bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        return lineStarts[line]..<end
+    }
+
+    func location(of position: Int, path: String) -> PolicyLocation {
+        let line = line(at: position)
+        let column = bytes[lineStarts[line]..<position].count { $0 & 0xC0 != 0x80 } + 1
+        return PolicyLocation(path: path, line: line + 1, column: column)
+    }
+
+    /// Returns the number of columns before the first character of a line, or `nil` for a blank line.
+    func indentation(ofLine line: Int) -> Int? {
+        var column = 0
+        var range = range(ofLine: line)
+        // The first character of a patch's line says what happens to it.
+        if language == .patch { range = min(range.lowerBound + 1, range.upperBound)..<range.upperBound }
+        for byte in bytes[range] {
+            switch byte {
+            case UInt8(ascii: " "): column += 1
+            case UInt8(ascii: "\t"): column += 8 - column % 8
+            default: return column
+            }
+        }
+        return nil
+    }
+}
+
+// MARK: - Standing
+
+extension SearchedText {
+    /// Returns whether a text at a position is in use.
+    func standing(at position: Int) -> PinSighting.Standing {
+        if language == .patch, bytes[lineStarts[line(at: position)]] == UInt8(ascii: "-") { return .removed }
+        if language == .prose { return .documentation }
+        if isComment(position) { return .comment }
+        return Self.isTest(name) ? .test : .inForce
+    }
+
+    func isComment(_ position: Int) -> Bool {
+        if language == .script { return isScriptComment(position) }
+        var (low, high) = (0, comments.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if comments[middle].upperBound <= position { low = middle + 1 } else { high = middle }
+        }
+        return low < comments.count && comments[low].contains(position)
+    }
+
+    private func isScriptComment(_ position: Int) -> Bool {
+        let start = lineStarts[line(at: position)]
+        var quote: UInt8?
+        for index in start..<position {
+            let byte = bytes[index]
+            if let open = quote {
+                if byte == open { quote = nil }
+            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                quote = byte
+            } else if byte == UInt8(ascii: "#") || byte == UInt8(ascii: ";") {
+                let before = bytes[start..<index]
+                if before.allSatisfy(\.isBlank) || byte == UInt8(ascii: "#") && bytes[index - 1].isBlank { return true }
+            }
+        }
+        return false
+    }
+
+    private static func markupComments(_ bytes: [UInt8]) -> [Range<Int>] {
+        var comments: [Range<Int>] = []
+        var index = 0
+        while let start = bytes[index...].firstRange(of: Array("<!--".utf8)) {
+            let end = bytes[start.upperBound...].firstRange(of: Array("-->".utf8))?.upperBound ?? bytes.count
+            comments.append(start.lowerBound..<end)
+            index = end
+        }
+        return comments
+    }
+
+    /// Returns the comments of a program, in order. Texts end with their line, so that an apostrophe hides no more.
+    private static func codeComments(_ bytes: [UInt8]) -> [Range<Int>] {
+        var comments: [Range<Int>] = []
+        var (index, quote) = (0, UInt8?.none)
+        while index < bytes.count {
+            let byte = bytes[index]
+            let next = index + 1 < bytes.count ? bytes[index + 1] : 0
+            if byte.isLineEnd {
+                quote = nil
+            } else if let open = quote {
+                if byte == UInt8(ascii: "\\") { index += 1 } else if byte == open { quote = nil }
+            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "`") {
+                quote = byte
+            } else if byte == UInt8(ascii: "/"), next == UInt8(ascii: "*") {
+                let end = bytes[(index + 2)...].firstRange(of: Array("*/".utf8))?.upperBound ?? bytes.count
+                comments.append(index..<end)
+                index = end
+                continue
+            } else if byte == UInt8(ascii: "/"), next == UInt8(ascii: "/"),
+                index == 0 || startsComment(after: bytes[index - 1])
+            {
+                let end = bytes[index...].firstIndex(where: \.isLineEnd) ?? bytes.count
+                comments.append(index..<end)
+                index = end
+                continue
+            }
+            index += 1
+        }
+        return comments
+    }
+
+    /// Whether `//` after a byte begins a comment: it doesn't in `https://` and `sha256//`.
+    private static func startsComment(after byte: UInt8) -> Bool {
+        !byte.isWordByte && byte != UInt8(ascii: ":")
+    }
+}

@@ -1,0 +1,93 @@
+import CertificatePinning
+import PinDialects
+import PinctlBasics
+import PinctlFoundation
+
+/// The pins of source trees, with what couldn't be searched.
+struct PinFinder {
+    private let time: Date
+    private let variables: [String: String]
+    private var sightings: [PinSighting] = []
+    private var unsure: [PinSighting] = []
+    /// The files that couldn't be read, with the positions in them.
+    private(set) var problems: [PolicyProblem] = []
+    private(set) var notes: [String] = []
+    private(set) var fileCount = 0
+    private(set) var linkCount = 0
+    private(set) var tooLarge: [String] = []
+    private var omittedCount = 0
+
+    /// The number of digests that are kept in case that they are pins. A tree has more if it has lists of checksums.
+    private static let maximumUnsure = 200_000
+
+    init(at time: Date, variables: [String: String]) {
+        self.time = time
+        self.variables = variables
+    }
+
+    /// Searches a directory or a file.
+    mutating func search(_ operand: String) {
+        guard FileKind(operand) != .missing else {
+            problems.append(
+                PolicyProblem(location: PolicyLocation(path: operand), message: "no such directory: check the path"))
+            return
+        }
+        let tree = SourceTree(operand, variables: variables)
+        notes += tree.notes
+        linkCount += tree.linkCount
+        problems += tree.problems.map { PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason) }
+        let isFile = FileKind(operand) != .directory
+        let prefix = operand == "." || isFile ? 0 : operand.utf8.count + (operand.hasSuffix("/") ? 0 : 1)
+        for path in tree.paths {
+            let name = isFile ? path.split(separator: "/").last : Substring(path.utf8.dropFirst(prefix))
+            search(path, name: name.map(String.init) ?? path)
+        }
+    }
+
+    private mutating func search(_ path: String, name: String) {
+        let bytes: [UInt8]
+        do throws(InputFileError) {
+            switch try SearchedFile(path) {
+            case .text(let contents): bytes = contents
+            case .tooLarge: return tooLarge.append(path)
+            case .binary, .absent: return
+            }
+        } catch {
+            problems.append(PolicyProblem(location: PolicyLocation(path: path), message: error.description))
+            return
+        }
+        fileCount += 1
+        let search = PinSearch(bytes, path: path, name: name, at: time)
+        sightings += search.sightings
+        let room = max(0, Self.maximumUnsure - unsure.count)
+        unsure += search.unsure.prefix(room)
+        omittedCount += max(0, search.unsure.count - room)
+        for problem in search.problems {
+            guard let first = problem.problems.first else { continue }
+            guard problem.isExpected else {
+                // One is enough to show that the pins of the file aren't known.
+                let rest = problem.problems.count - 1
+                let more = rest > 0 ? " (and \(plural(rest, "more problem")): run pinctl lint on the file)" : ""
+                problems.append(PolicyProblem(location: first.location, message: first.message + more))
+                continue
+            }
+            notes.append(
+                "\(first.location): isn't read as \(problem.dialect.title), so its pins were searched by their form: "
+                    + first.message)
+        }
+    }
+
+    /// The pins by host. Digests without a mark count if the same digest is a pin elsewhere.
+    var agreement: PinAgreement {
+        let known = Set(sightings.map(\.pin.value))
+        return PinAgreement(sightings + unsure.filter { known.contains($0.pin.value) })
+    }
+
+    /// The note on digests that were too many to compare, if any.
+    var omission: String? {
+        omittedCount == 0
+            ? nil
+            : "\(grouped(omittedCount)) digests without a word of pinning weren't compared with the pins: search fewer "
+                + "directories"
+    }
+}

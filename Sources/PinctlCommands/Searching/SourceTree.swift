@@ -1,0 +1,131 @@
+import PinctlFoundation
+
+/// The files of a source tree that are searched.
+///
+/// In a work tree of git, these are the files that git tracks or would add. Elsewhere they are all files. Links aren't
+/// followed, since they may lead out of the tree, and files that they lead to in the tree are searched anyway.
+struct SourceTree {
+    /// The paths of the files, with the operand at their start, in order.
+    private(set) var paths: [String] = []
+    /// The number of links that weren't followed.
+    private(set) var linkCount = 0
+    /// The parts of the tree that can't be searched, with the reasons.
+    private(set) var problems: [(path: String, reason: String)] = []
+    /// Remarks on how the tree was listed.
+    private(set) var notes: [String] = []
+
+    private let variables: [String: String]
+    /// The directories that were found to be none of links, so that files in them are in the tree.
+    private var directories: [String: Bool] = [:]
+
+    /// The limits on a tree: far more than any repository has.
+    private static let maximumFiles = 1_000_000
+    private static let maximumDepth = 100
+    private static let maximumModules = 10
+    private static let maximumList = 256 << 20
+    /// The directories of version control, which contain no file that anyone wrote.
+    private static let excluded: Set<String> = [".git", ".hg", ".svn"]
+
+    /// Lists the files of a directory, or a file alone.
+    init(_ operand: String, variables: [String: String]) {
+        self.variables = variables
+        guard FileKind(operand) == .directory else {
+            paths = [operand]
+            return
+        }
+        list(operand, isModule: 0)
+        paths.sort()
+    }
+
+    /// Returns the path of a file in a directory. The working directory isn't named.
+    private static func path(_ name: String, in directory: String) -> String {
+        directory == "." ? name : directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+    }
+
+    private mutating func list(_ directory: String, isModule depth: Int) {
+        do throws(TaggedFilesError) {
+            let names = try TaggedFiles(directory: directory, variables: variables)
+                .workTreePaths(limit: Self.maximumList)
+            // Git lists nothing in a directory that it ignores.
+            if !names.isEmpty { return add(names, of: directory, depth) }
+        } catch {
+            switch error {
+            case .foreignOwner: notes.append("\(error); files that git ignores are searched too")
+            case .noGit where FileKind(Self.path(".git", in: directory)) != .missing:
+                notes.append("\(error); files that git ignores are searched too")
+            default: break
+            }
+        }
+        walk(directory, depth: 0)
+    }
+
+    /// Adds the files that git lists in a directory.
+    private mutating func add(_ names: [String], of directory: String, _ depth: Int) {
+        var last = ""
+        // A file with a conflict is listed several times.
+        for name in names where name != last {
+            last = name
+            guard isInside(name, of: directory) else {
+                linkCount += 1
+                continue
+            }
+            let path = Self.path(name, in: directory)
+            guard !name.hasSuffix("/"), FileKind(path) != .directory || isSymbolicLink(path) else {
+                let module = name.hasSuffix("/") ? String(path.dropLast()) : path
+                if depth < Self.maximumModules {
+                    list(module, isModule: depth + 1)
+                } else {
+                    problems.append((module, "is nested too deeply in other repositories: search it by itself"))
+                }
+                continue
+            }
+            add(path)
+        }
+    }
+
+    /// Returns whether no directory on the way to a file is a link.
+    private mutating func isInside(_ name: String, of directory: String) -> Bool {
+        let parts = name.split(separator: "/").dropLast()
+        guard !name.hasPrefix("/"), !parts.contains("..") else { return false }
+        var path = directory
+        for part in parts {
+            path = Self.path(String(part), in: path)
+            let isReal = directories[path] ?? !isSymbolicLink(path)
+            directories[path] = isReal
+            // mutant find-inside: false by FindTests
+            if !isReal { return false }
+        }
+        return true
+    }
+
+    private mutating func walk(_ directory: String, depth: Int) {
+        guard depth < Self.maximumDepth else {
+            problems.append((directory, "is nested too deeply: search it by itself"))
+            return
+        }
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
+            problems.append((directory, "can't be listed: check its permissions"))
+            return
+        }
+        for name in names.sorted() where !Self.excluded.contains(name) {
+            let path = Self.path(name, in: directory)
+            if FileKind(path) == .directory, !isSymbolicLink(path) {
+                walk(path, depth: depth + 1)
+            } else {
+                add(path)
+            }
+            guard paths.count < Self.maximumFiles else { return }
+        }
+    }
+
+    private mutating func add(_ path: String) {
+        guard !isSymbolicLink(path) else {
+            linkCount += 1
+            return
+        }
+        if paths.count == Self.maximumFiles - 1 {
+            problems.append((path, "is one of more than \(grouped(Self.maximumFiles)) files: search fewer directories"))
+        }
+        if paths.count < Self.maximumFiles { paths.append(path) }
+    }
+}

@@ -1,0 +1,70 @@
+import CertificatePinning
+import Testing
+
+@testable import PinDialects
+
+@Suite("The agreement of places that pin")
+struct PinAgreementTests {
+    private static func agreement(_ files: [(name: String, text: String)]) -> PinAgreement {
+        PinAgreement(files.flatMap { SearchText($0.name, $0.text).search().sightings })
+    }
+
+    /// The hosts that disagree, each with the places that lack a pin.
+    private static func missing(_ files: (name: String, text: String)...) -> [String] {
+        agreement(files).hosts.filter(\.disagrees).map { host in
+            "\(host.host ?? "-"): " + host.pins.flatMap(\.missing).map(\.title).joined(separator: " ")
+        }
+    }
+
+    @Test("A place that lacks a pin of another place is named")
+    func missing() {
+        let both = ("a.ts", "pins = { 'api.example.com': ['{A}', '{B}'] }")
+        let one = ("b.ts", "pins = { 'api.example.com': ['{A}'] }")
+        #expect(Self.missing(both, one) == ["api.example.com: b.ts"])
+        #expect(Self.missing(both, both) == [])
+        #expect(Self.missing(both, ("b.ts", "pins = { '*.API.example.com': ['{B}', '{A}'] }")) == [])
+        #expect(Self.missing(("a.ts", "pins = ['{A}']"), ("b.ts", "pins = ['{B}']")) == [])
+    }
+
+    @Test("Pins that aren't in force are missed nowhere, and places without any in force miss none")
+    func standing() {
+        let pins = ("a.ts", "pins = { 'api.example.com': ['{A}'] }")
+        #expect(Self.missing(pins, ("README.md", "pins of api.example.com: {B}")) == [])
+        #expect(Self.missing(pins, ("b.ts", "// pins = { 'api.example.com': ['{B}'] }")) == [])
+        #expect(Self.missing(pins, ("test/b.ts", "pins = { 'api.example.com': ['{B}'] }")) == [])
+        let commented = ("b.ts", "pins = { 'api.example.com': ['{B}', // '{A}'\n] }")
+        #expect(Self.missing(pins, commented) == ["api.example.com: b.ts a.ts"])
+    }
+
+    @Test("Digests of certificates and of keys aren't compared with each other")
+    func kinds() {
+        let keys = ("a.ts", "pins = { 'api.example.com': ['{A}'] }")
+        #expect(Self.missing(keys, ("b.ts", "fingerprints = { 'https://api.example.com': ['{B.colons}'] }")) == [])
+    }
+
+    @Test("Pins without a host come first, and hosts that disagree last")
+    func order() {
+        let hosts = Self.agreement([
+            ("a.ts", "pins = { 'b.example.com': ['{A}'] }\nx = { 'a.example.com': ['sha256/{B}'] }"),
+            ("b.ts", "pins = { 'a.example.com': ['{A}'] }"), ("c.ts", "\n\npins = '{D}'"),
+        ])
+        #expect(hosts.hosts.map(\.host) == [nil, "b.example.com", "a.example.com"])
+        #expect(hosts.placeCount == 3 && hosts.pinCount == 3)
+        #expect(hosts.hosts.last?.places.map(\.title) == ["a.ts", "b.ts"])
+    }
+
+    @Test("The two configurations of an Info.plist are two places")
+    func twoConfigurations() {
+        let plist = """
+            <plist version="1.0"><dict>
+            <key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>api.example.com</key>
+            <dict><key>TSKPublicKeyHashes</key><array><string>{A}</string><string>{B}</string></array></dict>
+            </dict></dict>
+            <key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict><key>api.example.com</key>
+            <dict><key>NSPinnedCAIdentities</key><array>
+            <dict><key>SPKI-SHA256-BASE64</key><string>{A}</string></dict></array></dict>
+            </dict></dict></dict></plist>
+            """
+        #expect(Self.missing(("Info.plist", plist)) == ["api.example.com: Info.plist (NSPinnedDomains)"])
+    }
+}

@@ -1,0 +1,379 @@
+import CertificatePinning
+import PinctlBasics
+import Testing
+
+@testable import PinDialects
+
+@Suite("The search for pins in source trees")
+struct PinSearchTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        let name: String
+        let text: String
+        let expected: [String]
+        var testDescription: String { name }
+
+        init(_ name: String, _ text: String, _ expected: String...) {
+            (self.name, self.text, self.expected) = (name, text, expected)
+        }
+    }
+
+    /// The shapes in which apps write pins, each as its own documentation shows them.
+    static let pins: [Row] = [
+        Row(
+            "src/pinning.ts",
+            """
+            import { initializeSslPinning } from 'react-native-ssl-public-key-pinning';
+
+            await initializeSslPinning({
+              'api.example.com': {
+                includeSubdomains: true,
+                publicKeyHashes: [
+                  '{A}',
+                  '{B}',
+                ],
+              },
+              'pay.example.org': { publicKeyHashes: ['{C}', '{B}'] },
+            });
+            """,
+            "7: A api.example.com", "8: B api.example.com", "11: C pay.example.org", "11: B pay.example.org"),
+        Row(
+            "src/client.js",
+            """
+            fetch('https://api.example.com/v1/status', {
+              method: 'GET',
+              pkPinning: true,
+              sslPinning: {
+                certs: ['sha256/{A}', 'sha256/{B}'],
+              },
+            })
+            """, "5: A api.example.com", "5: B api.example.com"),
+        Row(
+            "app.json",
+            """
+            { "expo": { "ios": { "infoPlist": {
+              "NSAppTransportSecurity": {
+                "NSPinnedDomains": {
+                  "example.com": {
+                    "NSIncludesSubdomains": true,
+                    "NSPinnedLeafIdentities": [
+                      { "SPKI-SHA256-BASE64": "{A}" },
+                      { "SPKI-SHA256-BASE64": "{B}" }
+                    ]
+                  }
+                }
+              }
+            } } } }
+            """, "7: A example.com", "8: B example.com"),
+        Row(
+            "app/Api.kt",
+            """
+            val pinner = CertificatePinner.Builder()
+                .add("*.example.com", "sha256/{A}", "sha1/{B.sha1}") // sha256/{C}
+                .build()
+            """, "2: A example.com okhttp", "2: B example.com sha1 okhttp", "2: C example.com (comment)"),
+        Row(
+            "app/Api.java",
+            """
+            class Api {
+                CertificatePinner pinner(String[] pins) {
+                    return new CertificatePinner.Builder().add("api.example.com", pins).build();
+                }
+                static final String[] PINS = { "sha256/{A}" };
+            }
+            """, "5: A -"),
+        Row(
+            "ios/AppDelegate.swift",
+            """
+            let configuration: [String: Any] = [
+                kTSKSwizzleNetworkDelegates: false,
+                kTSKPinnedDomains: [
+                    "api.example.com": [
+                        kTSKReportUris: ["https://report.example.org/trustkit"],
+                        kTSKPublicKeyHashes: [
+                            "{A}",
+                            "{B}",
+                        ],
+                    ],
+                ],
+            ]
+            """, "7: A api.example.com", "8: B api.example.com"),
+        Row(
+            "ios/AppDelegate.m",
+            """
+            NSDictionary *trustKitConfig = @{
+              kTSKPinnedDomains : @{
+                @"api.example.com" : @{
+                  kTSKPublicKeyHashes : @[
+                    @"{A}",
+                    // @"{C}",
+                    @"{B}"
+                  ]
+                }
+              }
+            };
+            """, "5: A api.example.com", "6: C api.example.com (comment)", "7: B api.example.com"),
+        Row(
+            "app/build.gradle",
+            """
+            buildConfigField 'String', 'API_HOST', '"api.example.com"'
+            buildConfigField 'String', 'API_PIN', '"sha256/{A}"'
+            """, "2: A api.example.com"),
+        Row(
+            "Cronet.java",
+            """
+            Set<byte[]> pins = new HashSet<>();
+            pins.add(Base64.decode("{A}", Base64.DEFAULT));
+            builder.addPublicKeyPins("api.example.com", pins, true, expiry);
+            """, "2: A api.example.com"),
+        Row(
+            "lib/client.dart",
+            """
+            final allowedSHAFingerprints = [
+              '{A.colons}',
+            ];
+            await HttpCertificatePinning.check(
+              serverURL: 'https://api.example.com/', allowedSHAFingerprints: allowedSHAFingerprints);
+            """, "2: A api.example.com certificate"),
+        Row(
+            "deploy.sh",
+            """
+            #!/bin/sh
+            curl --pinnedpubkey 'sha256//{A};sha256//{B}' https://api.example.com/health
+            """, "2: A api.example.com", "2: B api.example.com"),
+        Row(
+            "values.yaml",
+            """
+            upstreams:
+              - host: api.example.com
+                spki:
+                  - {A}
+              - host: pay.example.com
+                pins: [ "{B.hex}" ] # of the certificate's key
+            """, "4: A api.example.com", "6: B pay.example.com"),
+        Row(
+            "config.toml",
+            """
+            [tls]
+            server = "api.example.com"
+            certificate-fingerprint = "{A.hex}"
+            """, "3: A api.example.com certificate"),
+        Row(
+            "nginx.conf",
+            """
+            server {
+                server_name www.example.com;
+                add_header Public-Key-Pins 'pin-sha256="{A}"; pin-sha256=\\"{B}\\"; max-age=5184000';
+                # add_header Public-Key-Pins 'pin-sha256="{C}"';
+            }
+            """, "3: A www.example.com", "3: B www.example.com", "4: C www.example.com (comment)"),
+        Row(
+            "README.md", "Pin `api.example.com` with `sha256/{A}`.\n", "1: A api.example.com (documentation)"),
+        Row(
+            "cronet.patch",
+            """
+            --- a/net/pins.cc
+            +++ b/net/pins.cc
+            @@ -1,3 +1,3 @@
+             host = "api.example.com";
+            -pin = "sha256/{A}";
+            +pin = "sha256/{B}";
+            """, "5: A api.example.com (removed)", "6: B api.example.com"),
+        Row("src/test/java/ApiTest.java", "add(\"api.example.com\", \"sha256/{A}\")", "1: A api.example.com (test)"),
+        Row(
+            "pins.json",
+            #"[{"pins": ["sha256\/{A}"], "domain": "a.example.com"}, {"pins": ["{B}"], "domain": "b.example.com"}]"#,
+            "1: A a.example.com", "1: B a.example.com"),
+        Row(
+            "pins.json",
+            """
+            [
+              {
+                "pins": [
+                  "{A}"
+                ],
+                "domain": "a.example.com"
+              },
+              {
+                "pins": ["{B}"],
+                "domain": "b.example.com"
+              }
+            ]
+            """, "4: A a.example.com", "9: B b.example.com"),
+        Row("join.sh", "kubeadm join --discovery-token-ca-cert-hash sha256:{A.hex}", "1: A -"),
+        Row(
+            "dane.sh", "check _443._tcp.www.example.com TLSA '3 1 1 {A.HEX}' '3 0 1 {B.hex}'",
+            "1: A www.example.com", "1: B www.example.com certificate"),
+        Row(
+            "example.com.zone",
+            """
+            $ORIGIN example.com.
+            _443._tcp.www IN TLSA 3 1 1 {A.hex}
+            """, "2: A www.example.com tlsa"),
+        Row(
+            "res/xml/config.xml",
+            """
+            <network-security-config>
+              <domain-config>
+                <domain>api.example.com</domain>
+                <pin-set expiration="2026-01-01">
+                  <pin digest="SHA-256">{A}</pin>
+                  <!-- <pin digest="SHA-256">{B}</pin> -->
+                </pin-set>
+              </domain-config>
+            </network-security-config>
+            """, "5: A api.example.com android (expired)", "6: B api.example.com (comment)"),
+        Row(
+            "Info.plist",
+            """
+            <plist version="1.0"><dict><key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict>
+              <key>api.example.com</key>
+              <dict>
+                <key>TSKPublicKeyHashes</key>
+                <array>
+                  <string>{A}</string>
+                  <string>{B}</string>
+                </array>
+              </dict>
+            </dict></dict></dict></plist>
+            """, "6: A api.example.com trustkit", "7: B api.example.com trustkit"),
+        Row(
+            "pins/pins.jsonc",
+            """
+            { "version": 1, "deny": ["sha256/{D}"],
+              "domains": [
+                { "host": "api.example.com", "pins": ["sha256/{A}"] },
+                { "host": "old.example.com", "mode": "report", "pins": ["sha256/{B}"] }] }
+            """, "1: D - policy (denied)", "3: A api.example.com policy", "4: B old.example.com policy (report only)"),
+    ]
+
+    @Test("Pins are found in every shape in which apps write them, with their hosts", arguments: pins)
+    func found(row: Row) {
+        #expect(SearchText(row.name, row.text).sightings == row.expected)
+    }
+
+    /// Texts with digests that nobody pins.
+    static let others: [Row] = [
+        Row("index.html", #"<script integrity="sha256-{A}" src="a.js"></script> <!-- pinned -->"#),
+        Row("csp.conf", "add_header Content-Security-Policy \"script-src 'sha256-{A}'\"; # pin the script"),
+        Row("package-lock.json", #"{ "pinned": { "integrity": "sha256-{A}" } }"#),
+        Row("go.sum", "example.com/pin v1.0.0 h1:{A}"),
+        Row("Dockerfile", "# pinned\nFROM debian@sha256:{A.hex}\n"),
+        Row("ci.yaml", "# pin the TLS proxy's image\nimage: proxy@sha256:{A.hex}"),
+        Row("requirements.txt", "# pinned\ncertifi==2026.1 --hash=sha256:{A.hex}"),
+        Row("WORKSPACE", "http_archive(\n  name = \"ssl\", # pinned\n  sha256 = \"{A.hex}\",\n)"),
+        Row("formula.rb", "# the pin of this version\nsha256 \"{A.hex}\""),
+        Row("assetlinks.json", #"[{ "sha256_cert_fingerprints": ["{A.colons}"], "namespace": "android_app" }]"#),
+        Row("bundle.crt", "# SHA256 Fingerprint: {A.colons}\n-----BEGIN CERTIFICATE-----"),
+        Row("verification-metadata.xml", "<!-- pinned --><component><sha256 value=\"{A.hex}\"/></component>"),
+        Row("spinner.ts", "const spinner = 'x'; // mapping, opinion, shopping, pinch, Pinterest\nconst key = '{A}'"),
+        Row("secrets.yaml", "session_key: {A}"),
+        Row("vectors.txt", "expected = {A}\n{B.hex}"),
+        Row("blobs.txt", "pins: /v2/blobs/sha256/{A.hex} path/sha256/x/sha256/{B.hex}"),
+        Row("signing.gradle", "// certificate pin\nsigningCertificateFingerprint = '{A.colons}'"),
+        Row("short.ts", "const pins = ['{A}X', 'X{B}', '{C}=']"),
+        Row("names.ts", "const pins = { abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ= 1 }"),
+    ]
+
+    @Test("Other digests aren't pins", arguments: others)
+    func notFound(row: Row) { #expect(SearchText(row.name, row.text).sightings == []) }
+
+    @Test("A digest without a word of pinning is kept in case that it is a pin elsewhere")
+    func unsure() {
+        let search = SearchText("keys.yaml", "hosts:\n  api.example.com: {A}\n").search()
+        #expect(search.sightings.isEmpty)
+        #expect(search.unsure.map(SearchText.line) == ["2: A api.example.com"])
+    }
+
+    @Test(
+        "A name is a host, and not the name of a file, a package or a member of an object",
+        arguments: [
+            ("api.example.com", true), ("*.example.com", true), ("**.example.co.uk", true), ("api.test", true),
+            ("Api.Example.COM.", true), ("xn--bcher-kva.example.com", true), ("allegro.pl", true),
+            ("io.example.com", true),
+            ("com.example.app", false), ("org.example.pins", false), ("pins.json", false), ("run.sh", false),
+            ("a.run.sh", true), ("api.nowhere", false), ("1.2.3", false), ("127.0.0.1", false), ("example", false),
+            ("-a.example.com", false), ("a_b.example.com", false), ("a..com", false),
+        ])
+    func hostnames(row: (text: String, isHost: Bool)) {
+        let found = SearchText("pins.ts", "pins = { '\(row.text)': ['{A}'] }").search().sightings
+        let name = row.text.lowercased().drop { "*.".contains($0) }
+        let expected = name.hasSuffix(".") ? name.dropLast() : name
+        #expect(found.map(\.host) == [row.isHost ? String(expected) : nil])
+    }
+
+    @Test(
+        "A pin gets the host that encloses it, and none of a sibling or a comment",
+        arguments: [
+            ("hosts = [\n  'a.example.com',\n]\npins = [\n  '{A}',\n]", nil),
+            ("const host = 'a.example.com'\nconst pins = ['{A}']", "a.example.com"),
+            ("// see https://docs.example.org/pins\nconst pins = ['{A}']", nil),
+            ("const reportUri = 'https://r.example.com/x'\nconst pins = ['{A}']", nil),
+            ("x.add('a.example.com', '{A}').add('b.example.com', '')", "a.example.com"),
+            ("pins = {\n  'a.example.com': ['{B}'],\n  [NAME]: ['{A}'],\n}", nil),
+            ("x = cert.host; pins.name = '{A}'", nil),
+            ("{\n  a: { h: 'a.example.com',\n    pins: ['{B}'] },\n  b: {\n    pins: ['{A}'] } }", nil),
+        ] as [(String, String?)])
+    func hosts(row: (text: String, host: String?)) {
+        let found = SearchText("pins.ts", row.text).search().sightings.first { $0.pin.value == SearchText.value("A") }
+        #expect(found != nil && found?.host == row.host)
+    }
+
+    @Test("A file of a dialect that can't be read is a problem, and its pins are found by their form")
+    func unreadable() throws {
+        let config = """
+            <network-security-config><domain-config><domain>api.example.com</domain>
+            <pin-set><pin digest="SHA-256">{A}</pin></pin-set>
+            """
+        let search = SearchText("res/config.xml", config).search()
+        #expect(search.problems.map(\.dialect) == [.android])
+        #expect(search.problems.map(\.isExpected) == [false])
+        #expect(search.sightings.map(SearchText.line) == ["2: A api.example.com"])
+        #expect(SearchText("tests/config.xml", config).search().problems.map(\.isExpected) == [true])
+        let code = "CertificatePinner.Builder().apply { hosts.forEach { add(it, \"sha256/{A}\") } }"
+        let program = SearchText("Pins.kt", code).search()
+        #expect(program.problems.map(\.isExpected) == [true])
+        #expect(program.sightings.map(SearchText.line) == ["1: A -"])
+    }
+
+    @Test("Files that only look like one of a dialect aren't read as one")
+    func lookalikes() {
+        let rows = [
+            ("schema.json", #"{ "$schema": "x", "properties": { "version": {}, "domains": {}, "pins": {} } }"#),
+            ("page.xml", "<html><network-security-config/></html>"), ("Info.plist", "<plist><dict/></plist>"),
+            ("App.kt", "import okhttp3.CertificatePinner"), ("zone.py", "# TLSA {A.hex}"), ("a.json", "{"),
+        ]
+        for (name, text) in rows { #expect(SearchText(name, text).search().problems.isEmpty, "\(name)") }
+    }
+
+    @Test("Text in UTF-16 is searched")
+    func wide() {
+        let text = SearchText("pins.cs", "pins[\"api.example.com\"] = \"sha256/{A}\";").text
+        let bytes: [UInt8] =
+            [0xFF, 0xFE] + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+        let search = PinSearch(bytes, path: "pins.cs", name: "pins.cs", at: SearchText.time)
+        #expect(search.sightings.map(SearchText.line) == ["1: A api.example.com"])
+    }
+}
+
+@Suite("Digests by their form")
+struct DigestShapeTests {
+    @Test("A digest is found at any distance from others", arguments: 0..<70)
+    func offsets(offset: Int) {
+        let digest = SearchText("", "{A}").text
+        let text =
+            String(repeating: ".", count: offset) + "'" + digest + "'" + String(repeating: "-", count: offset % 7) + " "
+        let shapes = DigestShape.all(in: Array((text + text).utf8))
+        #expect(shapes.map(\.range.lowerBound) == [offset + 1, text.utf8.count + offset + 1])
+        let short = String(repeating: " ", count: offset) + SearchText("", "sha1/{A.sha1}").text
+        #expect(DigestShape.all(in: Array(short.utf8)).map(\.range) == [offset..<offset + 33])
+    }
+
+    @Test("Longer, shorter and damaged texts aren't digests")
+    func others() {
+        for text in ["{A}A", "A{A}", "{A}=", "{A.hex}0", "0{A.hex}", "{A.colons}:00", "sha512/{A}"] {
+            #expect(DigestShape.all(in: Array(SearchText("", text).text.utf8)).isEmpty, "\(text)")
+        }
+        #expect(DigestShape.all(in: Array(SearchText("", "{A}").text.utf8).dropLast() + [0x2D]).isEmpty)
+        #expect(DigestShape.all(in: []).isEmpty)
+    }
+}

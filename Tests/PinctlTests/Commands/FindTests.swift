@@ -1,0 +1,246 @@
+import FoundationEssentials
+import PinctlTestPKI
+import Testing
+
+@testable import PinctlCommands
+
+/// Two keys that no certificate has.
+private let (first, second) = (
+    "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "CAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+)
+
+@Suite("pinctl find")
+struct FindTests {
+    let directory: TestDirectory
+
+    init() throws { directory = try TestDirectory() }
+
+    func write(_ path: String, _ text: String) throws {
+        let file = "\(directory.path)/\(path)"
+        let parent = String(file[..<(file.lastIndex(of: "/") ?? file.endIndex)])
+        try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: URL(filePath: file))
+    }
+
+    func script(_ pins: String...) -> String {
+        "pins = { 'api.test': [\(pins.map { "'\($0)'" }.joined(separator: ", "))] }\n"
+    }
+
+    func config(_ pins: String...) -> String {
+        "<network-security-config><domain-config><domain>api.test</domain><pin-set>\n"
+            + pins.map { "<pin digest=\"SHA-256\">\($0)</pin>\n" }.joined()
+            + "</pin-set></domain-config></network-security-config>\n"
+    }
+
+    func git(_ words: String...) throws {
+        let result = try TestCommand.run(
+            ["git", "-C", directory.path] + words, environment: ["LC_ALL=C", "HOME=\(directory.path)"])
+        try #require(result.status == 0, "\(words): \(result.text)")
+    }
+
+    /// Runs `find` with git in PATH.
+    func find(_ words: String..., path: String? = nil) async -> Run {
+        let path = path ?? ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let words = words.contains { !$0.hasPrefix("-") } ? words : words + [directory.path]
+        return await pinctl(["find"] + words, variables: ["PATH": path, "HOME": directory.path])
+    }
+
+    private static let hasGit = TestCommand.isPresent("git", "--version")
+
+    private struct Document: Decodable {
+        struct Host: Decodable {
+            struct Pin: Decodable {
+                struct Place: Decodable {
+                    let file: String
+                    let line: Int
+                    let dialect: String?
+                    let inForce: Bool
+                }
+                let pin: String
+                let kind: String
+                let places: [Place]
+                let missing: [String]
+            }
+            let host: String?
+            let agrees: Bool?
+            let pins: [Pin]?
+            let error: String?
+        }
+        struct Summary: Decodable {
+            let places: Int
+            let pins: Int
+            let hosts: Int
+            let disagreeing: Int
+            let files: Int
+            let links: Int
+            let tooLarge: [String]
+            let exitCode: Int
+        }
+        let results: [Host]
+        let summary: Summary
+    }
+
+    @Test("Places that agree exit with 0, and a place that lacks a pin is named with exit code 1")
+    func agreement() async throws {
+        try write("app/res/xml/config.xml", config(first, second))
+        try write("src/pins.ts", script(second, first))
+        let good = await find()
+        #expect(good.status == 0 && good.errors == "")
+        #expect(good.lines.first == "ok api.test: 2 pins in 2 places")
+        #expect(good.lines.last == "2 places, 2 pins, 1 host: no disagreement (2 files searched)")
+        try write("src/pins.ts", script(first))
+        let bad = await find()
+        #expect(bad.status == 1 && bad.errors == "")
+        let top = directory.path
+        #expect(
+            bad.lines == [
+                "FAIL api.test: 2 pins in 2 places, which disagree", "  sha256/\(first)",
+                "    \(top)/app/res/xml/config.xml:2:23 (android)", "    \(top)/src/pins.ts:1:24 (text)",
+                "  sha256/\(second)", "    \(top)/app/res/xml/config.xml:3:23 (android)",
+                "    missing in \(top)/src/pins.ts",
+                "2 places, 2 pins, 1 host: 1 host disagrees (2 files searched)",
+            ])
+    }
+
+    @Test("The JSON has every pin with its places, and the counts")
+    func json() async throws {
+        try write("config.xml", config(first, second))
+        try write("README.md", "Pins of api.test: sha256/\(first)\n")
+        try write("pins.ts", script(first))
+        let run = await find("--json")
+        let document = try run.decoded(as: Document.self)
+        let host = try #require(document.results.first)
+        #expect(document.results.count == 1 && host.host == "api.test" && host.agrees == false)
+        let pins = try #require(host.pins)
+        #expect(pins.map(\.pin) == ["sha256/\(first)", "sha256/\(second)"] && pins.map(\.kind) == ["key", "key"])
+        #expect(pins[0].places.map(\.inForce) == [false, true, true])
+        #expect(pins[0].places.map(\.dialect) == [nil, "android", nil])
+        #expect(pins[0].missing == [] && pins[1].missing == [directory.path + "/pins.ts"])
+        let summary = document.summary
+        #expect(summary.places == 3 && summary.pins == 2 && summary.hosts == 1 && summary.disagreeing == 1)
+        #expect(summary.files == 3 && summary.exitCode == 1)
+        let lines = await find("--ndjson")
+        #expect(lines.lines.count == 2 && lines.lines[0].hasPrefix(#"{"type":"host","host":"api.test""#))
+    }
+
+    @Test("SARIF names the missing pin at the first pin of the place that lacks it")
+    func sarif() async throws {
+        try write("config.xml", config(first, second))
+        try write("pins.ts", "\n" + script(first))
+        let run = await find("--report=sarif=-")
+        #expect(run.status == 1)
+        #expect(run.output.contains(#""ruleId":"pins_disagree""#))
+        #expect(run.output.contains("lacks sha256/\(second), which \(directory.path)/config.xml:3:23 has"))
+        #expect(run.output.contains(#"pins.ts"},"region":{"startLine":2,"startColumn":24}"#))
+    }
+
+    @Test("A directory without pins exits with 1, and one that doesn't exist with 2")
+    func nothing() async throws {
+        try write("a.txt", "nothing")
+        let run = await find()
+        #expect(run.status == 1)
+        #expect(run.errors == "pinctl: no pins: \(directory.path) pins nothing: give the directory of the sources\n")
+        let missing = await find(directory.path + "/missing")
+        #expect(missing.status == 2 && missing.errors.contains("/missing: no such directory: check the path"))
+    }
+
+    @Test("A pin file that can't be read is reported with exit code 2, unless it belongs to tests")
+    func unreadable() async throws {
+        try write("pins.ts", script(first))
+        try write("tests/config.xml", "<network-security-config>")
+        let run = await find()
+        #expect(run.status == 0)
+        #expect(run.errors.hasPrefix("pinctl: note: \(directory.path)/tests/config.xml:"))
+        try write("app/config.xml", "<network-security-config>")
+        let broken = await find()
+        #expect(broken.status == 2)
+        #expect(broken.errors.contains("pinctl: \(directory.path)/app/config.xml:1:1: error: "))
+    }
+
+    @Test("In a work tree of git, ignored files are skipped, and untracked ones are searched", .enabled(if: hasGit))
+    func ignored() async throws {
+        try git("init", "-q")
+        try write(".gitignore", "build/\n")
+        try write("build/pins.ts", script(second))
+        try write("tracked.ts", script(first))
+        try git("add", "tracked.ts")
+        try write("untracked.ts", script(first))
+        try write("removed.ts", script(second))
+        try git("add", "removed.ts")
+        try FileManager.default.removeItem(atPath: directory.path + "/removed.ts")
+        let run = await find()
+        #expect(run.status == 0)
+        #expect(run.lines.last == "2 places, 1 pin, 1 host: no disagreement (3 files searched)")
+        // Named by itself, an ignored directory is searched.
+        #expect(await find(directory.path + "/build").lines.last?.hasPrefix("1 place, 1 pin") == true)
+        let withoutGit = await find(path: "/nowhere")
+        #expect(withoutGit.status == 1)
+        #expect(withoutGit.errors.contains("files that git ignores are searched too"))
+    }
+
+    @Test("A repository in another one is searched", .enabled(if: hasGit))
+    func nested() async throws {
+        try git("init", "-q")
+        try write("a.ts", script(first))
+        try write("module/pins.ts", script(first, second))
+        _ = try TestCommand.run(["git", "init", "-q", directory.path + "/module"])
+        #expect(await find().lines.last == "2 places, 2 pins, 1 host: 1 host disagrees (2 files searched)")
+    }
+
+    @Test("Links, devices, binary files and large files aren't searched (XI8)", arguments: [false, true])
+    func otherFiles(isRepository: Bool) async throws {
+        let outside = try TestDirectory()
+        let other = try outside.add(script(second), name: "pins.ts")
+        try write("pins.ts", script(first))
+        if isRepository {
+            guard Self.hasGit else { return }
+            try git("init", "-q")
+        }
+        let files = FileManager.default
+        try files.createSymbolicLink(atPath: directory.path + "/link.ts", withDestinationPath: other)
+        try files.createSymbolicLink(atPath: directory.path + "/linked", withDestinationPath: outside.path)
+        try files.createSymbolicLink(atPath: directory.path + "/loop", withDestinationPath: ".")
+        _ = try TestCommand.run(["mkfifo", directory.path + "/pipe"])
+        try write("binary.ts", script(second) + "\0")
+        try write("large.sql", script(second) + String(repeating: "x", count: 8 << 20))
+        let document = try await find("--json").decoded(as: Document.self)
+        #expect(document.results.count == 1 && document.summary.pins == 1 && document.summary.files == 1)
+        #expect(document.summary.links == 3)
+        #expect(document.summary.tooLarge == [directory.path + "/large.sql"])
+        let end = "(1 file searched, \(directory.path)/large.sql too large to be searched)"
+        #expect(await find().lines.last?.hasSuffix(end) == true)
+    }
+
+    @Test("A link in the way of a tracked file isn't followed (XI8)", .enabled(if: hasGit))
+    func replacedDirectory() async throws {
+        let outside = try TestDirectory()
+        _ = try outside.add(script(second), name: "pins.ts")
+        try git("init", "-q")
+        try write("sub/pins.ts", script(first))
+        try write("pins.ts", script(first))
+        try git("add", ".")
+        try FileManager.default.removeItem(atPath: directory.path + "/sub")
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path + "/sub", withDestinationPath: outside.path)
+        #expect(await find().lines.last?.hasPrefix("1 place, 1 pin, 1 host: no disagreement") == true)
+    }
+
+    @Test("A file that can't be read is named with exit code 2")
+    func unreadableFile() async throws {
+        try write("pins.ts", script(first))
+        // Not even the superuser can name it in a text.
+        _ = try TestCommand.run(["sh", "-c", "printf x > \(directory.path)/$(printf 'a\\377')"])
+        let run = await find()
+        #expect(run.status == 2 && run.errors.contains("its name is not UTF-8"))
+    }
+
+    @Test("A tree with deep directories is searched up to the limit (XI8)")
+    func deep() async throws {
+        try write("pins.ts", script(first))
+        try write(Array(repeating: "d", count: 99).joined(separator: "/") + "/pins.ts", script(first))
+        #expect(await find().status == 0)
+        try write(Array(repeating: "d", count: 100).joined(separator: "/") + "/pins.ts", script(first))
+        let run = await find()
+        #expect(run.status == 2 && run.errors.contains("is nested too deeply: search it by itself"))
+    }
+}
