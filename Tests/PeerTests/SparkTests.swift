@@ -23,7 +23,8 @@ struct SparkTests {
                 context = SparkContext("local[2]", "pinctl")
                 context.setLogLevel("ERROR")
                 lines = ["api.test:%d@127.0.0.1:\(server.port)" % (n + 1) for n in range(40)] + ["other.test"] * 4
-                command = "%s check --targets - --ndjson --exit-zero --at 2026-11-20 --timeout 60" % os.environ["PINCTL"]
+                command = "%s check --targets - --ndjson --exit-zero --at 2026-11-20 --timeout 60" \
+                % os.environ["PINCTL"]
                 # More partitions than lines, so that some are empty.
                 piped = context.parallelize(lines, 60).pipe(command, env=dict(os.environ), checkCode=True)
                 results = [json.loads(line) for line in piped.collect()]

@@ -78,8 +78,8 @@ struct FailedCallTests {
             #expect(run.status == 2)
             #expect(
                 run.errors
-                    == "pinctl: /proc belongs to another namespace of processes, so it lacks /proc/self/task/1/stat: mount it "
-                    + "again (with unshare, add --mount-proc)\n")
+                    == "pinctl: /proc belongs to another namespace of processes, so it lacks /proc/self/task/1/stat: "
+                    + "mount it again (with unshare, add --mount-proc)\n")
         }
         let mounted = try await shell("unshare -r --pid --fork --mount-proc pinctl hash \(certificate)")
         #expect(mounted.status == 0, "\(mounted)")

@@ -174,7 +174,8 @@ struct PolicyFetchTests {
         "Any other response leaves the policy in force, and the reason is told (PU5)",
         arguments: [
             Answer(
-                testDescription: "404", response: { _ in .init("404 Not Found", body: "none") }, outcome: "unreachable"),
+                testDescription: "404", response: { _ in .init("404 Not Found", body: "none") },
+                outcome: "unreachable"),
             Answer(
                 testDescription: "304 without an entity tag", response: { _ in .headOnly("304 Not Modified") },
                 outcome: "unreachable"),

@@ -157,8 +157,8 @@ extension PinFailureCause {
         case .leafRekeyed:
             "\(Self.serveAgain), and keep that key when you renew"
         case .leafReplaced:
-            "serve the pinned certificate again, because released apps keep their pins, and for the next apps pin its key, "
-                + "because a renewed certificate never matches"
+            "serve the pinned certificate again, because released apps keep their pins, and for the next apps pin its "
+                + "key, because a renewed certificate never matches"
         case .ruleEnded: "ship a policy with a later expiry"
         case .denied(let pin) where pin.kind == .certificate:
             "serve another certificate, or a chain without that one"

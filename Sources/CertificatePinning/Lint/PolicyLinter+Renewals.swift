@@ -70,9 +70,9 @@ extension PolicyLinter {
         return stoppedFindings(rule) + keyFindings(rule) + unreadFindings(rule)
     }
 
-    /// Returns a finding about a certificate that should be there and can't be read, whatever the rule pins. Without it,
-    /// neither its key nor whether its program refuses to renew it is known, and a missing finding would look like proof
-    /// of both.
+    /// Returns a finding about a certificate that should be there and can't be read, whatever the rule pins. Without
+    /// it, neither its key nor whether its program refuses to renew it is known, and a missing finding would look like
+    /// proof of both.
     private func unreadFindings(_ rule: CanonicalRule) -> [LintFinding] {
         renewals(of: rule).compactMap { renewal in
             // mutant lint-unread-certificate: nil for `renewal.unread` by PinctlTests.IssuanceTests/unread
@@ -80,8 +80,8 @@ extension PolicyLinter {
             return LintFinding(
                 .changingKey, .warning, at: location(of: rule),
                 "\(rule.lintTitle) has a certificate of \(renewal.program) that isn't compared with its pins, because "
-                    + "\(reason) (\(renewal.location)): run pinctl where the certificate is, as a user who can read it, "
-                    + "or renew it")
+                    + "\(reason) (\(renewal.location)): run pinctl where the certificate is, as a user who can read "
+                    + "it, or renew it")
         }
     }
 

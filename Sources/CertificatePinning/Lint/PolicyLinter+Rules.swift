@@ -46,8 +46,9 @@ extension PolicyLinter {
             findings.append(
                 LintFinding(
                     .servedBackup, at: location(of: pin, in: rule),
-                    "\(pin.lintTitle) isn't a backup, because its \(pin.content == .certificate ? "certificate" : "key") is also \(place): pin a key that no server uses "
-                        + "yet (RFC 7469, section 4.3)"))
+                    "\(pin.lintTitle) isn't a backup, because its "
+                        + "\(pin.content == .certificate ? "certificate" : "key") is also \(place): pin a key that no "
+                        + "server uses yet (RFC 7469, section 4.3)"))
         }
         return findings
     }

@@ -61,8 +61,8 @@ package struct PinSearch: Sendable {
         sightings.sort { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
     }
 
-    /// Gives the pins that a reader found the positions of their digests, where readers give those of the element or the
-    /// rule around it. Returns the indices of these digests.
+    /// Gives the pins that a reader found the positions of their digests, where readers give those of the element or
+    /// the rule around it. Returns the indices of these digests.
     private mutating func locate(_ shapes: [DigestShape], at locations: [PolicyLocation]) -> Set<Int> {
         var read: Set<Int> = []
         let indices = Dictionary(grouping: shapes.indices) { shapes[$0].value }

@@ -38,8 +38,8 @@ struct KnownCertificates {
         pins[pin, default: []].union(key(of: pin).flatMap { pins[$0] } ?? [])
     }
 
-    /// Returns the pins that some certificate with a pin has too: the same pin, the key of a pinned certificate, and the
-    /// certificates of a pinned key.
+    /// Returns the pins that some certificate with a pin has too: the same pin, the key of a pinned certificate, and
+    /// the certificates of a pinned key.
     func related(to pin: PinFingerprint) -> [PinFingerprint] {
         // mutant sign-key-certificate: [] for `(holders[pin] ?? [])` by PolicyLockoutTests/certificates
         [pin] + (key(of: pin).map { [$0] } ?? []) + (holders[pin] ?? [])

@@ -112,8 +112,8 @@ struct LockoutReason: Hashable {
         }
         let suffix = isUniform && role != .any ? " as \(role.rawValue)" : ""
         return LockoutReason(
-            "a server is locked out unless it has \(isShort ? "the key of " : "")\(titles.joined(separator: " or "))\(suffix), which isn't known"
-        )
+            "a server is locked out unless it has "
+                + "\(isShort ? "the key of " : "")\(titles.joined(separator: " or "))\(suffix), which isn't known")
     }
 
     func since(_ time: Date) -> LockoutReason {
@@ -299,8 +299,9 @@ private struct RuleComparison {
             return LockoutReason(
                 "none of the pins before is left\(suffix)",
                 certain: "no pin of the bundle before is left\(suffix)\(shown)"
-                    + (unknown ?? ", so its server must change "
-                        + "its key in the same moment: keep one of the pins, in its role, until the server serves a new one"),
+                    + (unknown
+                        ?? ", so its server must change its key in the same moment: keep one of the pins, in its role, "
+                        + "until the server serves a new one"),
                 isShownByServers: unknown != nil)
         }
         // mutant sign-lockout: true by PolicyLockoutTests/kinds

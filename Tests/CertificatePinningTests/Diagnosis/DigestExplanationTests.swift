@@ -32,7 +32,8 @@ struct DigestExplanationTests {
         ),
         ("openssl x509 -in c.pem -modulus -noout | BASE64", "the line that openssl prints with the RSA modulus"),
         (
-            "openssl x509 -in c.pem -pubkey -noout | openssl rsa -pubin -RSAPublicKey_out -outform DER 2>/dev/null | BASE64",
+            "openssl x509 -in c.pem -pubkey -noout | openssl rsa -pubin -RSAPublicKey_out -outform DER 2>/dev/null | "
+                + "BASE64",
             "the raw key (PKCS #1 or X9.63, without its algorithm)"
         ),
         (
@@ -110,8 +111,8 @@ struct DigestExplanationTests {
             "b'C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M='\n",
             "cert-sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M=",
             "0b9fa5a59eed715c26c1020c711b4f6ec42d58b0015e14337a39dad301c5afc3",
-            "SHA256 Fingerprint=0B:9F:A5:A5:9E:ED:71:5C:26:C1:02:0C:71:1B:4F:6E:C4:2D:58:B0:01:5E:14:33:7A:39:DA:D3:01:C5:"
-                + "AF:C3",
+            "SHA256 Fingerprint=0B:9F:A5:A5:9E:ED:71:5C:26:C1:02:0C:71:1B:4F:6E:C4:2D:58:B0:01:5E:14:33:7A:39:DA:D3:01:"
+                + "C5:AF:C3",
         ])
     func spellings(text: String) throws {
         #expect(DigestText(text) == DigestText("C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="))

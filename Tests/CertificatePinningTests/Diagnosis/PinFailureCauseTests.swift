@@ -57,8 +57,8 @@ struct PinFailureCauseTests {
         #expect(found.causes == ["intermediate-changed"])
         #expect(
             found.text.hasPrefix(
-                "the intermediate CA changed to CN=Test Intermediate: \(Self.condition), serve a chain with the pinned key "
-                    + "again, because released apps keep their pins, "))
+                "the intermediate CA changed to CN=Test Intermediate: \(Self.condition), serve a chain with the pinned "
+                    + "key again, because released apps keep their pins, "))
     }
 
     @Test("A re-keyed leaf is diagnosed, with the start date of its certificate")
@@ -75,8 +75,8 @@ struct PinFailureCauseTests {
         #expect(anyRole.causes == ["no-key-served"])
         #expect(
             anyRole.text
-                == "no certificate of the chain, which ends at CN=Test Root, has a pinned key: \(Self.condition), serve a "
-                + "chain with a pinned key again, because released apps keep their pins\(Self.otherwise)")
+                == "no certificate of the chain, which ends at CN=Test Root, has a pinned key: \(Self.condition), "
+                + "serve a chain with a pinned key again, because released apps keep their pins\(Self.otherwise)")
         // The keys of public roots are known.
         let isrg = Pin(.publicKey(try #require(SPKIFingerprint("sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="))))
         let publicRoot = try diagnose(server.trust, PinningPolicy(pins: [isrg]))
@@ -102,8 +102,8 @@ struct PinFailureCauseTests {
         #expect(
             installed.text
                 == "the chain leads to CN=Other Root, which isn't an expected root, but a private CA or a "
-                + "TLS-intercepting proxy: if that CA is yours (compare its certificate with "
-                + "the one that its operator gave you), trust its root for this host with --ca-file or \"anchors\", which "
+                + "TLS-intercepting proxy: if that CA is yours (compare its certificate with the one that its "
+                + "operator gave you), trust its root for this host with --ca-file or \"anchors\", which "
                 + "pinctl init --ca-file writes; if not, don't pin its key, because the connection may be intercepted")
         let appended = try TestSite.trust(
             sent: [unrelated.leaf, unrelated.intermediate, server.leaf], anchors: [unrelated.root])
@@ -124,9 +124,9 @@ struct PinFailureCauseTests {
         #expect(
             pinned.text
                 == "the chain lacks the certificate of CN=Test Intermediate, which the server doesn't send and which "
-                + "isn't a trusted root: configure the server to send its intermediate certificates, or, if that issuer is "
-                + "a private root of yours, trust it with --ca-file or \"anchors\"; if it is neither, don't trust it, because "
-                + "the connection may be intercepted")
+                + "isn't a trusted root: configure the server to send its intermediate certificates, or, if that "
+                + "issuer is a private root of yours, trust it with --ca-file or \"anchors\"; if it is neither, don't "
+                + "trust it, because the connection may be intercepted")
         // Two causes would contradict. The remedy covers an interception.
         #expect(try diagnose(alone, PinningPolicy(pins: [unrelated.leaf.pin()])).causes == ["issuer-missing"])
         let appended = try TestSite.trust(sent: [unrelated.leaf, server.leaf], anchors: [server.root])
@@ -193,8 +193,8 @@ struct PinFailureCauseTests {
         let certificate = try server.leaf.parsed.fingerprint
         #expect(
             found.text.hasSuffix(
-                "not of the whole certificate: \(Self.condition), write \(key), or \(certificate) for the certificate\(Self.otherwise)"
-            ))
+                "not of the whole certificate: \(Self.condition), write \(key), or \(certificate) for the "
+                    + "certificate\(Self.otherwise)"))
     }
 
     @Test("A pinned key at another position of the path is diagnosed")
@@ -228,8 +228,8 @@ struct PinFailureCauseTests {
         #expect(old.text.contains("the key of old is in CN=Other Root, which isn't on any valid path (certificate 2 ("))
         #expect(
             old.text.hasSuffix(
-                "\(Self.condition), pin the CA that replaced the expired one, and ship that pin before the next CA expires"
-                    + Self.otherwise))
+                "\(Self.condition), pin the CA that replaced the expired one, and ship that pin before the next CA "
+                    + "expires\(Self.otherwise)"))
     }
 
     @Test("A host that its rule misses by a level, a dot or a port is diagnosed")

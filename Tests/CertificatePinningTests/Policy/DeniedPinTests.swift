@@ -115,8 +115,8 @@ struct DeniedPinTests {
         let policy = try PinningPolicy(pins: [server.leaf.pin()], deny: [pin])
         #expect(
             policy.outcome(try server.path, port: 443, at: TestSite.time).description == """
-                certificate pinning failure for api.example.test port 443: the policy denies \(pin.fingerprint) (lost), the \
-                root of its path, CN=Test Root: serve a chain without it
+                certificate pinning failure for api.example.test port 443: the policy denies \(pin.fingerprint) \
+                (lost), the root of its path, CN=Test Root: serve a chain without it
                 """)
     }
 

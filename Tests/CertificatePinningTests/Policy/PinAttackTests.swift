@@ -9,7 +9,8 @@ import Testing
 ///
 /// | attack | suite | test |
 /// |---|---|---|
-/// | PE1 unpinned chain, pinned certificate sent along | PinAttackTests | appendedCertificates, sameNameOtherKey, pinnedPathInvalid |
+/// | PE1 unpinned chain, pinned certificate sent along | PinAttackTests | appendedCertificates, sameNameOtherKey |
+/// | PE1 unpinned chain, pinned path invalid | PinAttackTests | pinnedPathInvalid |
 /// | PE2 one of two paths is pinned | PinAttackTests, DeniedPinTests | pinnedPathFound, anotherPath |
 /// | PE3 pin in the wrong role | PinDecisionTests | wrongRole, selfSignedLeaf |
 /// | PE4 renewal with the same key | PinDecisionTests | renewal |
@@ -21,7 +22,8 @@ import Testing
 /// | PE10 useless backups | PinEvaluationAttackTests | backups |
 /// | PE11 malformed pins | PolicyProblemTests | malformedPins |
 /// | PE12 files that pin nothing or cannot be read | PolicyFileReadingTests | pinsNothing, noFile |
-/// | PE13 duplicate, misspelled, mistyped keys | PolicyProblemTests, PolicyFileTests, JSONCReaderTests | values, overlap, types |
+/// | PE13 duplicate keys | JSONCReaderTests | duplicateKeys |
+/// | PE13 misspelled, mistyped keys | PolicyProblemTests, PolicyFileTests | values, overlap, types |
 /// | PE14 subdomains, suffixes, look-alikes | RuleChoiceTests, PolicyProblemTests | choice, publicSuffix, subdomains |
 /// | PE15 report mode allows too much | PinDecisionTests | modes |
 /// | PE16 ports and schemes | PinDecisionTests, RuleChoiceTests | ports |
@@ -34,10 +36,13 @@ import Testing
 /// | PE1, PE7 no byte of a request is sent | PinnedRequestTests | unpinnedChain, untrustedButPinned |
 /// | PE16 plain http to a pinned host | PinnedRequestTests | portsAndSchemes |
 /// | PE17 redirects | VerdictTests, LoginTests | verdict (isRedirected), otherHost |
-/// | PE18 proxies under their own pins | ProxyTests, SecureProxyTests | ownPins, acceptedForAnother, proxyPins, originPins |
+/// | PE18 proxies under their own pins | ProxyTests | ownPins, acceptedForAnother |
+/// | PE18 proxies under their own pins | SecureProxyTests | proxyPins, originPins |
 /// | PE20 two policies side by side | PinnedRequestTests | parallelPolicies |
-/// | PE21 a policy replaced in use | VerdictTests, ConnectionReuseTests, PolicyChangeTests | verdict (policy), observed, store |
-/// | PE22 every answer of a delegate | ServerTrustChallengeTests, VerdictTests | dispositions, verdict (never, late, twice) |
+/// | PE21 a policy replaced in use | VerdictTests | verdict (policy) |
+/// | PE21 a policy replaced in use | ConnectionReuseTests, PolicyChangeTests | observed, store |
+/// | PE22 every answer of a delegate | ServerTrustChallengeTests | dispositions |
+/// | PE22 every answer of a delegate | VerdictTests | verdict (never, late, twice) |
 @Suite("Attacks on pins")
 struct PinAttackTests {
     /// The server whose keys are pinned.
@@ -158,7 +163,8 @@ struct PinAttackTests {
             text = error.description
         }
         let expected = """
-            pin mismatch for api.example.test port 443: no pin of the rule at pins.jsonc:14:5 for api.example.test matches the verified path
+            pin mismatch for api.example.test port 443: no pin of the rule at pins.jsonc:14:5 for api.example.test \
+            matches the verified path
               served, verified:
                 \(try leaf.parsed.spkiFingerprint)  leaf  CN=api.example.test
                 \(try leaf.parsed.fingerprint)
@@ -169,8 +175,9 @@ struct PinAttackTests {
                 \(pins[1].fingerprint)  leaf  served, but as root
                 \(pins[2].fingerprint)  any  backup
             if this change is yours (confirm on the server itself that pinctl hash of its certificate file prints \
-            the served leaf pin), serve a pinned or backup key again, because released apps keep their pins, and ship the pin \
-            of the next key before you serve it; if not, the connection may be intercepted, so don't pin any served key
+            the served leaf pin), serve a pinned or backup key again, because released apps keep their pins, and ship \
+            the pin of the next key before you serve it; if not, the connection may be intercepted, so don't pin any \
+            served key
             """
         #expect(text == expected)
     }

@@ -119,13 +119,14 @@ struct PinningExpiryTests {
         }
         #expect(
             try text(.stopPinning) == """
-                PINNING IS OFF: the rule at pins.jsonc:4:5 for api.example.test expired at 2027-01-15T08:00:00Z, so its \
-                pins are no longer checked: ship a policy with a later expiry
+                PINNING IS OFF: the rule at pins.jsonc:4:5 for api.example.test expired at 2027-01-15T08:00:00Z, so \
+                its pins are no longer checked: ship a policy with a later expiry
                 """)
         #expect(
             try text(.fail) == """
                 certificate pinning failure for api.example.test port 443: the rule at pins.jsonc:4:5 for \
-                api.example.test expired at 2027-01-15T08:00:00Z, so it rejects every server: ship a policy with a later expiry
+                api.example.test expired at 2027-01-15T08:00:00Z, so it rejects every server: ship a policy with a \
+                later expiry
                 """)
         #expect(
             try text(.report).hasPrefix(

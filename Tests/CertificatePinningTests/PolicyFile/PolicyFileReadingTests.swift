@@ -26,7 +26,8 @@ struct PolicyFileReadingTests {
             #"{ "version": 1, "domains": [] }"#,
             #"{ "version": 1, "domains": [{ "host": "a.test" }] }"#,
             #"{ "version": 1, "domains": [{ "host": "a.test", "pins": [] }] }"#,
-            "{ \"version\": 1, \"domains\": [{ \"host\": \"a.test\", \"pins\": [\n// \"\(PolicyFileTests.pinA)\"\n] }] }",
+            "{ \"version\": 1, \"domains\": [{ \"host\": \"a.test\", \"pins\": [\n// \"\(PolicyFileTests.pinA)\"\n"
+                + "] }] }",
             #"{ "domains": [{ "host": "a.test", "pins": ["\#(PolicyFileTests.pinA)"] }] }"#,
             #"{ "version": 2, "domains": [{ "host": "a.test", "pins": ["\#(PolicyFileTests.pinA)"] }] }"#,
             #"{ "version": "1", "domains": [{ "host": "a.test", "pins": ["\#(PolicyFileTests.pinA)"] }] }"#,
@@ -45,7 +46,8 @@ struct PolicyFileReadingTests {
         #expect(problems(directory.path) == ["\(directory.path): error: is a directory: specify the files in it"])
         #expect(
             problems("/dev/zero") == [
-                "/dev/zero: error: is larger than 8388608 bytes, the limit for such a file: check that it is the file you mean"
+                "/dev/zero: error: is larger than 8388608 bytes, the limit for such a file: check that it is the file "
+                    + "you mean"
             ])
         let loop = directory.path + "/loop.jsonc"
         #expect(try TestCommand.run(["ln", "-s", loop, loop]).status == 0)

@@ -69,7 +69,8 @@ struct PolicyFileTests {
                   "require": ["leaf", "ca"], "mode": "report", "anchors": "system", "note": "since May",
                   "expires": "2027-03-31", "onExpiry": "stop-pinning", "localAnchorsBypassPins": true,
                   "reports": ["https://reports.example.net/pins"],
-                  "check": { "targets": ["shop.example.com:8443"], "keys": "both", "allAddresses": true, "starttls": "smtp",
+                  "check": { "targets": ["shop.example.com:8443"], "keys": "both", "allAddresses": true, \
+            "starttls": "smtp",
                     "requireGroup": "X25519MLKEM768" },
                   "x-anything": null, /* and a comma */
                 },

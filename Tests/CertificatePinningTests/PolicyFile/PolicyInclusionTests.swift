@@ -50,7 +50,8 @@ struct PolicyInclusionTests {
         let text = PolicyFileTests.rule(
             #""host": "a.test", "pins": ["test-root", "one", "own"]"#,
             top: """
-                "include": ["roots/roots.jsonc", "./roots/deep/more.json"], "pins": { "own": "\(PolicyFileTests.pinB)" },
+                "include": ["roots/roots.jsonc", "./roots/deep/more.json"], \
+                "pins": { "own": "\(PolicyFileTests.pinB)" },
                 "deny": ["one"],
                 """)
         let policy = try PinningPolicy(contentsOfFile: directory.add(text))

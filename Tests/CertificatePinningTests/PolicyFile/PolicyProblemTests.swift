@@ -299,7 +299,8 @@ struct PolicyProblemTests {
               "domains": [
                 { "host": "https://a.test", "pins": ["\(File.pinA)"] },
                 { "host": "b.test", "pins": [], "mode": "enfroce" },
-                { "host": "com", "subdomains": true, "pins": ["\(File.pinA)"], "expires": "2027-06-31", "onExpiry": "fail" },
+                { "host": "com", "subdomains": true, "pins": ["\(File.pinA)"], "expires": "2027-06-31", \
+            "onExpiry": "fail" },
                 { "host": "c.test", "pins": ["\(File.pinA)"], "reports": ["https://c.test/report"] },
                 { "host": "d.test", "pins": ["\(File.pinA)"], "onExpiry": "report" },
               ],

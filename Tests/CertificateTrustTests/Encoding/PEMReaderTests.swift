@@ -48,7 +48,8 @@ struct PEMReaderTests {
         Row(name: "a byte order mark", text: "\u{FEFF}" + block("A"), expected: ["0 A:1 12"]),
         Row(name: "no line feed at the end", text: String(block("A").dropLast()), expected: ["0 A:1 12"]),
         Row(
-            name: "blanks in and behind lines", text: block("A", body: "AAEC AwQF \n\t\nBg==\n"), expected: ["0 A:1 7"]),
+            name: "blanks in and behind lines", text: block("A", body: "AAEC AwQF \n\t\nBg==\n"),
+            expected: ["0 A:1 7"]),
         Row(name: "one long line", text: block("A", body: "AAECAwQFBgcICQoL\n"), expected: ["0 A:1 12"]),
         Row(name: "an empty block", text: block("A", body: ""), expected: ["0 A:1 0"]),
         Row(

@@ -22,8 +22,7 @@ struct FalseAlarmRootTests {
     }
 
     @Test(
-        "The strict profile rejects few roots as anchors, and only for basicConstraints, key identifiers or the root profile"
-    )
+        "The strict profile rejects few roots, and only for basicConstraints, key identifiers or the root profile")
     func strict() throws {
         let key = try TestKey.shared(.p256)
         var accepted = 0

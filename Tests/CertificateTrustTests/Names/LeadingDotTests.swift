@@ -103,7 +103,7 @@ struct LeadingDotTests {
     }
 
     @Test(
-        "Leading-dot constraints in an intermediate match only subdomains by default, and the strict profile rejects them",
+        "Intermediates' leading-dot constraints match only subdomains by default, and the strict profile rejects them",
         arguments: rows)
     func intermediate(_ row: Row) throws {
         try expect(row, anchor: (row.alsoPermitted, row.alsoExcluded), intermediate: (row.permitted, row.excluded))

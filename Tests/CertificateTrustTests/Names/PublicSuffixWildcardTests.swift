@@ -125,7 +125,7 @@ struct PublicSuffixWildcardTests {
         let claim = try claim(["*.co.test"], host: "api.co.test", PublicSuffixes(list: Array(Self.list.utf8)))
         #expect(
             try claim.finding()?.detail
-                == "its wildcard *.co.test covers every name below a public suffix: reissue it with the servers' hostnames "
-                + "(Baseline Requirements, section 3.2.2.6)")
+                == "its wildcard *.co.test covers every name below a public suffix: reissue it with the servers' "
+                + "hostnames (Baseline Requirements, section 3.2.2.6)")
     }
 }

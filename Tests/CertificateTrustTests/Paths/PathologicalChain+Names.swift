@@ -120,7 +120,8 @@ extension PathologicalChain {
             Constraint(
                 kind: "dNSName", subtree: { .dns("x\($0).example.test") }, name: { .dns("y\($0).example.test") }),
             Constraint(
-                kind: "rfc822Name", subtree: { .email("x\($0)@example.test") }, name: { .email("y\($0)@example.test") }),
+                kind: "rfc822Name", subtree: { .email("x\($0)@example.test") },
+                name: { .email("y\($0)@example.test") }),
             Constraint(
                 kind: "uniformResourceIdentifier", subtree: { .uri("x\($0).example.test") },
                 name: { .uri("https://y\($0).example.test/") }),

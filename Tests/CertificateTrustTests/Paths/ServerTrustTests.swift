@@ -240,8 +240,8 @@ struct ServerTrustTests {
         let unnamed = #expect(throws: TrustFinding.self) { try Claim(leaf: noNames, anchors: [root]).evaluate() }
         #expect(
             unnamed?.description
-                == "leaf (CN=api.example.test): hostname mismatch (api.example.test is only in the common name, which is "
-                + "ignored): reissue it with subjectAltName DNS:api.example.test")
+                == "leaf (CN=api.example.test): hostname mismatch (api.example.test is only in the common name, which "
+                + "is ignored): reissue it with subjectAltName DNS:api.example.test")
         var claim = Claim(leaf: leaf, presented: [intermediate], anchors: [root])
         claim.name = "www.example.test"
         let error = #expect(throws: TrustFinding.self) { try claim.evaluate() }

@@ -8,7 +8,8 @@ extension RuleBreach {
         [
             RuleBreach(.expired, "RFC 5280, section 4.1.2.5", 0, .leaf("leaf") { $0.notAfter = 1_799_999_999 }),
             RuleBreach(
-                .expired, "RFC 5280, section 4.1.2.5", 1, .intermediate("intermediate") { $0.notAfter = 1_799_999_999 }),
+                .expired, "RFC 5280, section 4.1.2.5", 1,
+                .intermediate("intermediate") { $0.notAfter = 1_799_999_999 }),
             RuleBreach(.expired, "RFC 5280, section 4.1.2.5", 2, .root("root") { $0.notAfter = 1_799_999_999 }),
             RuleBreach(.notYetValid, "RFC 5280, section 4.1.2.5", 0, .leaf("leaf") { $0.notBefore = 1_800_000_001 }),
             RuleBreach(.notYetValid, "RFC 5280, section 4.1.2.5", 2, .root("root") { $0.notBefore = 1_800_000_001 }),

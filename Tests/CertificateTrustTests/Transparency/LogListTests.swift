@@ -53,8 +53,8 @@ struct LogListTests {
         .init(
             "whose interval ends before it starts", "temporal_interval", replacing: "\"mmd\": 86400",
             by:
-                "\"temporal_interval\": {\"start_inclusive\": \"2026-01-02T00:00:00Z\", \"end_exclusive\": \"2026-01-01T00:00:00Z\"}"
-        ),
+                "\"temporal_interval\": {\"start_inclusive\": \"2026-01-02T00:00:00Z\", "
+                + "\"end_exclusive\": \"2026-01-01T00:00:00Z\"}"),
         .init(
             "whose interval has no end", "temporal_interval", replacing: "\"mmd\": 86400",
             by: "\"temporal_interval\": {\"start_inclusive\": \"2026-01-02T00:00:00Z\"}"),
@@ -80,10 +80,10 @@ struct LogListTests {
 
     /// The public keys of Google's two mimic logs, whose private keys it published, in DER and Base64.
     static let mimicKeys = [
-        "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEdO/+dnH/NZSBSLmmN9u2h4HNTnCOLeU+oMBiRynIvQ8zt2ft0IMyO90e5nwSaCdYvA4JVGzCMarf"
-            + "s9DcNxFY1g==",
-        "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEB/VtcL7BSbGP4QY7UjaaXOd4gQ80R1PxLZtfYifk+ZER+mCVJVVjl66uVWUzu5lMbWMb1MWKxjkv"
-            + "td2MyQSKsA==",
+        "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEdO/+dnH/NZSBSLmmN9u2h4HNTnCOLeU+oMBiRynIvQ8zt2ft0IMyO90e5nwSaCdYvA4JVGzCMa"
+            + "rfs9DcNxFY1g==",
+        "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEB/VtcL7BSbGP4QY7UjaaXOd4gQ80R1PxLZtfYifk+ZER+mCVJVVjl66uVWUzu5lMbWMb1MWKxj"
+            + "kvtd2MyQSKsA==",
     ]
 
     /// Returns a list with the mimic logs at these positions, and other logs.

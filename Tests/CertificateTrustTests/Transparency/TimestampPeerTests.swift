@@ -35,7 +35,8 @@ struct TimestampPeerTests {
             data += struct.pack(">H", len(sct.extension_bytes)) + sct.extension_bytes
             scheme = [] if isinstance(key, ec.EllipticCurvePublicKey) else [padding.PKCS1v15()]
             try:
-                key.verify(sct.signature, data, *(scheme + [hashes.SHA256()] if scheme else [ec.ECDSA(hashes.SHA256())]))
+                key.verify(sct.signature, data, *(scheme + [hashes.SHA256()] \
+        if scheme else [ec.ECDSA(hashes.SHA256())]))
                 return True
             except InvalidSignature:
                 return False
@@ -48,7 +49,8 @@ struct TimestampPeerTests {
             scts = leaf.extensions.get_extension_for_class(x509.PrecertificateSignedCertificateTimestamps).value
             issuer = base64.b64decode(case["issuerKeyHash"])
             part = leaf.tbs_precertificate_bytes
-            print(*["valid" if s.log_id in keys and verifies(s, keys[s.log_id], part, issuer) else "invalid" for s in scts])
+            print(*["valid" if s.log_id in keys and verifies(s, keys[s.log_id], part, issuer) \
+        else "invalid" for s in scts])
         """
 
     /// Returns a line for each case, with a word for each timestamp.

@@ -35,7 +35,8 @@ struct Squid: Sendable {
             pinger_enable off
             max_filedescriptors 256
             shutdown_lifetime 0 seconds
-            auth_param \(scheme.lowercased()) program /usr/lib/squid/\(helper) \(scheme == "NTLM" ? "" : directory + "/squid.users")
+            auth_param \(scheme.lowercased()) program /usr/lib/squid/\(helper) \
+            \(scheme == "NTLM" ? "" : directory + "/squid.users")
             \(realm)
             auth_param \(scheme.lowercased()) children 1 startup=1
             acl users proxy_auth REQUIRED

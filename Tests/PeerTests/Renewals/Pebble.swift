@@ -19,7 +19,8 @@ struct Pebble: Sendable {
         let configuration = try parent.add(
             """
             {"pebble": {"listenAddress": "127.0.0.1:\(ports[0])", "managementListenAddress": "127.0.0.1:\(ports[1])",
-              "certificate": "\(try parent.add(server.pemText))", "privateKey": "\(try parent.add(server.key.privateKeyPEM))",
+              "certificate": "\(try parent.add(server.pemText))", \
+            "privateKey": "\(try parent.add(server.key.privateKeyPEM))",
               "httpPort": \(ports[2]), "tlsPort": \(ports[3]), "ocspResponderURL": "",
               "externalAccountBindingRequired": false, "certificateValidityPeriod": 7776000}}
             """)

@@ -117,7 +117,8 @@ struct PolicyMergeTests {
         ])
         // The rules begin on the second line of the text.
         let notes = merge.notes.map { note in
-            "\(note.location.map { "\($0.path):\($0.line - 1)" } ?? "") \(note.change.rawValue) \(note.direction.rawValue)"
+            "\(note.location.map { "\($0.path):\($0.line - 1)" } ?? "") \(note.change.rawValue) "
+                + "\(note.direction.rawValue)"
         }
         #expect(notes == row.notes)
         let rules = merge.policy.rules.map { rule in

@@ -220,7 +220,8 @@ struct EnvoyTests {
             Self.problems(
                 "filter_chains:\n- common_tls_context:\n    validation_context: {verify_certificate_spki: [x]}")
                 == [
-                    "f:3:52: \"x\" isn't a SHA-256 digest, so Envoy refuses the configuration: write the base64 of 32 bytes"
+                    "f:3:52: \"x\" isn't a SHA-256 digest, so Envoy refuses the configuration: write the base64 of 32 "
+                        + "bytes"
                 ])
         #expect(
             Self.problems("a: &b 1\nc: *b\n") == [
@@ -308,7 +309,8 @@ struct EnvoyTests {
         #expect(found.contains("verify_certificate_hash:\n  - name: pay"), "\(found)")
         #expect(
             found.contains(
-                "verify_certificate_hash:\n              - \"\(Self.hex(6))\"\n              trusted_ca: { filename: roots.pem }\n"
+                "verify_certificate_hash:\n              - \"\(Self.hex(6))\"\n"
+                    + "              trusted_ca: { filename: roots.pem }\n"
                     + "              verify_certificate_spki: [\"\(Self.base64(5))\"]\n"), "\(found)")
         // Everything up to the first list is the same, and so are the lines in between.
         #expect(found.hasPrefix(Self.bootstrap.components(separatedBy: "verify_certificate_spki:\n")[0]))
@@ -346,8 +348,8 @@ struct EnvoyTests {
                 == head + "  verify_certificate_spki: [\"\(Self.base64(1))\"]\r\n")
         #expect(
             Self.replaced("validation_context: {trusted_ca: {filename: r}}", rule)
-                == "validation_context: {\"verify_certificate_spki\": [\"\(Self.base64(1))\"], trusted_ca: {filename: r}}"
-        )
+                == "validation_context: {\"verify_certificate_spki\": [\"\(Self.base64(1))\"], "
+                + "trusted_ca: {filename: r}}")
     }
 
     @Test("Files in which the pins wouldn't mean the policy aren't changed")

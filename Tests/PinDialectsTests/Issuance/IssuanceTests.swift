@@ -388,7 +388,8 @@ struct IssuanceTests {
         ),
         (
             "renewal/a.conf", "[renewalparams]\n",
-            "renewal/a.conf:1:1: error: the hosts of this certificate aren't known, because the file names no certificate"
+            "renewal/a.conf:1:1: error: the hosts of this certificate aren't known, because the file names no "
+                + "certificate"
         ),
         ("a.conf", certbot + "reuse_key = yes\n", "a.conf:12:1: error: reuse_key is \"yes\", which certbot refuses"),
         (
@@ -417,7 +418,8 @@ struct IssuanceTests {
         ("a.json", "{\"apps\": {\n", "a.json:2:1: error: "),
         (
             "a.json",
-            "{\"apps\":{\"tls\":{\"automation\":{\"policies\":[{\"subjects\":[\"a.test\"],\n\"reuse_private_keys\": 1}]}}}}",
+            "{\"apps\":{\"tls\":{\"automation\":{\"policies\":[{\"subjects\":[\"a.test\"],\n"
+                + "\"reuse_private_keys\": 1}]}}}}",
             "a.json:2:23: error: reuse_private_keys is a number, which Caddy refuses"
         ),
         (

@@ -68,7 +68,8 @@ struct AndroidTests {
 
     static let rejectedRows: [(String, String)] = [
         (
-            "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-1\">\(pin)</pin></pin-set></domain-config>",
+            "<domain-config><domain>a.test</domain><pin-set>"
+                + "<pin digest=\"SHA-1\">\(pin)</pin></pin-set></domain-config>",
             "f:2:53: error: Android doesn't support the digest \"SHA-1\" for pins: write SHA-256, and hash the key "
                 + "with it"
         ),
@@ -77,11 +78,13 @@ struct AndroidTests {
             "f:2:48: error: this pin has no digest: add digest=\"SHA-256\""
         ),
         (
-            "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\">AAAA</pin></pin-set></domain-config>",
+            "<domain-config><domain>a.test</domain><pin-set>"
+                + "<pin digest=\"SHA-256\">AAAA</pin></pin-set></domain-config>",
             "f:2:48: error: \"AAAA\" has 3 bytes, but SHA-256 has 32: hash the key again"
         ),
         (
-            "<domain-config><domain>a.test</domain><pin-set><pin digest=\"SHA-256\">pin?</pin></pin-set></domain-config>",
+            "<domain-config><domain>a.test</domain><pin-set>"
+                + "<pin digest=\"SHA-256\">pin?</pin></pin-set></domain-config>",
             "f:2:48: error: \"pin?\" isn't base64: write the 44 characters of a SHA-256"
         ),
         (
@@ -89,7 +92,8 @@ struct AndroidTests {
             "f:2:48: error: this pin is empty: fill it or remove it"
         ),
         (
-            "<domain-config><domain>a.test</domain><pin-set expiration=\"2027-02-29\">\(pinTag)</pin-set></domain-config>",
+            "<domain-config><domain>a.test</domain>"
+                + "<pin-set expiration=\"2027-02-29\">\(pinTag)</pin-set></domain-config>",
             "f:2:48: error: \"2027-02-29\" isn't a valid date: write it as 2026-12-31"
         ),
         (
@@ -118,7 +122,8 @@ struct AndroidTests {
             "f:2:68: error: \"mine\" isn't a source of roots: write system, user or @raw/NAME"
         ),
         (
-            "<base-config/><base-config/><domain-config><domain>a.test</domain><pin-set>\(pinTag)</pin-set></domain-config>",
+            "<base-config/><base-config/><domain-config><domain>a.test</domain>"
+                + "<pin-set>\(pinTag)</pin-set></domain-config>",
             "f:2:15: error: duplicate base-config: keep one"
         ),
     ]
@@ -342,7 +347,8 @@ struct AndroidTests {
             testDescription: "pins and setting of the enclosing config",
             configs: "<domain-config \(allows)><domain>a.test</domain>\(pins)\n"
                 + "<domain-config><domain>b.test</domain></domain-config>\n"
-                + "<domain-config><domain>c.test</domain><pin-set>\(otherTag)</pin-set></domain-config></domain-config>",
+                + "<domain-config><domain>c.test</domain>"
+                + "<pin-set>\(otherTag)</pin-set></domain-config></domain-config>",
             notes: ["2:16: \(own)"]),
         CleartextRow(
             testDescription: "an inner false in an outer true",

@@ -22,7 +22,8 @@ struct AndroidTransparencyTests {
             testDescription = sentence
             self.expected = expected
             configs =
-                "<base-config>\(base)</base-config><domain-config><domain>a.test</domain>\(domain)\(pins)</domain-config>"
+                "<base-config>\(base)</base-config>"
+                + "<domain-config><domain>a.test</domain>\(domain)\(pins)</domain-config>"
         }
     }
 

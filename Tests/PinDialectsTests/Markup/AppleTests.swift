@@ -18,7 +18,8 @@ struct AppleTests {
     static func info(_ hosts: String, security: String = "", top: String = "") -> [UInt8] {
         Array(
             """
-            <plist version="1.0"><dict>\(top)<key>NSAppTransportSecurity</key><dict>\(security)<key>NSPinnedDomains</key>
+            <plist version="1.0"><dict>\(top)<key>NSAppTransportSecurity</key>\
+            <dict>\(security)<key>NSPinnedDomains</key>
             <dict>\(hosts)</dict></dict></dict></plist>
             """.utf8)
     }
@@ -149,7 +150,8 @@ struct AppleTests {
     func required() throws {
         let bytes = Self.info(
             "<key>a.test</key><dict>\(Self.leaf)</dict>"
-                + "<key>b.test</key><dict><key>NSPinnedLeafIdentities</key><array/><key>NSPinnedCAIdentities</key><array/></dict>",
+                + "<key>b.test</key><dict><key>NSPinnedLeafIdentities</key><array/>"
+                + "<key>NSPinnedCAIdentities</key><array/></dict>",
             security: "<key>NSAllowsArbitraryLoads</key><true/>", top: "<key>SecTrustPinningRequired</key><true/>")
         let reading = try ApplePinnedDomains.read(bytes, path: "f")
         #expect(reading.policy.unlisted == .refuse)
@@ -187,8 +189,10 @@ struct AppleTests {
         (info(""), "2:1", "NSPinnedDomains doesn't pin any host: add one with identities"),
         (
             Array(
-                "<plist><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><array/></dict></dict></plist>"
-                    .utf8), "1:79", "NSPinnedDomains is an array, which the system ignores: make it a dictionary"
+                """
+                <plist><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key>\
+                <array/></dict></dict></plist>
+                """.utf8), "1:79", "NSPinnedDomains is an array, which the system ignores: make it a dictionary"
         ),
         (
             Array("<plist><true/></plist>".utf8),

@@ -76,7 +76,8 @@ struct PropertyListTests {
     func binary() throws {
         let program = """
             import plistlib, sys
-            value = {'s': 'a & b', 'u': 'gr\\u00fc\\U0001F600', 'i': -12, 'big': 1 << 40, 't': True, 'f': False, 'r': 1.5,
+            value = {'s': 'a & b', 'u': 'gr\\u00fc\\U0001F600', 'i': -12, 'big': 1 << 40, 't': True, 'f': False, \
+            'r': 1.5,
                      'b': b'123', 'long': 'x' * 300, 'a': ['', {}, ['a & b']], 'many': list(range(40))}
             sys.stdout.buffer.write(plistlib.dumps(value, fmt=getattr(plistlib, sys.argv[1])))
             """

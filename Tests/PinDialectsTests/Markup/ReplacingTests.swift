@@ -190,16 +190,16 @@ struct ReplacingTests {
             problem(
                 .android,
                 config(
-                    "<base-config><trust-anchors><certificates src=\"user\" overridePins=\"true\"/></trust-anchors></base-config>"
-                ),
+                    "<base-config><trust-anchors>"
+                        + "<certificates src=\"user\" overridePins=\"true\"/></trust-anchors></base-config>"),
                 Self.android
             ).contains("the pins of a.test wouldn't count for chains that end at the roots \"user\""))
         #expect(
             problem(
                 .android,
                 config(
-                    "<domain-config cleartextTrafficPermitted=\"true\"><domain>b.test</domain><pin-set/></domain-config>"
-                ),
+                    "<domain-config cleartextTrafficPermitted=\"true\"><domain>b.test</domain>"
+                        + "<pin-set/></domain-config>"),
                 Self.android)
                 == "f:1:26: \"b.test\" has other settings than pins, but no rule: give it a domain-config without a "
                 + "pin-set")
@@ -231,7 +231,8 @@ struct ReplacingTests {
         for text in [
             "<plist><dict/></plist>", "<plist><dict></dict></plist>",
             "<plist><dict><key>NSAppTransportSecurity</key><dict/></dict></plist>",
-            "<plist><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><true/></dict></dict></plist>",
+            "<plist><dict><key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key>"
+                + "<true/></dict></dict></plist>",
         ] {
             let result = try replaced(.apple, text, Self.apple)
             #expect(try ApplePinnedDomains.read(Array(result.utf8), path: "f").policy.rules.count == 1)

@@ -91,7 +91,8 @@ struct TrustKitTests {
         (
             domain("a.z.test", "<key>TSKExcludeSubdomainFromParentPolicy</key><true/>") + parent,
             "\"a.z.test\" has no TSKPublicKeyHashes: add at least 2\nf:2:32: error: TrustKit ignores "
-                + "\"TSKExcludeSubdomainFromParentPolicy\": write kSKExcludeSubdomainFromParentPolicy, the key that it reads"
+                + "\"TSKExcludeSubdomainFromParentPolicy\": write kSKExcludeSubdomainFromParentPolicy, "
+                + "the key that it reads"
         ),
         (
             domain("a.test", hashes.replacing("TSKPublic", with: "kTSKPublic")),

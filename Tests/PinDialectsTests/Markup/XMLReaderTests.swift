@@ -160,8 +160,8 @@ struct XMLReaderTests {
         (wide("<?xml version=\"1.0\" encoding=\"utf-16le\"?><ä/>"), "none"),
         (
             wide("<?xml version=\"1.0\" encoding=\"utf-16be\"?><a/>"),
-            "1:21: the encoding is declared as \"utf-16be\", but the document is in UTF-16: save it as UTF-8, and write "
-                + "encoding=\"UTF-8\""
+            "1:21: the encoding is declared as \"utf-16be\", but the document is in UTF-16: save it as UTF-8, and "
+                + "write encoding=\"UTF-8\""
         ),
         (
             wide("<?xml version=\"1.0\" encoding=\"UTF-8\"?><a/>"),

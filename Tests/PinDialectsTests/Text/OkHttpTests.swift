@@ -50,7 +50,8 @@ struct OkHttpTests {
                     CertificatePinner make(List<String> names) {
                         names.add("no.example");
                         char quote = '"';
-                        return new CertificatePinner.Builder().add(HOST, PIN).add("*." + Pins.HOST, PIN, "PIN2").build();
+                        return new CertificatePinner.Builder().add(HOST, PIN)\
+                .add("*." + Pins.HOST, PIN, "PIN2").build();
                     }
                 }
                 """, ["api.example.com 0", "*.api.example.com 0 1"]
@@ -138,7 +139,8 @@ struct OkHttpTests {
             "static final String[] PINS = {\"PIN1\", \"PIN2\"};", "PINS=PIN1\nNEXT=PIN2", "pins:\n- PIN1\n- PIN2\n",
             "pins.add(\"PIN1\")\npins.add(\"PIN2\")",
             "// CertificatePinner.Builder().add(\"a.test\", \"PIN1\")\n\"PIN2\"",
-            "import okhttp3.CertificatePinner\nval a = CertificatePinner.Builder().build()\nval b = \"PIN1\" + \"PIN2\"",
+            "import okhttp3.CertificatePinner\nval a = CertificatePinner.Builder().build()\n"
+                + "val b = \"PIN1\" + \"PIN2\"",
             "PIN1\nPIN2",
         ])
     func noBuilder(_ text: String) {
@@ -215,11 +217,13 @@ struct OkHttpTests {
                 """, [3, 5]
             ),
             (
-                "val b = CertificatePinner.Builder()\nif (x) b.add(\"a.example\", \"PIN1\")\nelse b.add(\"a.example\", \"PIN2\")",
+                "val b = CertificatePinner.Builder()\nif (x) b.add(\"a.example\", \"PIN1\")\n"
+                    + "else b.add(\"a.example\", \"PIN2\")",
                 [2, 3]
             ),
             (
-                "val b = CertificatePinner.Builder()\nif (x)\n  b.add(\"a.example\", \"PIN1\")\nb.add(\"a.example\", \"PIN2\")",
+                "val b = CertificatePinner.Builder()\nif (x)\n  b.add(\"a.example\", \"PIN1\")\n"
+                    + "b.add(\"a.example\", \"PIN2\")",
                 [3]
             ),
             (
@@ -278,7 +282,8 @@ struct OkHttpTests {
                 """, [2, 2]
             ),
             (
-                "val b = CertificatePinner.Builder()\nx?.let { b.add(\"a.example\", \"PIN1\") } ?: b.add(\"a.example\", \"PIN2\")",
+                "val b = CertificatePinner.Builder()\n"
+                    + "x?.let { b.add(\"a.example\", \"PIN1\") } ?: b.add(\"a.example\", \"PIN2\")",
                 [2, 2]
             ),
             (

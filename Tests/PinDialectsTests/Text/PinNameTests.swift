@@ -38,13 +38,15 @@ struct PinNameTests {
             Row(
                 title: "XML, comments that aren't names", dialect: .android,
                 text: xml(
-                    "\n<!-- see a/b -->\n\(element(1))\n<!-- -->\n\(element(2))\n<!-- \(String(repeating: "a", count: 65)) "
+                    "\n<!-- see a/b -->\n\(element(1))\n<!-- -->\n\(element(2))\n"
+                        + "<!-- \(String(repeating: "a", count: 65)) "
                         + "-->\n\(element(3))\n<!-- x-free -->\n\(element(4))\n<!-- \u{202E}turned -->\n\(element(5))"),
                 names: [nil, nil, nil, nil, nil]),
             Row(
                 title: "constants", dialect: .okhttp,
                 text: """
-                    object Keys { const val API_2026 = "sha256/\(ReplacingTests.base64(1))"; const val HASH = "\(ReplacingTests.base64(2))" }
+                    object Keys { const val API_2026 = "sha256/\(ReplacingTests.base64(1))"; \
+                    const val HASH = "\(ReplacingTests.base64(2))" }
                     val c = CertificatePinner.Builder()
                         .add("a.test", Keys.API_2026, "sha256/$HASH", "sha256/\(ReplacingTests.base64(3))")
                     """, names: ["API_2026", "HASH", nil]),
@@ -59,7 +61,8 @@ struct PinNameTests {
                             "sha256/\(ReplacingTests.base64(3))" // three
                         )
                         .add("a.test", "sha256/\(ReplacingTests.base64(4))") // four
-                        .add("a.test", "sha256/\(ReplacingTests.base64(5))", "sha256/\(ReplacingTests.base64(6))") // both
+                        .add("a.test", "sha256/\(ReplacingTests.base64(5))", \
+                    "sha256/\(ReplacingTests.base64(6))") // both
                         .add("a.test", "sha256/\(ReplacingTests.base64(1))") // again
                     """, names: ["one", "two", "three", "four", nil, nil]),
             Row(

@@ -65,7 +65,8 @@ struct SwiftTests {
         func text(_ rule: PinningRule) -> String {
             let ports = rule.ports.map { $0.sorted().map(String.init).joined(separator: ",") } ?? "all"
             var roles = "any"
-            if case .eachOf(let named) = rule.requirement { roles = named.map(\\.rawValue).sorted().joined(separator: ",") }
+            if case .eachOf(let named) = rule.requirement \
+        { roles = named.map(\\.rawValue).sorted().joined(separator: ",") }
             let end = rule.expiry.map { "\\(Int($0.end.timeIntervalSince1970)) \\($0.action.rawValue)" } ?? "never"
             let pins = rule.pins.map { "\\($0.fingerprint) \\($0.role.rawValue) \\($0.isBackup) \\($0.name ?? "-")" }
             let reports = rule.reports.map(\\.absoluteString).joined(separator: ",")

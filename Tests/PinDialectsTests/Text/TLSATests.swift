@@ -207,7 +207,8 @@ struct TLSATests {
             let zone = row.tlsa.elements.map { record in
                 let numbers = [record.usage, record.selector, record.mtype].map { "\($0.integer ?? -1)" }
                 return
-                    "_25._tcp.\(row.base_domain.string ?? ""). TLSA \(numbers.joined(separator: " ")) \(record.data.string ?? "")"
+                    "_25._tcp.\(row.base_domain.string ?? ""). TLSA \(numbers.joined(separator: " ")) "
+                    + "\(record.data.string ?? "")"
             }
             let policy = try read(zone.joined(separator: "\n")).policy
             let rules = PinDialect.tlsa.rules(for: try #require(row.base_domain.string), port: 25, in: policy)

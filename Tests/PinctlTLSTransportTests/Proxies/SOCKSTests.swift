@@ -188,7 +188,8 @@ import Testing
                 SOCKSError.refused(SOCKSRefusal(rawValue: UInt8(code))).description
                     == "the SOCKS proxy could not connect (\(word)): "
                     + ((3...6).contains(code)
-                        ? "check the host and the port, because the proxy did not reach them, or contact the proxy's operator"
+                        ? "check the host and the port, because the proxy did not reach them, or contact the proxy's "
+                            + "operator"
                         : "contact the proxy's operator"))
         }
     }

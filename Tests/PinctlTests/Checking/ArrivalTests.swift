@@ -126,14 +126,14 @@ struct ArrivalTests {
         targets.add(try ["c.test", "d.test", "e.test"].map(server))
         #expect(
             targets.interruption(after: 0, of: 6)
-                == "interrupted before any of 6 targets was checked (a.test:443, b.test:443, c.test:443 and 2 more): run "
-                + "it again")
+                == "interrupted before any of 6 targets was checked (a.test:443, b.test:443, c.test:443 and 2 more): "
+                + "run it again")
         targets.remove(0)
         targets.remove(2)
         #expect(
             targets.interruption(after: 2, of: nil)
-                == "interrupted before all targets of the list were checked (pending: b.test:443, c.test:443, d.test:443 "
-                + "and 1 more): run it again for those without a result")
+                == "interrupted before all targets of the list were checked (pending: b.test:443, c.test:443, "
+                + "d.test:443 and 1 more): run it again for those without a result")
         for item in [1, 3, 4] { targets.remove(item) }
         #expect(
             targets.interruption(after: 5, of: 6)
@@ -148,7 +148,8 @@ struct ArrivalTests {
             let run = try await shell(
                 """
                 mkfifo list; exec 3<>list; echo '\(good.target())' >&3; echo '\(slow.target("slow.test"))' >&3
-                timeout --preserve-status --signal INT 3 \(command) \(slow.target("slow.test")) \(good.target()) >out 2>err
+                timeout --preserve-status --signal INT 3 \(command) \(slow.target("slow.test")) \(good.target()) \
+                >out 2>err
                 echo $?; cat out; timeout --preserve-status --signal INT 3 \(command) --targets list > out 2>> err
                 echo $?; cat out; cat err >&2
                 """, in: site.directory)

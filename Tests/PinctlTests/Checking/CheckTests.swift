@@ -60,8 +60,8 @@ struct CheckTests {
                         + "pin mismatch: 0 of 2 pins match (policy \(policy):6:5)",
                     "  verified path                                                      pinned",
                     "  leaf          \(try site.leaf.key.pin)  \(unknownPin)  leaf          api-2026   not served",
-                    "  intermediate  \(try site.intermediate.key.pin)  \(try site.root.key.pin)  leaf          backup-27  "
-                        + "backup, served as root",
+                    "  intermediate  \(try site.intermediate.key.pin)  \(try site.root.key.pin)  "
+                        + "leaf          backup-27  backup, served as root",
                     "  root          \(try site.root.key.pin)",
                     "  leaf          CN=api.test, valid from 2026-01-01 until 2036-01-01 (3329 d), served",
                     "  intermediate  CN=Test Intermediate, valid from 2026-01-01 until 2036-01-01 (3329 d), served",
@@ -70,7 +70,8 @@ struct CheckTests {
                     "  do: \(ifYours), give the pin the role root, or pin the key that has the role leaf\(ifNotYours)",
                     "  cause: the server has a new key, in a certificate valid since 2026-01-01",
                     "  do: if this change is yours (confirm it as above), serve a pinned or backup key again, because "
-                        + "released apps keep their pins, and keep that key when you renew; if not, don't pin any served key",
+                        + "released apps keep their pins, and keep that key when you renew; if not, "
+                        + "don't pin any served key",
                     "1 checked: 1 failed",
                 ])
             #expect(run.status == 1)
@@ -107,7 +108,8 @@ struct CheckTests {
                 let policy = try site.directory.add(
                     """
                     { "version": 1, "domains": [
-                      { "host": "127.0.0.1", "ports": [\(first.port), \(second.port)], "pins": ["\(try other.key.pin)"] } ] }
+                      { "host": "127.0.0.1", "ports": [\(first.port), \(second.port)], \
+                    "pins": ["\(try other.key.pin)"] } ] }
                     """, name: "pins.jsonc")
                 let run = await check("--in-order", variables: ["PINCTL_POLICY": policy])
                 // The second server's certificate is for another hostname.
@@ -225,8 +227,8 @@ struct CheckTests {
             #expect(run.lines[60].hasPrefix("40 hosts (host-1.test:"))
             #expect(
                 run.lines[60].hasSuffix(
-                    " and 37 more): not trusted [name-mismatch]: hostname mismatch, the certificate of CN=api.test is for "
-                        + "other names"))
+                    " and 37 more): not trusted [name-mismatch]: hostname mismatch, the certificate of CN=api.test is "
+                        + "for other names"))
             #expect(run.lines[61].hasPrefix("  do: connect to a hostname that the certificate is valid for"))
             #expect(run.lines.last == "60 checked: 20 ok, 40 not trusted")
         }

@@ -30,8 +30,8 @@ struct EveryAddressTests {
         let start = servers.map { server in
             let host = server.address.contains(":") ? "[\(server.address)]" : server.address
             return
-                "openssl s_server -quiet -accept \(host):443 -cert \(server.certificate).pem -key \(server.certificate).key "
-                + "-cert_chain intermediate.pem > /dev/null 2>&1 & servers=\"$servers $!\"\n"
+                "openssl s_server -quiet -accept \(host):443 -cert \(server.certificate).pem -key "
+                + "\(server.certificate).key -cert_chain intermediate.pem > /dev/null 2>&1 & servers=\"$servers $!\"\n"
                 + "for n in {1..100}; do (: > /dev/tcp/\(server.address)/443) 2> /dev/null && break; sleep 0.05; done\n"
         }.joined()
         _ = try site.directory.add(

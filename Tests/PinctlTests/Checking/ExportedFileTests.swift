@@ -175,7 +175,8 @@ struct ExportedFileTests {
             try pin(site.leaf, ", \"role\": \"leaf\""), try pin(site.root, ", \"role\": \"root\", \"backup\": true"),
         ]
         let source = try site.directory.add(
-            "CertificatePinner.Builder().add(\"api.example.com\", \"\(try site.leaf.key.pin)\", \"\(try site.root.key.pin)\")",
+            "CertificatePinner.Builder().add(\"api.example.com\", \"\(try site.leaf.key.pin)\", "
+                + "\"\(try site.root.key.pin)\")",
             name: "Pins.kt")
         func run(_ allow: String, _ words: String...) async throws -> Run {
             await pinctl(

@@ -113,8 +113,8 @@ struct FileCheckTests {
         #expect(run.lines.last == "1 checked: 1 ok; 5 hosts without a certificate")
         #expect(
             run.errors
-                == "pinctl: note: no certificate in the files is valid for www.test, pay.test, cdn.test, img.test, old.test "
-                + "(accepted by --allow-missing)\n")
+                == "pinctl: note: no certificate in the files is valid for www.test, pay.test, cdn.test, img.test, "
+                + "old.test (accepted by --allow-missing)\n")
         let json = await check("--policy", policy, "--allow-missing", "--json", site.chainFile)
         #expect(
             json.output.contains(#""missing":["www.test","pay.test","cdn.test","img.test","old.test"]"#)
@@ -215,8 +215,8 @@ struct FileCheckTests {
         let closed = await check("--policy", policy, encrypted)
         #expect(closed.status == 2 && closed.errors.contains("give --password-file FILE"))
         let secret = try await shell(
-            "pinctl check --ca-file \(site.rootFile) --files --policy \(policy) --password-fd 3 \(encrypted) 3< \(password)"
-        )
+            "pinctl check --ca-file \(site.rootFile) --files --policy \(policy) --password-fd 3 \(encrypted) "
+                + "3< \(password)")
         #expect(secret.status == 0, "\(secret)")
 
         let bare = try site.directory.add(TestPEM.block("PUBLIC KEY", key.publicKeyDER))

@@ -269,8 +269,8 @@ struct FilesInUseTests {
         let run = await check(directory.path)
         #expect(
             run.lines[0]
-                == "FAIL  \(directory.path)/a/cert.pem for api.test  wrong key: \(directory.path)/a/key.pem isn't the key of "
-                + "this certificate, but of \(directory.path)/b/cert.pem (policy \(policy):3:1)", "\(run)")
+                == "FAIL  \(directory.path)/a/cert.pem for api.test  wrong key: \(directory.path)/a/key.pem isn't the "
+                + "key of this certificate, but of \(directory.path)/b/cert.pem (policy \(policy):3:1)", "\(run)")
         #expect(run.output.contains("  do: put the key beside the certificate that was issued for it"), "\(run)")
         #expect(await check("--json", directory.path).output.contains("\"verdict\":\"wrong_key\",\"trusted\":true"))
         // The files of a server are named one by one, too.

@@ -287,8 +287,8 @@ struct GateTests {
                 "2 files (\(shared) for a.test, \(shared) for b.test): the certificate has a key that isn't pinned",
                 remedy,
                 "\(site.chainFile) for api.test: the CA changed, and the chain now ends at CN=Test Root",
-                "  do: don't deploy it: have the certificate issued by a pinned CA or for a backup key, or ship the pin of "
-                    + "its root, \(try site.root.key.pin), before you serve it", "3 checked: 3 failed",
+                "  do: don't deploy it: have the certificate issued by a pinned CA or for a backup key, or ship the "
+                    + "pin of its root, \(try site.root.key.pin), before you serve it", "3 checked: 3 failed",
             ])
         #expect(run.lines.filter { $0.contains("have the certificate issued by a pinned CA") }.count == 2)
         #expect(run.status == 1)

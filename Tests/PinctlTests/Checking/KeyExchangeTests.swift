@@ -71,8 +71,8 @@ struct KeyExchangeTests {
             let other = await check("--require-group", "X25519", "--pin", pin, server.target())
             #expect(
                 other.lines[0]
-                    == "FAIL  \(server.target().replacing("@", with: " via ")):\(server.port)  the key exchange uses P-384, but "
-                    + "X25519 is required (--pin)")
+                    == "FAIL  \(server.target().replacing("@", with: " via ")):\(server.port)  the key exchange uses "
+                    + "P-384, but X25519 is required (--pin)")
             #expect(other.lines.last == "1 checked: 1 failed")
             #expect(other.status == 1)
             let json = await check("--json", "--require-group", "X25519", "--pin", pin, server.target())
@@ -125,8 +125,8 @@ struct KeyExchangeTests {
                 }
                 #expect(
                     run.errors.contains(
-                        "OpenSSL \(OpenSSLVersion.loaded) doesn't offer the group X25519MLKEM768: run pinctl with OpenSSL "
-                            + "3.5 or later"), "\(run.errors)")
+                        "OpenSSL \(OpenSSLVersion.loaded) doesn't offer the group X25519MLKEM768: run pinctl with "
+                            + "OpenSSL 3.5 or later"), "\(run.errors)")
                 #expect(run.output == "")
                 #expect(run.status == 2)
             }

@@ -261,8 +261,8 @@ struct RemedyTests {
             #expect(shown.status == 0)
             #expect(
                 shown.errors
-                    == "pinctl: next: before you ship these pins, confirm on each server itself that pinctl hash of its "
-                    + "certificate file prints the leaf pin\n")
+                    == "pinctl: next: before you ship these pins, confirm on each server itself that pinctl hash of "
+                    + "its certificate file prints the leaf pin\n")
         }
         let atHand = await pinctl("init", "--ca-file", site.rootFile, "--from", site.chainFile)
         #expect(atHand.status == 0)

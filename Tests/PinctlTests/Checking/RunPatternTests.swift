@@ -41,8 +41,8 @@ struct RunPatternTests {
         #expect(line.hasPrefix("\(count) hosts (h0.test:"))
         #expect(
             line.hasSuffix(
-                ": at 2026-11-20T00:00:00Z, the time of this machine, all \(count) certificates have expired, so its clock "
-                    + "is probably ahead"))
+                ": at 2026-11-20T00:00:00Z, the time of this machine, all \(count) certificates have expired, so its "
+                    + "clock is probably ahead"))
         // The summary doesn't ask for new certificates of the same hosts.
         #expect(!run.lines.contains { $0.hasPrefix("  do: renew") }, "\(run.output)")
         #expect(
@@ -55,8 +55,8 @@ struct RunPatternTests {
         let run = try await check(try leaves(4, from: now + 86_400, to: now + 86_400 * 60))
         #expect(
             run.output.contains(
-                "at 2026-11-20T00:00:00Z, the time of this machine, all 4 certificates are not yet valid, so its clock is "
-                    + "probably behind"))
+                "at 2026-11-20T00:00:00Z, the time of this machine, all 4 certificates are not yet valid, so its clock "
+                    + "is probably behind"))
     }
 
     @Test("One good certificate, or only two expired ones, say nothing about the clock", arguments: [true, false])

@@ -30,7 +30,8 @@ struct ScaleOutTests {
                 for n in {1..2000}; do echo "api.test:$n@127.0.0.1:\(server.port)"; done > targets
                 python3 - <<'END'
                 import resource, subprocess
-                run = subprocess.run(["pinctl", "check", "--at", "2026-11-20", "--ndjson", "--timeout", "100", "--targets", "targets"],
+                run = subprocess.run(["pinctl", "check", "--at", "2026-11-20", "--ndjson", "--timeout", "100", \
+                "--targets", "targets"],
                     stdout=subprocess.PIPE)
                 lines = run.stdout.splitlines()
                 print(run.returncode, len(lines), sum(b'"verdict":"ok"' in line for line in lines),
@@ -51,7 +52,8 @@ struct ScaleOutTests {
             python3 - <<'END'
             import os, resource, subprocess
             def peak(count):
-                reader = subprocess.Popen(["pinctl", "check", "--at", "2026-11-20", "--ndjson", "--targets", "-"], stdin=subprocess.PIPE,
+                reader = subprocess.Popen(["pinctl", "check", "--at", "2026-11-20", "--ndjson", "--targets", "-"], \
+            stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE)
                 if os.fork() == 0:
                     reader.stdout.close()

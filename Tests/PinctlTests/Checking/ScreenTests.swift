@@ -195,8 +195,8 @@ struct ScreenTests {
         #expect(
             run.lines == [
                 "ok*   \(subject)  matched our-root (root)",
-                "  warning: pins match on 1 of 2 paths, so clients whose path ends at CN=Other Root would fail: pin a key "
-                    + "that is on every path", "1 checked: 1 ok (1 with a warning)",
+                "  warning: pins match on 1 of 2 paths, so clients whose path ends at CN=Other Root would fail: pin a "
+                    + "key that is on every path", "1 checked: 1 ok (1 with a warning)",
             ])
         #expect(run.status == 0)
     }

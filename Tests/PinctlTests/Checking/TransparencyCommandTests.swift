@@ -77,8 +77,8 @@ struct TransparencyCommandTests {
                 shown.lines.filter { $0.hasPrefix("  timestamp ") } == [
                     "  timestamp     2026-06-01T00:00:00Z  valid  in the TLS extension  Alpha 2026 (Alpha)",
                     "  timestamp     2026-06-01T00:00:00Z  valid  in the TLS extension  Beta 2026 (Beta)",
-                    "  timestamp     2026-06-01T00:00:00Z  valid  in the stapled OCSP response, where it doesn't count  "
-                        + "Beta 2026 (Beta)",
+                    "  timestamp     2026-06-01T00:00:00Z  valid  in the stapled OCSP response, where "
+                        + "it doesn't count  Beta 2026 (Beta)",
                 ], "\(shown)")
             #expect(shown.lines.contains("  transparency: compliant with the policies of Chrome and Apple"))
         }

@@ -51,7 +51,8 @@ struct TrustSituationTests {
         ),
         dns(
             "a wildcard for another depth", "*.test",
-            "\"*.test\" covers exactly one label in place of the *, so it doesn't cover a.api.test", host: "a.api.test"),
+            "\"*.test\" covers exactly one label in place of the *, so it doesn't cover a.api.test",
+            host: "a.api.test"),
         NameRow(
             testDescription: "a wildcard below a single label", host: "api.test", names: [.dns("*.test")],
             reason: "certificate is valid for *.test, not api.test",
@@ -203,7 +204,8 @@ struct TrustSituationTests {
             ],
             never: [
                 "new key",
-                "(confirm on the server itself that pinctl hash of its certificate file prints the served leaf pin), pin the root",
+                "(confirm on the server itself that pinctl hash of its certificate file prints the served leaf pin), "
+                    + "pin the root",
             ],
             chain: {
                 let next = try $0.root.intermediate("Next Intermediate")

@@ -27,7 +27,8 @@ struct BundleTests {
     private func sign(_ members: String, top: String = "") async throws {
         let policy = try site.directory.add(
             """
-            { "version": 1, \(top) "domains": [{ "host": "api.test", "anchors": { "files": ["root.pem"] }, \(members) }] }
+            { "version": 1, \(top) "domains": [{ "host": "api.test", "anchors": { "files": ["root.pem"] }, \
+            \(members) }] }
             """, name: "pins.jsonc")
         let run = await pinctl(
             "sign", policy, "--keys", keySet, "--key", site.directory.path + "/signer.key", "-o", bundle)
@@ -51,7 +52,8 @@ struct BundleTests {
     private let unverified = "; signatures of 1 bundle not verified"
 
     private var note: String {
-        "\(bundle): the signatures of this bundle weren't verified: verify them with pinctl verify \(bundle) --keys KEYSET"
+        "\(bundle): the signatures of this bundle weren't verified: verify them with "
+            + "pinctl verify \(bundle) --keys KEYSET"
     }
 
     @Test("Each command that reads a bundle without its key set says that nothing was verified")
@@ -159,8 +161,8 @@ struct BundleTests {
         // A pin that isn't the key in a file of the bundle is still found.
         try FileManager.default.removeItem(atPath: bundle)
         try await sign(
-            "\"pins\": [{ \"file\": \"leaf.pem\" }, { \"pin\": \"\(pin)\", \"role\": \"leaf\", \"from\": \"leaf.pem\" }, \(backup)]"
-        )
+            "\"pins\": [{ \"file\": \"leaf.pem\" }, { \"pin\": \"\(pin)\", \"role\": \"leaf\", "
+                + "\"from\": \"leaf.pem\" }, \(backup)]")
         let other = try site.intermediate.leaf("api.test")
         try tamper(
             Data(site.leaf.pemText.utf8).base64EncodedString(), Data(other.pemText.utf8).base64EncodedString())

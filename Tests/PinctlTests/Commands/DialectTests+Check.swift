@@ -71,7 +71,8 @@ extension DialectTests {
             { "version": 1, "pins": {
                 "old-certificate": "cert-sha256/\(unknownPin.dropFirst(7))",
                 "our-ca": { "pin": "\(try site.root.key.pin)", "role": "ca" } },
-              "domains": [ { "host": "api.example.com", "pins": ["\(try site.leaf.key.pin)", "old-certificate", "our-ca"] } ] }
+              "domains": [ { "host": "api.example.com", \
+            "pins": ["\(try site.leaf.key.pin)", "old-certificate", "our-ca"] } ] }
             """)
         let okHTTP = await pinctl("export", "--to", "okhttp", policy)
         #expect(okHTTP.errors.contains("old-certificate pins a certificate and is left out"), "\(okHTTP)")

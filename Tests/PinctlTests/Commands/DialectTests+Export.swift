@@ -38,7 +38,8 @@ extension DialectTests {
         _ = try site.directory.add(
             """
             // Written by hand, in another order.
-            val pinner = CertificatePinner.Builder().add("api.test", "\(unknownPin)").add("api.test", "\(try site.leaf.key.pin)").build()
+            val pinner = CertificatePinner.Builder().add("api.test", "\(unknownPin)")\
+            .add("api.test", "\(try site.leaf.key.pin)").build()
             """, name: "Pins.kt")
         _ = await pinctl("export", "--to", "apple", "--output", site.directory.path + "/Info.plist", policy)
         let good = await pinctl("export", "--check", policy)
@@ -54,8 +55,8 @@ extension DialectTests {
         #expect(drift.lines[0].hasPrefix("FAIL  "))
         #expect(
             drift.lines[0].hasSuffix(
-                "write it again with pinctl export --to okhttp --allow hosts-lost --allow role-lost --into \(site.directory.path)/Pins.kt \(policy)"
-            ))
+                "write it again with pinctl export --to okhttp --allow hosts-lost --allow role-lost --into "
+                    + "\(site.directory.path)/Pins.kt \(policy)"))
         #expect(drift.lines.contains("      api.test: is missing"))
         #expect(drift.lines.contains("      *.api.test: is pinned, but has no rule in the policy"))
         #expect(drift.lines.last?.hasPrefix("ok ") == true)
@@ -281,7 +282,8 @@ extension DialectTests {
             """
             <network-security-config>
               <domain-config cleartextTrafficPermitted="true"><domain>localhost</domain></domain-config>
-              <domain-config><!-- ours --><domain>api.test</domain><pin-set><pin digest="SHA-256">\(unknownPin.dropFirst(7))</pin>
+              <domain-config><!-- ours --><domain>api.test</domain><pin-set>\
+            <pin digest="SHA-256">\(unknownPin.dropFirst(7))</pin>
               </pin-set></domain-config>
             </network-security-config>
             """, name: "exception.xml")
@@ -305,7 +307,8 @@ extension DialectTests {
             """
             <network-security-config><domain-config><domain>api.test</domain>
             <trust-anchors><certificates src="@raw/ours"/></trust-anchors>
-            <pin-set><pin digest="SHA-256">\(unknownPin.dropFirst(7))</pin></pin-set></domain-config></network-security-config>
+            <pin-set><pin digest="SHA-256">\(unknownPin.dropFirst(7))</pin></pin-set></domain-config>\
+            </network-security-config>
             """, name: "roots.xml")
         let into = ["export", "--to", "android", "--into", config]
         #expect(await pinctl(into + ["--lossy", policy]).status == 0)

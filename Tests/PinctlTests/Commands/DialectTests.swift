@@ -15,7 +15,8 @@ struct DialectTests {
             { "version": 1, "exports": [{ "to": "okhttp", "file": "Pins.kt" }, { "to": "apple", "file": "Info.plist" }],
               "domains": [
               { "host": "api.test", "pins": [
-                { "pin": "\(try site.leaf.key.pin)", "role": "leaf" }, { "pin": "\(unknownPin)", "role": "leaf", "backup": true }] },
+                { "pin": "\(try site.leaf.key.pin)", "role": "leaf" }, \
+            { "pin": "\(unknownPin)", "role": "leaf", "backup": true }] },
             ] }
             """, name: "pins.jsonc")
     }
@@ -125,7 +126,8 @@ struct DialectTests {
         #expect(!named.errors.contains("was read as") && named.status == 2)
         // Source code is recognized as source code, whatever its comments contain.
         let source = try site.directory.add(
-            "// curl: sha256//\(unknownPin.dropFirst(7))\nval p = CertificatePinner.Builder().add(\"api.test\", \"\(unknownPin)\")",
+            "// curl: sha256//\(unknownPin.dropFirst(7))\n"
+                + "val p = CertificatePinner.Builder().add(\"api.test\", \"\(unknownPin)\")",
             name: "Pins.kt")
         #expect(await pinctl("import", source).status == 0)
     }
@@ -154,7 +156,8 @@ struct DialectTests {
     func noPins() async throws {
         let file = try site.directory.add(
             """
-            <network-security-config><domain-config cleartextTrafficPermitted="true"><domain>localhost</domain></domain-config>
+            <network-security-config><domain-config cleartextTrafficPermitted="true">\
+            <domain>localhost</domain></domain-config>
             </network-security-config>
             """, name: "plain.xml")
         let output = site.directory.path + "/none.jsonc"
@@ -190,7 +193,8 @@ struct DialectTests {
         let written = try site.directory.add(run.output)
         #expect(await pinctl("export", "--to", "policy", written).status == 0)
         let suffix = try site.directory.add(
-            "<network-security-config><domain-config><domain includeSubdomains=\"true\">com</domain>\(pins)</domain-config>"
+            "<network-security-config><domain-config>"
+                + "<domain includeSubdomains=\"true\">com</domain>\(pins)</domain-config>"
                 + "</network-security-config>", name: "suffix.xml")
         let unloadable = await pinctl("import", "--lossy", suffix)
         #expect(unloadable.output == "" && unloadable.status == 1, "\(unloadable)")

@@ -81,8 +81,9 @@ struct InitTests {
     @Test("A CA file in the policy's repository or directory is named by a relative path, and others with a note")
     func sharedAnchors() async throws {
         let made = try await shell(
-            "mkdir -p repository/.git repository/pins/below repository/ca plain/ca outside && cp root.pem repository/ca "
-                + "&& cp root.pem plain/ca && cp root.pem outside && ln -s repository/pins link", in: site.directory)
+            "mkdir -p repository/.git repository/pins/below repository/ca plain/ca outside "
+                + "&& cp root.pem repository/ca && cp root.pem plain/ca && cp root.pem outside "
+                + "&& ln -s repository/pins link", in: site.directory)
         try #require(made.status == 0)
         let root = site.directory.path
         try await site.serve { server in

@@ -142,8 +142,9 @@ struct IssuanceTests {
             #expect(
                 run.output.contains(
                     "error[P037] api.test has a certificate that certbot refuses to renew, so it will expire "
-                        + "(\(site.directory.path)/etc/cli.ini:1:1: key-type = rsa, but the certificate has ecdsa, and its "
-                        + "key is reused): delete key-type, or write key-type = ecdsa"), "\(run.output)\(run.errors)")
+                        + "(\(site.directory.path)/etc/cli.ini:1:1: key-type = rsa, but the certificate has ecdsa, and "
+                        + "its key is reused): delete key-type, or write key-type = ecdsa"),
+                "\(run.output)\(run.errors)")
             #expect(run.status == 1)
         }
     }
@@ -452,7 +453,8 @@ struct IssuanceTests {
             (
                 [("api.test.cer", own)], issued + "Le_RealCertPath='/no/such file.pem'\n",
                 [
-                    "warning[P035] api.test has a certificate of acme.sh that isn't compared with its pins, because /no/such"
+                    "warning[P035] api.test has a certificate of acme.sh that isn't compared with its pins, because "
+                        + "/no/such"
                 ]
             ),
         ]
@@ -629,8 +631,8 @@ struct IssuanceTests {
         let unlisted = try await pinctl("lint", "--issuance", settings("True"), policy, now: now)
         #expect(
             unlisted.errors.contains(
-                "the earlier certificates aren't known, because \(etc)/archive/api.test can't be listed: run pinctl as a "
-                    + "user who can list it"), "\(unlisted)")
+                "the earlier certificates aren't known, because \(etc)/archive/api.test can't be listed: run pinctl as "
+                    + "a user who can list it"), "\(unlisted)")
         #expect(unlisted.status == 2)
     }
 

@@ -363,7 +363,8 @@ extension LintQuirkTests {
                 .replacing("<domain-config>", with: "<domain-config cleartextTrafficPermitted=\"false\">")),
         Row(
             "cleartext requests to a host that inherits its pins", "P027", "warning",
-            android(pinned("api.test", pinSet + nested("TRUE"))), android(pinned("api.test", pinSet + nested("FALSE")))),
+            android(pinned("api.test", pinSet + nested("TRUE"))),
+            android(pinned("api.test", pinSet + nested("FALSE")))),
         Row(
             "a misspelled setting for cleartext requests", "P026", android(pinned("api.test", pinSet + nested("no"))),
             android(pinned("api.test", pinSet + nested("false")))),

@@ -59,7 +59,8 @@ struct LintTests {
         let file = try site.directory.add(
             """
             { "version": 1, "domains": [ { "host": "api.test", "pins": [
-              { "pin": "\(try site.root.key.pin)", "from": "root.pem" }, { "pin": "\(unknownPin)", "backup": true } ] } ] }
+              { "pin": "\(try site.root.key.pin)", "from": "root.pem" }, \
+            { "pin": "\(unknownPin)", "backup": true } ] } ] }
             """)
         #expect(await pinctl("lint", file, "--rule=P021=off").status == 0)
         let later = await pinctl("lint", file, "--rule=P021=off", "--at", "2035-12-01")
@@ -256,8 +257,8 @@ struct LintTests {
             #expect(run.status == 2)
             #expect(
                 run.errors
-                    == "pinctl: no policy was given, and the default, /no/such/pins.jsonc, doesn't exist: name a FILE, or "
-                    + "create one with pinctl init\n", "\(command)")
+                    == "pinctl: no policy was given, and the default, /no/such/pins.jsonc, doesn't exist: name a FILE, "
+                    + "or create one with pinctl init\n", "\(command)")
         }
     }
 

@@ -98,7 +98,8 @@ struct PolicyLockoutTests {
             #""pins": ["@A"]"#, .possible),
         Row(
             rule: "a backup of a required role removed",
-            #""require": ["ca"], "pins": [{ "pin": "@B", "role": "ca" }, { "pin": "@C", "role": "ca", "backup": true }]"#,
+            #""require": ["ca"], "pins": [{ "pin": "@B", "role": "ca" }, "#
+                + #"{ "pin": "@C", "role": "ca", "backup": true }]"#,
             #""require": ["ca"], "pins": [{ "pin": "@B", "role": "ca" }]"#, .possible),
         Row(
             rule: "a backup in use", #""pins": ["@A", { "pin": "@C", "backup": true }]"#, #""pins": ["@A", "@C"]"#,
@@ -360,8 +361,8 @@ struct PolicyLockoutTests {
             func rule(_ pin: String, from file: String? = nil) -> String {
                 let from = file.map { ", \"from\": \"\($0)\"" } ?? ""
                 return
-                    #""domains": [{ "host": "api.test", "ports": [\#(server.port)], "pins": [{ "pin": "\#(pin)"\#(from) }], "#
-                    + #""check": { "targets": ["\#(server.target())"] } }]"#
+                    #""domains": [{ "host": "api.test", "ports": [\#(server.port)], "#
+                    + #""pins": [{ "pin": "\#(pin)"\#(from) }], "check": { "targets": ["\#(server.target())"] } }]"#
             }
             let first = try await sign(rule("@F"), [], to: "first")
             try #require(first.status == 0, "\(first)")
@@ -370,8 +371,8 @@ struct PolicyLockoutTests {
             #expect(unknown.status == 1)
             #expect(
                 unknown.errors.contains(
-                    ", and whether \(try site.leaf.key.pin) is the key of \(pins["@F"] ?? "") isn't known: name the file"
-                ),
+                    ", and whether \(try site.leaf.key.pin) is the key of \(pins["@F"] ?? "") isn't known: "
+                        + "name the file"),
                 "\(unknown)")
             let shown = try await sign(rule("@A", from: "unknown.pem"), after, to: "shown")
             #expect(shown.status == 0, "\(shown)")
@@ -417,7 +418,8 @@ struct PolicyLockoutTests {
             ].compactMap(\.self).joined(separator: ", ")
             func policy(_ pins: String) throws -> PinningPolicy {
                 let text =
-                    #"{ "version": 1, "domains": [{ "host": "api.test", "check": { \#(settings) }, "pins": [\#(pins)] }] }"#
+                    #"{ "version": 1, "domains": [{ "host": "api.test", "check": { \#(settings) }, "#
+                    + #""pins": [\#(pins)] }] }"#
                 return try PolicyFile(bytes: Array(text.utf8), path: "pins.jsonc").policy
             }
             let (one, other) = (try site.leaf.key.pin, unknownPin)

@@ -13,7 +13,8 @@ struct SuffixListTests {
             _ = try directory.add(
                 """
                 { "version": 1, "domains": [{ "host": "\(host)", "subdomains": true,
-                  "pins": ["\(unknownPin)", { "pin": "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "backup": true }] }] }
+                  "pins": ["\(unknownPin)", \
+                { "pin": "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "backup": true }] }] }
                 """, name: name)
         }
         let run = try await shell(

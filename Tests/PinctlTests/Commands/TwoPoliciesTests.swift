@@ -26,7 +26,8 @@ struct TwoPoliciesTests {
             <key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict>
             <key>api.example.com</key><dict><key>TSKPublicKeyHashes</key><array>\(hashes)</array></dict></dict></dict>
             <key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict>
-            <key>api.example.com</key><dict><key>NSPinnedLeafIdentities</key><array>\(identities.joined())</array></dict></dict></dict>
+            <key>api.example.com</key><dict><key>NSPinnedLeafIdentities</key>\
+            <array>\(identities.joined())</array></dict></dict></dict>
             </dict></plist>
             """
     }
@@ -145,9 +146,9 @@ struct TwoPoliciesTests {
     func one() async throws {
         let apple =
             "<plist version=\"1.0\"><!-- no TSKConfiguration --><dict><key>NSAppTransportSecurity</key><dict>"
-            + "<key>NSPinnedDomains</key><dict><key>api.example.com</key><dict><key>NSPinnedLeafIdentities</key><array><dict>"
-            + "<key>SPKI-SHA256-BASE64</key><string>\(unknownPin.dropFirst(7))</string></dict></array></dict></dict>"
-            + "</dict></dict></plist>"
+            + "<key>NSPinnedDomains</key><dict><key>api.example.com</key><dict><key>NSPinnedLeafIdentities</key>"
+            + "<array><dict><key>SPKI-SHA256-BASE64</key><string>\(unknownPin.dropFirst(7))</string></dict></array>"
+            + "</dict></dict></dict></dict></plist>"
         let run = await pinctl("import", "--lossy", try site.directory.add(apple))
         #expect(run.output.contains(unknownPin) && run.status == 0, "\(run.errors)")
     }

@@ -20,7 +20,8 @@ struct VerifyTests {
             run.lines == [
                 "ok    api.test  trusted",
                 "  leaf          \(try site.leaf.key.pin)  EC P-256  CN=api.test  2036-01-01 (3329 d)  file",
-                "  intermediate  \(try site.intermediate.key.pin)  EC P-256  CN=Test Intermediate  2036-01-01 (3329 d)  file",
+                "  intermediate  \(try site.intermediate.key.pin)  EC P-256  CN=Test Intermediate  "
+                    + "2036-01-01 (3329 d)  file",
                 "  root          \(try site.root.key.pin)  EC P-256  CN=Test Root  2036-01-01 (3329 d)  store",
             ])
         #expect(run.errors == "")
@@ -63,7 +64,8 @@ struct VerifyTests {
                 "  intermediate  CN=Test Intermediate, valid from 2026-01-01 until 2036-01-01 (3329 d), file",
                 "  root          CN=Test Root, valid from 2026-01-01 until 2036-01-01 (3329 d), store",
                 "  cause: no certificate of the chain, which ends at CN=Test Root, has a pinned key",
-                "  do: \(ifYours), serve a chain with a pinned key again, because released apps keep their pins\(ifNotYours)",
+                "  do: \(ifYours), serve a chain with a pinned key again, because released "
+                    + "apps keep their pins\(ifNotYours)",
             ])
         #expect(run.status == 1)
     }
@@ -73,8 +75,8 @@ struct VerifyTests {
         let run = await verify("--host", "www.test", "--pin", try site.leaf.key.pin)
         #expect(
             run.lines[0].hasPrefix(
-                "FAIL  www.test  not trusted [name-mismatch]: leaf (CN=api.test): hostname mismatch (certificate is valid "
-                    + "for api.test, not www.test)"))
+                "FAIL  www.test  not trusted [name-mismatch]: leaf (CN=api.test): hostname mismatch (certificate is "
+                    + "valid for api.test, not www.test)"))
         #expect(run.lines[1] == "  presented, not verified:")
         #expect(run.lines.count == 4)
         #expect(run.status == 4)
@@ -204,8 +206,8 @@ struct VerifyTests {
         #expect(
             run.lines.contains {
                 $0.hasPrefix(
-                    "  tried  api.test < Test Intermediate  expired: certificate 1 (CN=Test Intermediate): certificate has "
-                        + "expired")
+                    "  tried  api.test < Test Intermediate  expired: certificate 1 (CN=Test Intermediate): certificate "
+                        + "has expired")
             })
         let json = await pinctl(
             "verify", file, "--host", "api.test", "--ca-file", site.rootFile, "--verbose", "--json")

@@ -67,8 +67,8 @@ struct EncodingTests {
             return text("{ \"kind\": \"Secret\", \"data\": { \"tls.crt\": \"\(Self.base64(pem))\" } }")
         case "a list of Secrets":
             return text(
-                "kind: List\nitems:\n- kind: ConfigMap\n  data: {a: b}\n- kind: Secret\n  data:\n    tls.crt: \(Self.base64(pem))\n"
-            )
+                "kind: List\nitems:\n- kind: ConfigMap\n  data: {a: b}\n- kind: Secret\n  data:\n"
+                    + "    tls.crt: \(Self.base64(pem))\n")
         case "two documents":
             return text("a: 1\n---\nkind: Secret\nstringData:\n  tls.crt: |-\n" + Self.indented(pem) + "---\nb: 2\n")
         case "a quoted text with \\n": return text("cert: \"\(escaped)\"\n")
@@ -82,7 +82,8 @@ struct EncodingTests {
             return text("{ \"x5c\": [\(all)] }")
         default:
             return text(
-                "{ \"le\": { \"Certificates\": [ { \"domain\": { \"main\": \"api.test\" }, \"certificate\": \"\(Self.base64(pem))\", "
+                "{ \"le\": { \"Certificates\": [ { \"domain\": { \"main\": \"api.test\" }, "
+                    + "\"certificate\": \"\(Self.base64(pem))\", "
                     + "\"key\": \"\(Self.base64(try site.leaf.key.privateKeyPEM))\" } ] } }")
         }
     }

@@ -6,7 +6,8 @@ struct ForeignEntityTests {
     @Test(
         "XI1: pinctl opens the file it was given, and no file that its contents refer to",
         arguments: [
-            "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><network-security-config>&x;</network-security-config>",
+            "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>"
+                + "<network-security-config>&x;</network-security-config>",
             "<!DOCTYPE a [<!ENTITY % p SYSTEM \"http://127.0.0.1:9/passwd\"> %p;]><network-security-config/>",
             "<!DOCTYPE plist SYSTEM \"ftp://127.0.0.1:9/passwd\"><plist><dict/></plist>",
             "<?xml-stylesheet href=\"/etc/passwd\"?><network-security-config/>",

@@ -165,8 +165,8 @@ struct PostQuantumServerTests {
         let pin = try site.leaf.key.pin
         let key = try site.directory.add(site.leaf.key.privateKeyPEM, name: "key.pem")
         let made = try await shell(
-            "openssl req -new -key key.pem -subj /CN=api.test -out request.pem && openssl pkey -in key.pem -pubout -out "
-                + "public.pem", in: site.directory)
+            "openssl req -new -key key.pem -subj /CN=api.test -out request.pem && openssl pkey -in key.pem -pubout "
+                + "-out public.pem", in: site.directory)
         #expect(made.status == 0, "\(made.errors)")
         for file in [
             key, site.directory.path + "/request.pem", site.directory.path + "/public.pem",

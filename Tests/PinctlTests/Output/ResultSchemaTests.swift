@@ -51,8 +51,10 @@ struct ResultSchemaTests {
         let good = try site.policy("\"\(try site.leaf.key.pin)\"")
         let named = try site.directory.add(
             """
-            { "version": 1, "deny": ["\(try TestKey().pin)"], "pins": { "old": { "pin": "\(unknownPin)", "role": "leaf" } },
-              "domains": [ { "host": "api.test", "pins": ["old", { "pin": "\(try TestKey().pin)", "backup": true }] } ] }
+            { "version": 1, "deny": ["\(try TestKey().pin)"], \
+            "pins": { "old": { "pin": "\(unknownPin)", "role": "leaf" } },
+              "domains": [ { "host": "api.test", \
+            "pins": ["old", { "pin": "\(try TestKey().pin)", "backup": true }] } ] }
             """)
         let denied = try site.directory.add(
             #"{ "version": 1, "deny": ["\#(try site.leaf.key.pin)"], "domains": [] }"#)

@@ -26,7 +26,8 @@ struct PlanAdviceTests {
             { "version": 1, \(more) "pins": {
                 "mine": { "pin": "\(try site.leaf.key.pin)", "role": "leaf" },
                 "spare": { "pin": "\(try spare.pin)", "role": "leaf", "backup": true } },
-              "domains": [{ "host": "api.test", "pins": [\((["\"mine\"", "\"spare\""] + pins).joined(separator: ", "))] }] }
+              "domains": [{ "host": "api.test", \
+            "pins": [\((["\"mine\"", "\"spare\""] + pins).joined(separator: ", "))] }] }
             """)
     }
 

@@ -63,7 +63,8 @@ struct PlanAgreementTests {
             #"{ "pin": "\#(pins[name] ?? "")", "role": "\#(role)" }"#
         }
         func policy(_ pins: [String], _ rule: String = "", top: String = "") -> String {
-            #"{ "version": 1, \#(top) "domains": [{ "host": "api.example.com", \#(rule) "pins": [\#(pins.joined(separator: ", "))] }] }"#
+            #"{ "version": 1, \#(top) "domains": [{ "host": "api.example.com", "#
+                + #"\#(rule) "pins": [\#(pins.joined(separator: ", "))] }] }"#
         }
         let bothRoots = [object("root", "root"), object("other", "root")]
         let past = #""expires": "2026-01-02T00:00:00Z", "onExpiry":"#
@@ -124,14 +125,15 @@ struct PlanAgreementTests {
         func list(_ text: String) -> String { "<plist version=\"1.0\"><dict>\(text)</dict></plist>" }
         func apple(_ leaf: String?, _ authority: String?) -> String {
             func identities(_ key: String, _ name: String) -> String {
-                "<key>\(key)</key><array><dict><key>SPKI-SHA256-BASE64</key><string>\(base64(name))</string></dict></array>"
+                "<key>\(key)</key><array><dict><key>SPKI-SHA256-BASE64</key>"
+                    + "<string>\(base64(name))</string></dict></array>"
             }
             let keys =
                 (leaf.map { identities("NSPinnedLeafIdentities", $0) } ?? "")
                 + (authority.map { identities("NSPinnedCAIdentities", $0) } ?? "")
             return list(
-                "<key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict><key>api.example.com</key><dict>\(keys)"
-                    + "</dict></dict></dict>")
+                "<key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict><key>api.example.com</key>"
+                    + "<dict>\(keys)</dict></dict></dict>")
         }
         func trustKit(_ name: String, _ more: String = "") -> String {
             let hashes = [name, "unknown"].map { "<string>\(base64($0))</string>" }.joined()

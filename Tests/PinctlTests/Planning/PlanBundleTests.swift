@@ -16,8 +16,8 @@ struct PlanBundleTests {
         let policy = try site.directory.add(
             policyText([("api.test", ["\"\(try site.leaf.key.pin)\"", "\"\(try site.root.key.pin)\""])]))
         let keys = try site.directory.add(
-            #"{ "version": 1, "audience": "com.example.app", "number": 1, "threshold": 1, "keys": ["\#(try TestPEM.base64(key.publicKeyDER))"] }"#
-        )
+            #"{ "version": 1, "audience": "com.example.app", "number": 1, "threshold": 1, "#
+                + #""keys": ["\#(try TestPEM.base64(key.publicKeyDER))"] }"#)
         bundle = site.directory.path + "/bundle.json"
         let run = await pinctl(
             "sign", policy, "--keys", keys, "--key", try site.directory.add(key.privateKeyPEM), "-o", bundle)

@@ -101,8 +101,8 @@ extension PlanCalendarTests {
                 "is a root that is trusted only for certificates issued until 2027-03-01 (android): pin the root"))
         #expect(
             run.output.contains(
-                "has signed the root new-root, which enters the store android on 2027-02-01 and is about to enter stores "
-                    + "(apple)"), "\(run.output)")
+                "has signed the root new-root, which enters the store android on 2027-02-01 and is about to enter "
+                    + "stores (apple)"), "\(run.output)")
         // Half a year before it is too early for an error, and a pin of the new root settles the rest.
         let early = await pinctl("lint", "--calendar", calendar, "--at", "2026-08-01", alone)
         #expect(!early.output.contains("P033"))

@@ -54,8 +54,8 @@ struct PlanCalendarTests {
         #expect(before.status == 1)
         #expect(
             before.output.contains(
-                "survives only by CN=Old Root (root); but new-root is about to enter the store android, and clients that "
-                    + "have it end their paths there"), "\(before.output)")
+                "survives only by CN=Old Root (root); but new-root is about to enter the store android, and clients "
+                    + "that have it end their paths there"), "\(before.output)")
         #expect(before.output.contains("  ends\n"))
         // With a pin of the new root, the same plan passes.
         let green = await plan(try directory.add(androidText([old.key.pin, new.key.pin])), pending)
@@ -111,7 +111,8 @@ struct PlanCalendarTests {
             new: #""android": { "source": "t" }"#, end: "but new-root is in the store android",
             testDescription: "a store that has had the root for long"),
         Change(
-            new: #""android": { "since": "2099-01-01", "source": "t" }"#, testDescription: "a day after the leaf's end"),
+            new: #""android": { "since": "2099-01-01", "source": "t" }"#,
+            testDescription: "a day after the leaf's end"),
         Change(
             new: #""android": { "since": "2029-01-01", "source": "t" }"#, words: ["--fail-within", "773d"],
             end: "until 2029-01-01T00:00:00Z: new-root enters", testDescription: "the last moment of --fail-within"),

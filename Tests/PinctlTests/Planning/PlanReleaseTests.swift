@@ -162,7 +162,8 @@ struct PlanReleaseTests {
             for changed in [
                 text.replacing("Pin(\"", with: "Pin(\"x"), text.replacing("pins: [", with: "pins: more + ["),
                 text.replacing(
-                    "        try PinningPolicy(", with: "        if debug { return .none }\n        try PinningPolicy("),
+                    "        try PinningPolicy(",
+                    with: "        if debug { return .none }\n        try PinningPolicy("),
                 text + "\nextension PinningPolicy { static let other = 1 }\n",
             ] {
                 #expect(changed != text)

@@ -36,7 +36,8 @@ struct PlanRoleTests {
         return try site.directory.add(
             """
             { "version": 1, "deny": [\(objects(deny, isNamed: false))], "pins": { \(objects(pins, isNamed: true)) },
-              "domains": [{ "host": "api.test", \(requirement) "pins": [\(list(pins.map { "\($0.name)-\($0.role)" }))] }] }
+              "domains": [{ "host": "api.test", \(requirement) \
+            "pins": [\(list(pins.map { "\($0.name)-\($0.role)" }))] }] }
             """)
     }
 

@@ -354,8 +354,10 @@ struct PlanTests {
                 "html",
                 [
                     "<th scope=\"col\">api.test</th>",
-                    "<td class=\"bad\" data-host=\"api.test\"><span class=\"mark\" aria-hidden=\"true\">✕</span> BREAKS</td>",
-                    "<td class=\"good\" data-host=\"api.test\"><span class=\"mark\" aria-hidden=\"true\">✓</span> only CN=Test Root</td>",
+                    "<td class=\"bad\" data-host=\"api.test\">"
+                        + "<span class=\"mark\" aria-hidden=\"true\">✕</span> BREAKS</td>",
+                    "<td class=\"good\" data-host=\"api.test\">"
+                        + "<span class=\"mark\" aria-hidden=\"true\">✓</span> only CN=Test Root</td>",
                     "<p class=\"do\">the change is safe when \(old) is retired",
                     "<td>keep: a chain with this key lets \(old) connect again</td>",
                     "<details class=\"entry bad\" data-outcome=\"failed\" open>", "<h3>Pins without a match</h3>",
@@ -364,7 +366,8 @@ struct PlanTests {
             (
                 "markdown",
                 [
-                    "| release | `api.test` |\n| --- | --- |\n| `\(old)` | `BREAKS` |\n| `\(new)` | `only CN=Test Root` |\n",
+                    "| release | `api.test` |\n| --- | --- |\n| `\(old)` | `BREAKS` |\n"
+                        + "| `\(new)` | `only CN=Test Root` |\n",
                     "`the change is safe when \(old) is retired",
                     "| `\(unknownPin)` | `keep: a chain with this key lets \(old) connect again` |",
                 ]

@@ -31,7 +31,8 @@ struct RunbookWorld {
             request www-backup www.example.com
             cat root.pem next-root.pem >roots.pem
             mkdir pins served served/first
-            cp chain.pem served/first/fullchain.pem; cp api-2026.key served/first/privkey.pem; ln -s first served/current
+            cp chain.pem served/first/fullchain.pem; cp api-2026.key served/first/privkey.pem; \
+            ln -s first served/current
             git init --quiet; git config user.name tester; git config user.email tester@example.com
             """, in: directory)
         try #require(made.status == 0, "\(made.errors)")
@@ -47,7 +48,8 @@ struct RunbookWorld {
             """
             set -e
             cp pins/pins.jsonc now.jsonc
-            sed "s|\\"api-2027\\": .*|\\"lost\\": { \\"pin\\": \\"$(pinctl hash lost.pub)\\", \\"role\\": \\"leaf\\", \\"backup\\": true }|
+            sed "s|\\"api-2027\\": .*|\\"lost\\": { \\"pin\\": \\"$(pinctl hash lost.pub)\\", \
+            \\"role\\": \\"leaf\\", \\"backup\\": true }|
                 s|\\"api-2027\\"|\\"lost\\"|" now.jsonc >pins/pins.jsonc
             git add pins; git commit --quiet --message one; git tag ios-5.0
             mv now.jsonc pins/pins.jsonc

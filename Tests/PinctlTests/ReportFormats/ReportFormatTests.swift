@@ -139,8 +139,8 @@ struct ReportFormatTests {
         #expect(lines[0].contains("title=bad_input%3A sample::"))
         #expect(
             lines[1].hasPrefix(
-                "::error file=pins/pins.jsonc,line=14,col=5,title=pin_mismatch%3A api.test%3A443 (192.0.2.7%3A443%2C ECDSA) "
-                    + "and 1 more::pin mismatch: "))
+                "::error file=pins/pins.jsonc,line=14,col=5,title=pin_mismatch%3A api.test%3A443 (192.0.2.7%3A443%2C "
+                    + "ECDSA) and 1 more::pin mismatch: "))
         var long = Report.sample()
         long.groups = []
         long.entries = (0..<50).flatMap { _ in long.entries }
@@ -173,8 +173,9 @@ struct ReportFormatTests {
         let sarif = SARIFReport.text(.sample())
         #expect(
             sarif.contains(
-                #""subject":"CN=sample","issuer":"CN=WE1,O=Google Trust Services,C=US","notBefore":"2026-10-11T00:00:00Z""#
-                    + #","notAfter":"2027-01-09T00:00:00Z","lifetimeLeftPercent":55"#))
+                #""subject":"CN=sample","issuer":"CN=WE1,O=Google Trust Services,C=US","#
+                    + #""notBefore":"2026-10-11T00:00:00Z","notAfter":"2027-01-09T00:00:00Z","lifetimeLeftPercent":55"#
+            ))
         #expect(sarif.contains(#""role":"root","pin":"#))
 
         let markdown = MarkdownReport.text(.sample())

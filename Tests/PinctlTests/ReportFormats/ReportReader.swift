@@ -98,8 +98,10 @@ enum ReportReader {
                 self.open, self.texts, self.ids, self.policy, self.scripts = [], [], [], "", {"script": 0, "style": 0}
             def handle_starttag(self, tag, attributes):
                 values = dict(attributes)
-                assert tag in set("""html head meta title style body a header p h1 h2 h3 span ul ol li b code br time table
-                    caption thead tbody tr th td form label input fieldset legend output main section details summary div
+                assert tag in set("""html head meta title style body a header p \#
+        h1 h2 h3 span ul ol li b code br time table
+                    caption thead tbody tr th td form label input \#
+        fieldset legend output main section details summary div
                     pre footer script""".split()), tag
                 for name, value in attributes:
                     assert not name.startswith("on") and name not in ("src", "style", "srcdoc", "action"), name

@@ -36,8 +36,8 @@ import Testing
     // MS-NLMP, section 4.2.4: the NTLMv2 values for the inputs of section 4.2.1.
     private static let user = NTLMUser(domain: "Domain", name: "User")
     private static let challenge =
-        "4e544c4d53535000020000000c000c0038000000338a8ae20123456789abcdef00000000000000002400240044000000060070170000000f"
-        + "53006500720076006500720002000c0044006f006d00610069006e0001000c0053006500720076006500720000000000"
+        "4e544c4d53535000020000000c000c0038000000338a8ae20123456789abcdef00000000000000002400240044000000060070170000"
+        + "000f53006500720076006500720002000c0044006f006d00610069006e0001000c0053006500720076006500720000000000"
     private static let clientChallenge = [UInt8](repeating: 0xAA, count: 8)
 
     private static func login(_ user: NTLMUser = user, password: String = "Password") -> NTLMAuthentication {

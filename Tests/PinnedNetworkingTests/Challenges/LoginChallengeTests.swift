@@ -175,8 +175,8 @@ struct LoginChallengeTests {
                 guard let handler = handlers.values.first else { return }
                 #expect(
                     error.localizedDescription.hasSuffix(
-                        "in total and is waiting for a delegate's answer to an HTTP challenge: call the delegate method's "
-                            + "completion handler in every case, within timeoutIntervalForResource"))
+                        "in total and is waiting for a delegate's answer to an HTTP challenge: call the delegate "
+                            + "method's completion handler in every case, within timeoutIntervalForResource"))
                 handler(.useCredential, login().1)
                 await session.flush()
                 #expect(await server.ended().flatMap(\.requests).count == 1)

@@ -140,8 +140,8 @@ private struct Place: Sendable {
         #expect(space.description.hasPrefix("<URLProtectionSpace"))
         #expect(
             space.description.hasSuffix(
-                ": Host:apple.com, Server:http, Auth-Scheme:\(shown), Realm:(null), Port:80, Proxy:NO, Proxy-Type:(null)"
-            ))
+                ": Host:apple.com, Server:http, Auth-Scheme:\(shown), Realm:(null), Port:80, Proxy:NO, "
+                    + "Proxy-Type:(null)"))
     }
 
     @Test("CL1: A realm can't control a terminal through a description")

@@ -21,8 +21,8 @@ private let otherRows: [CookieRow] = [
             "cookie1=\u{1}-junk", "cookie14=\u{E}-junk", "cookie31=\u{7F}-junk", "cookie9=junk--\t",
         ],
         from: "http://127.0.0.1/we/want/8", at: "http://127.0.0.1/we/want/8",
-        "cookie=perhaps; name with space=is weird but; trailingspace=removed; blexp=yesyes; cookie9=junk--; cookie=yes; "
-            + "foobar=name"),
+        "cookie=perhaps; name with space=is weird but; trailingspace=removed; blexp=yesyes; cookie9=junk--; "
+            + "cookie=yes; foobar=name"),
     CookieRow(
         "curl 31",
         [

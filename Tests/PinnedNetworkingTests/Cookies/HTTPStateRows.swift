@@ -218,7 +218,8 @@ extension CookieRow {
         CookieRow("MOZILLA0007", ["foo=bar; expires=Thu, 10 Apr 1980 16:33:12 GMT"], ""),
         CookieRow("MOZILLA0008", ["foo=bar; max-age=60", "foo1=bar; max-age=60"], "foo=bar; foo1=bar"),
         CookieRow(
-            "MOZILLA0009", ["foo=bar; max-age=60", "foo1=bar; max-age=60", "foo=differentvalue; max-age=0"], "foo1=bar"),
+            "MOZILLA0009", ["foo=bar; max-age=60", "foo1=bar; max-age=60", "foo=differentvalue; max-age=0"],
+            "foo1=bar"),
         CookieRow(
             "MOZILLA0010",
             [
@@ -303,7 +304,8 @@ extension CookieRow {
         CookieRow("PATH0008", ["foo=bar; path=/cookie-parser-result/foo"], at: "/cookie-parser-result/bar", ""),
         CookieRow("PATH0009", ["foo=bar; path=/cookie-parser-result/foo/qux"], at: "/cookie-parser-result/foo", ""),
         CookieRow(
-            "PATH0010", ["foo=bar; path=/cookie-parser-result/foo/qux"], at: "/cookie-parser-result/foo/qux", "foo=bar"),
+            "PATH0010", ["foo=bar; path=/cookie-parser-result/foo/qux"],
+            at: "/cookie-parser-result/foo/qux", "foo=bar"),
         CookieRow("PATH0011", ["foo=bar; path=/cookie-parser-result/foo/qux"], at: "/cookie-parser-result/bar/qux", ""),
         CookieRow("PATH0012", ["foo=bar; path=/cookie-parser-result/foo/qux"], at: "/cookie-parser-result/foo/baz", ""),
         CookieRow(

@@ -273,7 +273,7 @@ struct FTPTests {
     }
 
     @Test(
-        "PE21: After the pins are replaced while the login is asked for, no command is sent to a server that they refuse",
+        "PE21: After the pins are replaced while the login is asked for, a server that they refuse gets no command",
         arguments: ["ftps", "ftp"], [true, false])
     func replacedDuringLogin(scheme: String, isAccepted: Bool) async throws {
         let site = try TestSite.shared.get()

@@ -122,7 +122,8 @@ struct LogLineTests {
             #expect(session.pinning?.digest == policy.digest)
         }
         func line(_ name: String, _ remedy: String) -> String {
-            "PinnedNetworking: \(name) HAS NO EFFECT on the session that has already copied this configuration: \(remedy)"
+            "PinnedNetworking: \(name) HAS NO EFFECT on the session that has already copied this configuration: "
+                + "\(remedy)"
         }
         let replaceable = [
             "pinning", "pinning", "pinning", "trustStore", "trustPolicy", "revocationEvidence",
@@ -182,8 +183,8 @@ struct LogLineTests {
         }
         #expect(
             try Self.lines(result) == [
-                "PinnedNetworking: pins don't apply to requests that StubProtocol handles: use protocolClasses in tests "
-                    + "only"
+                "PinnedNetworking: pins don't apply to requests that StubProtocol handles: use protocolClasses in "
+                    + "tests only"
             ])
     }
 }
