@@ -1,3 +1,6 @@
+import CertificateTrust
+import PinctlBasics
+
 /// The program, from the command line to its output and exit code.
 package enum Pinctl {
     /// Runs one command line, without the program's name.
@@ -109,5 +112,16 @@ package enum Pinctl {
     /// Returns the width for help texts, at least 40 columns, since narrower text is hardly readable.
     private static func helpColumns(_ environment: CommandEnvironment) -> Int {
         max(40, environment.terminal.columns ?? HelpText.usualColumns)
+    }
+}
+
+enum Version {
+    static let current = "0.1.0"
+    /// The day of the release, for the man pages.
+    static let released = "2026-11-22"
+
+    /// Returns the line of `pinctl --version`, such as `pinctl 0.1.0 (3b41d21c0a1b2c3d), OpenSSL 3.0.19`.
+    static func text(commit: UInt64) -> String {
+        "pinctl \(current)\(commit == 0 ? "" : " (\(Hexadecimal.encode(commit)))"), OpenSSL \(OpenSSLVersion.loaded)"
     }
 }

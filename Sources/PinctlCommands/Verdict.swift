@@ -326,3 +326,22 @@ extension Verdict {
         return verdict
     }
 }
+
+extension Pin {
+    /// The name of the pin, or else the pin itself.
+    var title: String { name ?? fingerprint.description }
+}
+
+extension PinningRule {
+    /// The position of the rule, or `--pin`.
+    var origin: String { location.map { "policy \($0)" } ?? "--pin" }
+}
+
+extension PinMismatch {
+    /// The number of matching pins, and the required roles without a match.
+    var finding: String {
+        let count = "\(Set(matches.map(\.pin)).count) of \(rule.pins.count) pins match"
+        return unmetRoles == [.any]
+            ? count : "no match as \(unmetRoles.map(\.rawValue).joined(separator: " and ")), \(count)"
+    }
+}

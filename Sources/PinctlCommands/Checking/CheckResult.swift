@@ -131,4 +131,19 @@ struct RequiredGroup {
     let used: String?
     /// The TLS version, such as `TLSv1.2`.
     let version: String
+
+    /// The finding in one line.
+    var finding: String {
+        let found =
+            used.map { "the key exchange uses \($0)" }
+            ?? "\(version) is used, in which the key exchange isn't known in time"
+        return "\(found), but \(name) is required"
+    }
+}
+
+extension VerifiedPath {
+    /// The certificates with the roles of their positions, leaf first.
+    var roles: [(PinRole, X509Certificate)] {
+        certificates.enumerated().map { (PinRole(index: $0, of: certificates.count), $1) }
+    }
 }

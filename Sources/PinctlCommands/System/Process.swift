@@ -2,6 +2,7 @@ import CertificateTrust
 import PinctlFoundation
 import PinctlLibC
 import PinctlTLSTransport
+import Synchronization
 
 extension Pinctl {
     /// Runs the command line of this process, and exits. `commit` is the first 16 hexadecimal digits of the commit that
@@ -88,4 +89,61 @@ private func endWithDefect() -> Never {
     let message: StaticString = "pinctl: internal error: this is a bug in pinctl, please report it\n"
     _ = unsafe write(2, message.utf8Start, message.utf8CodeUnitCount)
     _exit(ExitCode.internalError.rawValue)
+}
+
+extension Terminal {
+    /// The terminal of this process, if any.
+    static var ofProcess: Terminal {
+        Terminal(
+            columns: isatty(1) == 1 ? columns(of: 1) : nil,
+            // The reader of a pipe may write to the same terminal, behind a line that is still there.
+            showsProgress: isatty(2) == 1 && !isPipe(1) && ProcessInfo.processInfo.environment["TERM"] != "dumb")
+    }
+
+    private static func isPipe(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+    }
+
+    /// Returns the width from the terminal (`TIOCGWINSZ`), or else from the environment, or else 80.
+    private static func columns(of descriptor: Int32) -> Int {
+        var size = winsize()
+        if unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        let text = ProcessInfo.processInfo.environment["COLUMNS"] ?? ""
+        return Int(text).flatMap { (1...10_000).contains($0) ? $0 : nil } ?? 80
+    }
+}
+
+/// Ctrl-C (SIGINT) for commands that print what they know before they end.
+enum Interruption {
+    /// The time of the first SIGINT in milliseconds of the monotonic clock, or 0.
+    fileprivate static let firstTime = Atomic(0)
+    private static let isHandled = Atomic(false)
+
+    /// Whether the user has pressed Ctrl-C. From the first call on, the first SIGINT only sets this, and the caller
+    /// ends the command. A later one ends the program.
+    static var isPending: Bool {
+        if !isHandled.exchange(true, ordering: .relaxed) {
+            _ = signal(SIGINT, noteInterruption)
+        }
+        return firstTime.load(ordering: .relaxed) != 0
+    }
+
+    /// Ends the program through the signal itself, so that a shell knows the reason and stops its script too.
+    static func endProgram() {
+        _ = signal(SIGINT, SIG_DFL)
+        _ = raise(SIGINT)
+    }
+}
+
+/// Notes the first signal, and ends the program at the next one. Signals within a second are one: `timeout` and other
+/// wrappers send the signal to the program and once more to its process group.
+private func noteInterruption(_ number: Int32) {
+    var time = timespec()
+    _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    let now = time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    let (isFirst, first) = Interruption.firstTime.compareExchange(expected: 0, desired: now, ordering: .relaxed)
+    guard !isFirst, now > first + 1000 else { return }
+    _ = signal(number, SIG_DFL)
+    _ = raise(number)
 }
