@@ -55,7 +55,7 @@ struct SummaryTests {
             ["check", "--ca-file", site.rootFile, "--pin", unknownPin, "--retries", "0", "--in-order"] + targets)
         #expect(run.lines.count == 15, "\(run.output)")
         #expect(run.lines[0].hasSuffix("Connection refused): check the port and that the server is running"))
-        for line in run.lines[1..<12] { #expect(line.hasSuffix(" Connection refused)"), "\(line)") }
+        for line in run.lines[1..<12] { #expect(line.hasSuffix(" could not connect (Connection refused)"), "\(line)") }
         #expect(run.lines[13] == "  do: check the port and that the server is running")
         // Everything is in the document.
         let json = await pinctl(
