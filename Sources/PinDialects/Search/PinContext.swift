@@ -21,8 +21,9 @@ struct PinContext {
         self.text = text
         let parts = text.name.split(separator: "/").suffix(2).joined(separator: "/")
         nameWords = PinWords(Array(parts.utf8)[...])
-        let words: Set<[UInt8]> = Set(["pin", "spki", "hpkp", "pkp", "print", "hash"].map { Array($0.utf8) })
-        hasWords = !nameWords.isDisjoint(with: [.pin, .fingerprint]) || Self.contains(text.bytes, words)
+        let words = ["pin", "spki", "hpkp", "pkp", "print", "hash"]
+        hasWords =
+            !nameWords.isDisjoint(with: [.pin, .fingerprint]) || text.bytes.hasAny(of: words, ignoringCase: true)
     }
 
     /// The part of a long line before and after a digest that is considered, in bytes.
@@ -139,18 +140,5 @@ struct PinContext {
             if least == 0, line - above >= Self.linesAbove { break }
         }
         return lines
-    }
-
-    /// Returns whether a text contains one of some words in any case. The words have at least three bytes.
-    private static func contains(_ bytes: [UInt8], _ words: Set<[UInt8]>) -> Bool {
-        let firsts = Set(words.compactMap(\.first))
-        let starts = (0...255).map { firsts.contains(UInt8($0) | 0x20) }
-        let (span, table) = (bytes.span, starts.span)
-        for index in 0..<max(0, span.count - 2) where table[Int(span[index])] {
-            for word in words where index + word.count <= span.count {
-                if word.indices.allSatisfy({ span[index + $0] | 0x20 == word[$0] }) { return true }
-            }
-        }
-        return false
     }
 }

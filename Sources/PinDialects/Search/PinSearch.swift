@@ -12,6 +12,10 @@ package struct PinSearch: Sendable {
     package private(set) var sightings: [PinSighting] = []
     /// The digests that are pins if the same digest is one elsewhere.
     package private(set) var unsure: [PinSighting] = []
+    /// Whether the file belongs to the tests of a project, judged by its path.
+    package private(set) var isTest = false
+    /// The dialects that the file was read as.
+    package private(set) var dialects: [PinDialect] = []
     /// The reasons why a file of a known dialect couldn't be read.
     package private(set) var problems: [Problem] = []
 
@@ -30,8 +34,9 @@ package struct PinSearch: Sendable {
     ) {
         guard let (bytes, _) = try? XMLReader.decoded(bytes) else { return }
         let shapes = DigestShape.all(in: bytes)
-        let isTest = SearchedText.isTest(name)
-        for dialect in SearchedDialects(bytes, name: name, hasDigests: !shapes.isEmpty).all {
+        isTest = SearchedText.isTest(name)
+        dialects = SearchedDialects(bytes, name: name, hasDigests: !shapes.isEmpty).all
+        for dialect in dialects {
             do throws(PolicyFileError) {
                 let reading = try dialect.read(bytes, path: path)
                 add(reading.policy, of: dialect, path: path, isTest: isTest, at: time)
@@ -45,6 +50,8 @@ package struct PinSearch: Sendable {
         let locations = shapes.map { text.location(of: $0.range.lowerBound, path: path) }
         let read = locate(shapes, at: locations)
         var context = PinContext(text)
+        // A list of checksums has no hosts, and is too long to look for them.
+        let mostHosts = 1_000
         let hosts = NearbyHost(text: text, suffixes: suffixes, shapes: shapes)
         for (index, shape) in shapes.enumerated() where !read.contains(index) {
             let verdict = context.verdict(on: shape)
@@ -55,7 +62,8 @@ package struct PinSearch: Sendable {
             }
             let sighting = PinSighting(
                 CanonicalPin(content, shape.digest, shape.value), at: locations[index],
-                host: hosts.host(ofPinAt: shape.range), text.standing(at: shape.range.lowerBound))
+                host: unsure.count < mostHosts ? hosts.host(ofPinAt: shape.range) : nil,
+                text.standing(at: shape.range.lowerBound))
             if case .pin = verdict { sightings.append(sighting) } else { unsure.append(sighting) }
         }
         sightings.sort { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }

@@ -17,8 +17,13 @@ struct SearchedDialects {
         }
         let ending = SearchedText.fileExtension(name)
         switch ending {
-        case "json", "jsonc", "json5":
-            if has("\"pubkey_sha256\""), has("\"dns_names\"") {
+        case "json", "jsonc", "json5", "yaml", "yml":
+            // Most such files are data.
+            let words = ["pins\"", "verify_c", "verifyC", "envoy.ext", "pubkey_sha256", "payloadType"]
+            guard bytes.hasAny(of: words) else { return }
+            if ending == "yaml" || ending == "yml" {
+                if PinDialect.isEnvoy(bytes) { all = [.envoy] }
+            } else if has("\"pubkey_sha256\""), has("\"dns_names\"") {
                 all = [.certspotter]
             } else if PinDialect.isEnvoy(bytes) {
                 all = [.envoy]
@@ -27,8 +32,6 @@ struct SearchedDialects {
             {
                 all = Self.isPolicy(bytes) ? [.policy] : []
             }
-        case "yaml", "yml":
-            if PinDialect.isEnvoy(bytes) { all = [.envoy] }
         case "kt", "kts", "java", "groovy", "scala":
             if hasDigests, has("CertificatePinner") { all = [.okhttp] }
         case "swift":

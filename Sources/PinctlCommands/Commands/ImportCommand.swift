@@ -5,7 +5,7 @@ import PinctlFoundation
 
 extension CommandDefinition {
     static let importing = CommandDefinition(
-        name: "import", summary: "convert the pins of other systems to a policy", operands: "FILE…",
+        name: "import", summary: "convert the pins of other systems to a policy", operands: "FILE|DIR…",
         operandCount: 1...Int.max,
         flags: [.from, .importedHost, .output, .intoPolicy, .allow, .lossy, .at],
         notes: [
@@ -14,6 +14,9 @@ extension CommandDefinition {
             "input. pinctl reports on standard error what the other system ignores or misreads, and what",
             "a policy cannot express. The latter needs --allow or --lossy. A comment or constant that",
             "names a pin becomes its name.",
+            "",
+            "For DIR, all files of other systems in it that pin a host are read, without those of tests.",
+            "pinctl notes how many pins are in files that no dialect reads. See pinctl find.",
             "",
             "Several files become one policy, and the note of each pin lists the files and lines that it",
             "comes from. If several files pin a host, its rule accepts the pins of all of them. If they",
@@ -40,7 +43,10 @@ extension CommandDefinition {
             var sources: [CanonicalPolicy] = []
             var inputs: [DialectInput] = []
             var notes: [ConversionNote] = []
-            for path in arguments.operands {
+            let paths = try DirectoryOperand.expanding(
+                arguments.operands, at: time, variables: environment.variables(), &console,
+                where: { ![.policy, .swift].contains($0) }, needsPins: true)
+            for path in paths {
                 let input = try DialectInput(path, as: arguments.dialect(.from), host: arguments[.importedHost])
                 var policy = input.reading.policy
                 if let host = arguments[.importedHost] { policy.rename(host) }

@@ -6,7 +6,7 @@ import PinctlFoundation
 
 extension CommandDefinition {
     static let lint = CommandDefinition(
-        name: "lint", summary: "check pin files for problems", operands: "[FILE…]",
+        name: "lint", summary: "check pin files for problems", operands: "[FILE|DIR…]",
         operandCount: 0...Int.max,
         flags: [
             .from, .lintRule, .calendar, .issuance, .passwordFile, .passwordDescriptor, .targetLevel, .at, .report,
@@ -14,7 +14,8 @@ extension CommandDefinition {
         ],
         notes: [
             "FILE is a policy or a file in any other dialect, recognized by its contents. The default is",
-            "the policy of the environment variable PINCTL_POLICY, or pins/pins.jsonc.",
+            "the policy of the environment variable PINCTL_POLICY, or pins/pins.jsonc. For DIR, these are",
+            "the files in it that find reads as a dialect, without those of tests.",
             "",
             "Errors cause exit code 1, warnings do not, and a file that can't be loaded causes exit",
             "code 2. A comment pinctl-allow P011: REASON suppresses the findings of rule P011 on its",
@@ -41,7 +42,11 @@ extension CommandDefinition {
             let reports = try arguments.reports(in: environment, &console)
             var report = Report(command: "lint", time: job.time, policy: nil)
             report.rules = LintRule.allCases.map(ReportRule.init)
-            let files = arguments.operands.isEmpty ? [Arguments.usualPolicyPath(in: environment)] : arguments.operands
+            let files =
+                arguments.operands.isEmpty
+                ? [Arguments.usualPolicyPath(in: environment)]
+                : try DirectoryOperand.expanding(
+                    arguments.operands, at: time, variables: environment.variables(), &console)
             for path in files { job.lint(path, isNamed: !arguments.operands.isEmpty, &report, &console) }
             let errors = report.entries.count { $0.outcome.isFailure }
             let warnings = report.entries.count { $0.outcome == .warning }

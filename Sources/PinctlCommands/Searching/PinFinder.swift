@@ -36,12 +36,7 @@ struct PinFinder {
         notes += tree.notes
         linkCount += tree.linkCount
         problems += tree.problems.map { PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason) }
-        let isFile = FileKind(operand) != .directory
-        let prefix = operand == "." || isFile ? 0 : operand.utf8.count + (operand.hasSuffix("/") ? 0 : 1)
-        for path in tree.paths {
-            let name = isFile ? path.split(separator: "/").last : Substring(path.utf8.dropFirst(prefix))
-            search(path, name: name.map(String.init) ?? path)
-        }
+        for file in tree.files { search(file.path, name: file.name) }
     }
 
     private mutating func search(_ path: String, name: String) {
@@ -62,18 +57,13 @@ struct PinFinder {
         let room = max(0, Self.maximumUnsure - unsure.count)
         unsure += search.unsure.prefix(room)
         omittedCount += max(0, search.unsure.count - room)
-        for problem in search.problems {
+        notes += search.expectedFailures
+        for problem in search.problems where !problem.isExpected {
             guard let first = problem.problems.first else { continue }
-            guard problem.isExpected else {
-                // One is enough to show that the pins of the file aren't known.
-                let rest = problem.problems.count - 1
-                let more = rest > 0 ? " (and \(plural(rest, "more problem")): run pinctl lint on the file)" : ""
-                problems.append(PolicyProblem(location: first.location, message: first.message + more))
-                continue
-            }
-            notes.append(
-                "\(first.location): isn't read as \(problem.dialect.title), so its pins were searched by their form: "
-                    + first.message)
+            // One is enough to show that the pins of the file aren't known.
+            let rest = problem.problems.count - 1
+            let more = rest > 0 ? " (and \(plural(rest, "more problem")): run pinctl lint on the file)" : ""
+            problems.append(PolicyProblem(location: first.location, message: first.message + more))
         }
     }
 

@@ -6,7 +6,18 @@ import PinctlFoundation
 /// followed, since they may lead out of the tree, and files that they lead to in the tree are searched anyway.
 struct SourceTree {
     /// The paths of the files, with the operand at their start, in order.
-    private(set) var paths: [String] = []
+    private var paths: [String] = []
+    /// The files with their paths and their names in the tree.
+    var files: [(path: String, name: String)] {
+        guard let root else {
+            return paths.map { ($0, $0.split(separator: "/").last.map(String.init) ?? $0) }
+        }
+        let prefix = root == "." ? 0 : root.utf8.count + (root.hasSuffix("/") ? 0 : 1)
+        return paths.map { ($0, String($0.utf8.dropFirst(prefix)) ?? $0) }
+    }
+
+    /// The directory, or `nil` for a file alone.
+    private let root: String?
     /// The number of links that weren't followed.
     private(set) var linkCount = 0
     /// The parts of the tree that can't be searched, with the reasons.
@@ -29,7 +40,8 @@ struct SourceTree {
     /// Lists the files of a directory, or a file alone.
     init(_ operand: String, variables: [String: String]) {
         self.variables = variables
-        guard FileKind(operand) == .directory else {
+        root = FileKind(operand) == .directory ? operand : nil
+        guard root != nil else {
             paths = [operand]
             return
         }

@@ -244,3 +244,36 @@ struct FindTests {
         #expect(run.status == 2 && run.errors.contains("is nested too deeply: search it by itself"))
     }
 }
+
+/// Directories in place of files.
+extension FindTests {
+    @Test("lint of a directory checks the files of every dialect in it, without those of tests")
+    func lintDirectory() async throws {
+        try write("app/config.xml", config(first))
+        try write("tests/config.xml", config(first))
+        try write("Pins.kt", "CertificatePinner.Builder().add(host, \"sha256/\(first)\")")
+        try write("pins.ts", script(first))
+        let run = await pinctl("lint", directory.path)
+        #expect(run.lines.last?.hasPrefix("1 linted: ") == true)
+        #expect(run.lines.first?.hasPrefix("\(directory.path)/app/config.xml:1:") == true)
+        #expect(run.errors.contains("Pins.kt:1:33: isn't read as "))
+        #expect(run.errors.contains("\(directory.path): 2 pins in other files can't be read by a dialect"))
+        try write("app/broken.xml", "<network-security-config>")
+        #expect(await pinctl("lint", directory.path).status == 2)
+    }
+
+    @Test("import of a directory merges the files of other systems that pin")
+    func importDirectory() async throws {
+        try write("a/config.xml", config(first))
+        try write("b/config.xml", config(first))
+        try write("c/config.xml", "<network-security-config/>")
+        try write("pins.jsonc", policyText([("api.test", ["\"sha256/\(second)\""])]))
+        let run = await pinctl("import", directory.path)
+        #expect(run.status == 0)
+        #expect(run.output.contains("from \(directory.path)/a/config.xml:2, \(directory.path)/b/config.xml:2"))
+        #expect(!run.output.contains(second))
+        let empty = await pinctl("import", directory.path + "/c")
+        #expect(empty.status == 2)
+        #expect(empty.errors.contains("has no pin file of a known dialect: search it with pinctl find"))
+    }
+}
