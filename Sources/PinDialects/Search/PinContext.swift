@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 import PinctlBasics
 
 /// The text around digests, which says whether they are pins and which hosts they are for.
@@ -34,6 +35,9 @@ struct PinContext {
     /// The number of lines above a digest in which the lines that enclose it are looked for.
     static let enclosingLines = 60
 
+    /// The digests of an empty text and of an empty line, which programs compare to find mistakes.
+    private static let nothing = [[], [0x0A]].map { (text: [UInt8]) in sha256Digest(text.span) }
+
     mutating func verdict(on shape: DigestShape) -> Verdict {
         let bytes = text.bytes
         let start = shape.range.lowerBound
@@ -48,6 +52,7 @@ struct PinContext {
         for prefix in ["sha256-", "sha384-", "h1:", "@sha256:"] where before.hasSuffix(prefix) { return .never }
         if bytes[..<start].last.map({ $0.isWordByte || $0 == UInt8(ascii: "-") }) ?? false { return .never }
         if shape.range.upperBound < bytes.count, bytes[shape.range.upperBound].isWordByte { return .never }
+        guard !Self.nothing.contains(shape.value) else { return .never }
         let line = text.line(at: start)
         let own = words(around: shape.range, line)
         guard !own.contains(.other), !isContinuation(line) else { return .never }

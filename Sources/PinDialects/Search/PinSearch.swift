@@ -35,7 +35,8 @@ package struct PinSearch: Sendable {
         guard let (bytes, _) = try? XMLReader.decoded(bytes) else { return }
         let shapes = DigestShape.all(in: bytes)
         isTest = SearchedText.isTest(name)
-        dialects = SearchedDialects(bytes, name: name, hasDigests: !shapes.isEmpty).all
+        let searched = SearchedDialects(bytes, name: name, hasDigests: !shapes.isEmpty)
+        dialects = searched.all
         for dialect in dialects {
             do throws(PolicyFileError) {
                 let reading = try dialect.read(bytes, path: path)
@@ -64,7 +65,7 @@ package struct PinSearch: Sendable {
                 CanonicalPin(content, shape.digest, shape.value), at: locations[index],
                 host: unsure.count < mostHosts ? hosts.host(ofPinAt: shape.range) : nil,
                 text.standing(at: shape.range.lowerBound))
-            if case .pin = verdict { sightings.append(sighting) } else { unsure.append(sighting) }
+            if case .pin = verdict, !searched.isList { sightings.append(sighting) } else { unsure.append(sighting) }
         }
         sightings.sort { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
     }

@@ -7,6 +7,9 @@ import PinctlBasics
 /// have no pins at all, so their structure must show the dialect.
 struct SearchedDialects {
     private(set) var all: [PinDialect] = []
+    /// Whether the file is a list of named pins that policies include, such as `public-roots.jsonc`. It pins nothing by
+    /// itself.
+    private(set) var isList = false
 
     /// `hasDigests` is whether the file has any text in the form of a digest, without which a program pins nothing.
     init(_ bytes: [UInt8], name: String, hasDigests: Bool) {
@@ -27,6 +30,8 @@ struct SearchedDialects {
                 all = [.certspotter]
             } else if PinDialect.isEnvoy(bytes) {
                 all = [.envoy]
+            } else if has("\"version\""), !has("\"domains\""), Self.isList(bytes) {
+                isList = true
             } else if PolicyBundle.isRecognized(in: bytes)
                 || has("\"domains\"") && has("\"version\"") && has("\"pins\"")
             {
@@ -61,6 +66,12 @@ struct SearchedDialects {
         guard let root = reading.root, reading.problems.isEmpty else { return true }
         if root["payloadType"]?.string != nil, PolicyBundle.isRecognized(in: bytes) { return true }
         return root["version"]?.integer != nil && root["domains"]?.elements != nil
+    }
+
+    private static func isList(_ bytes: [UInt8]) -> Bool {
+        let reading = JSONCReader.read(bytes, dialect: .jsonc)
+        return reading.problems.isEmpty && reading.root?["version"]?.integer != nil
+            && reading.root?["pins"]?.members != nil
     }
 
     /// Returns the name of the first element of a document, even of one that is malformed.

@@ -270,6 +270,9 @@ struct PinSearchTests {
         Row("vectors.txt", "expected = {A}\n{B.hex}"),
         Row("blobs.txt", "pins: /v2/blobs/sha256/{A.hex} path/sha256/x/sha256/{B.hex}"),
         Row("signing.gradle", "// certificate pin\nsigningCertificateFingerprint = '{A.colons}'"),
+        Row("pins.pem", "-----BEGIN CERTIFICATE-----\n" + String(repeating: "MIIB", count: 16) + "\n{A}\n"),
+        Row("pins.ts", "if (pin == '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=') { fail('empty') }"),
+        Row("public-roots.jsonc", "{ \"version\": 1, \"pins\": { \"root\": { \"pin\": \"sha256/{A}\" } } }"),
         Row("short.ts", "const pins = ['{A}X', 'X{B}', '{C}=']"),
         Row("names.ts", "const pins = { abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ= 1 }"),
     ]
@@ -290,7 +293,8 @@ struct PinSearchTests {
             ("api.example.com", true), ("*.example.com", true), ("**.example.co.uk", true), ("api.test", true),
             ("Api.Example.COM.", true), ("xn--bcher-kva.example.com", true), ("allegro.pl", true),
             ("io.example.com", true),
-            ("com.example.app", false), ("org.example.pins", false), ("pins.json", false), ("run.sh", false),
+            ("com.example.app", false), ("org.example.host", false), ("de.example.app", false), ("pins.json", false),
+            ("run.sh", false),
             ("a.run.sh", true), ("api.nowhere", false), ("1.2.3", false), ("127.0.0.1", false), ("example", false),
             ("-a.example.com", false), ("a_b.example.com", false), ("a..com", false),
         ])
@@ -340,7 +344,7 @@ struct PinSearchTests {
         let rows = [
             ("schema.json", #"{ "$schema": "x", "properties": { "version": {}, "domains": {}, "pins": {} } }"#),
             ("page.xml", "<html><network-security-config/></html>"), ("Info.plist", "<plist><dict/></plist>"),
-            ("App.kt", "import okhttp3.CertificatePinner"), ("zone.py", "# TLSA {A.hex}"), ("a.json", "{"),
+            ("App.kt", "import okhttp3.CertificatePinner"), ("zone.conf", "# TLSA {A.hex}"), ("a.json", "{"),
         ]
         for (name, text) in rows { #expect(SearchText(name, text).search().problems.isEmpty, "\(name)") }
     }

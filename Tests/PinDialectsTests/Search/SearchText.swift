@@ -45,7 +45,8 @@ struct SearchText {
     }
 
     /// A small list, so that the tests don't depend on the one of the system.
-    static let suffixes = PublicSuffixes(list: Array("com\norg\nio\nde\nco.uk\nuk\npl\nsh\nzip\nname\nhost\n".utf8))
+    static let suffixes = PublicSuffixes(
+        list: Array("com\norg\napp\nio\nde\nco.uk\nuk\npl\nsh\nzip\nname\nhost\n".utf8))
 
     /// The pins in lines such as `3: A api.example.com key`, with the dialect and the standing where they matter.
     var sightings: [String] { search().sightings.map(Self.line) }

@@ -102,6 +102,15 @@ struct FindTests {
             ])
     }
 
+    @Test("A digest without a word of pinning is a place if the same digest is a pin elsewhere")
+    func sameDigest() async throws {
+        try write("hosts.yaml", "api.test: \(first)\nother.test: \(second)\n")
+        try write("pins.ts", script(first))
+        let run = await find()
+        #expect(run.lines.first == "ok api.test: 1 pin in 2 places")
+        #expect(run.lines.last == "2 places, 1 pin, 1 host: no disagreement (2 files searched)")
+    }
+
     @Test("The JSON has every pin with its places, and the counts")
     func json() async throws {
         try write("config.xml", config(first, second))
