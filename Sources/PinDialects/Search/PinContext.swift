@@ -52,7 +52,8 @@ struct PinContext {
         for prefix in ["sha256-", "sha384-", "h1:", "@sha256:"] where before.hasSuffix(prefix) { return .never }
         if bytes[..<start].last.map({ $0.isWordByte || $0 == UInt8(ascii: "-") }) ?? false { return .never }
         if shape.range.upperBound < bytes.count, bytes[shape.range.upperBound].isWordByte { return .never }
-        guard !Self.nothing.contains(shape.value) else { return .never }
+        // One byte again and again is a placeholder, which texts with nothing in common have.
+        guard !Self.nothing.contains(shape.value), Set(shape.value).count > 1 else { return .never }
         let line = text.line(at: start)
         let own = words(around: shape.range, line)
         guard !own.contains(.other), !isContinuation(line) else { return .never }

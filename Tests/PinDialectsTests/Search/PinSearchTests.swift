@@ -273,12 +273,19 @@ struct PinSearchTests {
         Row("pins.pem", "-----BEGIN CERTIFICATE-----\n" + String(repeating: "MIIB", count: 16) + "\n{A}\n"),
         Row("pins.ts", "if (pin == '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=') { fail('empty') }"),
         Row("public-roots.jsonc", "{ \"version\": 1, \"pins\": { \"root\": { \"pin\": \"sha256/{A}\" } } }"),
+        Row("pins.md", "sha256: \"" + String(repeating: "0", count: 64) + "\" # of the pinned TLS proxy"),
         Row("short.ts", "const pins = ['{A}X', 'X{B}', '{C}=']"),
         Row("names.ts", "const pins = { abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ= 1 }"),
     ]
 
     @Test("Other digests aren't pins", arguments: others)
     func notFound(row: Row) { #expect(SearchText(row.name, row.text).sightings == []) }
+
+    @Test("A placeholder without a prefix isn't the same digest as another one")
+    func placeholder() {
+        let zeros = String(repeating: "0", count: 64)
+        #expect(SearchText("sums.yaml", "sum: \(zeros)").search().unsure.isEmpty)
+    }
 
     @Test("A digest without a word of pinning is kept in case that it is a pin elsewhere")
     func unsure() {
