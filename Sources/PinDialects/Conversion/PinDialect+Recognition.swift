@@ -5,11 +5,11 @@ extension PinDialect {
     /// Returns the dialect of a text based on its contents, or `nil` if it isn't recognized.
     public static func recognized(in bytes: [UInt8]) -> PinDialect? {
         if bytes.starts(with: Array("bplist".utf8)) {
-            return contains(bytes, "TSK") ? .trustkit : .apple
+            return bytes.hasAny(of: ["TSK"]) ? .trustkit : .apple
         }
         let bytes = (try? XMLReader.decoded(bytes))?.bytes ?? bytes
         let text = String(decoding: bytes, as: UTF8.self)
-        func has(_ word: String) -> Bool { contains(bytes, word) }
+        func has(_ word: String) -> Bool { bytes.hasAny(of: [word]) }
         let start = withoutComments(text)
         if start.first == "<" {
             if has("<network-security-config") { return .android }
@@ -51,8 +51,8 @@ extension PinDialect {
     /// Whether a text in YAML or JSON has a key of a validation context, or Envoy's name of a TLS context.
     static func isEnvoy(_ bytes: [UInt8]) -> Bool {
         let keys = EnvoyContext.keyHashes + EnvoyContext.certificateHashes
-        return contains(bytes, "envoy.extensions.transport_sockets.tls")
-            || keys.contains { contains(bytes, "\($0):") || contains(bytes, "\"\($0)\"") }
+        return bytes.hasAny(
+            of: ["envoy.extensions.transport_sockets.tls"] + keys.flatMap { ["\($0):", "\"\($0)\""] })
     }
 
     /// Whether a text is a policy file, whose comments and notes can have the keys of other formats.
@@ -88,20 +88,31 @@ extension PinDialect {
         }
     }
 
-    /// Returns whether a text contains a word.
-    static func contains(_ bytes: [UInt8], _ word: String) -> Bool {
-        let word = Array(word.utf8)
-        guard let first = word.first, bytes.count >= word.count else { return false }
-        return bytes.indices.dropLast(word.count - 1).contains { index in
-            bytes[index] == first && bytes[index..<index + word.count].elementsEqual(word)
-        }
-    }
-
     /// Returns whether the list has a key of the dialect's pins, wherever it is. A key in the wrong place counts too,
     /// and so does a misspelled one with pins inside.
     private func isMeant(by list: PropertyList) -> Bool {
         let places = self == .apple ? ApplePinReader.places : TrustKitReader.places(isAlone: false)
         return places.holdsPins(list) || self == .apple && list[ApplePinReader.requiredKey] != nil
             || (list.members ?? []).contains { places.meant(by: $0, in: []) != nil }
+    }
+}
+
+extension [UInt8] {
+    /// Returns whether the bytes contain one of some words in ASCII, in one pass. With `ignoringCase` the words are in
+    /// small letters.
+    func hasAny(of words: [String], ignoringCase: Bool = false) -> Bool {
+        let words = words.map { Array($0.utf8) }.filter { !$0.isEmpty }
+        let fold: UInt8 = ignoringCase ? 0x20 : 0
+        let firsts = Set(words.map { $0[0] })
+        let starts = (0...255).map { firsts.contains(UInt8($0) | fold) }
+        let (bytes, table) = (span, starts.span)
+        for index in 0..<bytes.count where table[Int(bytes[index])] {
+            for word in words where index + word.count <= bytes.count {
+                var length = 1
+                while length < word.count, bytes[index + length] | fold == word[length] { length += 1 }
+                if length == word.count { return true }
+            }
+        }
+        return false
     }
 }

@@ -126,8 +126,8 @@ struct NearbyHost {
     /// Endings of files that are also top-level domains, or that no top-level domain has.
     private static let fileEndings: Set<String> = [
         "sh", "md", "py", "rs", "so", "cc", "ps", "zip", "mov", "java", "kt", "swift", "js", "ts", "json", "xml",
-        "plist",
-        "pem", "cer", "crt", "der", "key", "csr", "html", "css", "yaml", "yml", "toml", "txt", "lock", "conf", "cfg",
+        "plist", "pem", "cer", "crt", "der", "key", "csr", "html", "css", "yaml", "yml", "toml", "txt", "lock", "conf",
+        "cfg",
     ]
     /// Top-level domains that the public suffix list doesn't have, and that are used inside of networks and examples.
     private static let specialDomains: Set<String> = [

@@ -13,7 +13,7 @@ struct SearchedDialects {
 
     /// `hasDigests` is whether the file has any text in the form of a digest, without which a program pins nothing.
     init(_ bytes: [UInt8], name: String, hasDigests: Bool) {
-        func has(_ word: String) -> Bool { PinDialect.contains(bytes, word) }
+        func has(_ word: String) -> Bool { bytes.hasAny(of: [word]) }
         if bytes.starts(with: "bplist".utf8) {
             if has("NSPinned") || has("TSK") { all = PinDialect.allRecognized(in: bytes) }
             return

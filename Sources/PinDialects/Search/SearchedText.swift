@@ -42,9 +42,8 @@ struct SearchedText {
     static func language(_ name: String) -> Language {
         switch fileExtension(name) {
         case "swift", "kt", "kts", "java", "m", "mm", "h", "c", "cc", "cpp", "hpp", "js", "jsx", "mjs", "cjs", "ts",
-            "tsx",
-            "go", "rs", "cs", "dart", "gradle", "groovy", "scala", "php", "json", "jsonc", "json5", "vue", "svelte",
-            "css":
+            "tsx", "go", "rs", "cs", "dart", "gradle", "groovy", "scala", "php", "json", "jsonc", "json5", "vue",
+            "svelte", "css":
             .code
         case "xml", "plist", "xib", "storyboard", "xaml", "config", "csproj", "mobileconfig": .markup
         case "patch", "diff": .patch
@@ -216,27 +215,5 @@ extension SearchedText {
     /// Whether `//` after a byte begins a comment: it doesn't in `https://` and `sha256//`.
     private static func startsComment(after byte: UInt8) -> Bool {
         !byte.isWordByte && byte != UInt8(ascii: ":")
-    }
-}
-
-// MARK: - Words
-
-extension [UInt8] {
-    /// Returns whether the bytes contain one of some words in ASCII, in one pass. With `ignoringCase` the words are in
-    /// small letters.
-    func hasAny(of words: [String], ignoringCase: Bool = false) -> Bool {
-        let words = words.map { Array($0.utf8) }.filter { !$0.isEmpty }
-        let fold: UInt8 = ignoringCase ? 0x20 : 0
-        let firsts = Set(words.map { $0[0] })
-        let starts = (0...255).map { firsts.contains(UInt8($0) | fold) }
-        let (bytes, table) = (span, starts.span)
-        for index in 0..<bytes.count where table[Int(bytes[index])] {
-            for word in words where index + word.count <= bytes.count {
-                var length = 1
-                while length < word.count, bytes[index + length] | fold == word[length] { length += 1 }
-                if length == word.count { return true }
-            }
-        }
-        return false
     }
 }

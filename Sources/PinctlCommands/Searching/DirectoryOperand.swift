@@ -32,8 +32,8 @@ struct DirectoryOperand {
             }
             if directory.otherPins > 0 {
                 console.note(
-                    "note: \(operand): \(plural(directory.otherPins, "pin")) in other files can't be read by a dialect: "
-                        + "see pinctl find \(operand)")
+                    "note: \(operand): \(plural(directory.otherPins, "pin")) in other files can't be read by a "
+                        + "dialect: see pinctl find \(operand)")
             }
             paths += directory.files
         }
@@ -52,8 +52,13 @@ struct DirectoryOperand {
         for file in tree.files {
             let search: PinSearch
             do throws(InputFileError) {
-                guard case .text(let bytes) = try SearchedFile(file.path) else { continue }
-                search = PinSearch(bytes, path: file.path, name: file.name, at: time)
+                switch try SearchedFile(file.path) {
+                case .text(let bytes): search = PinSearch(bytes, path: file.path, name: file.name, at: time)
+                case .tooLarge:
+                    notes.append("\(file.path): isn't read, because it is larger than 8 MiB: check that it has no pins")
+                    continue
+                case .binary, .absent: continue
+                }
             } catch {
                 throw .unusable(["\(file.path): \(error)"])
             }

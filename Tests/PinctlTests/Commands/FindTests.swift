@@ -267,6 +267,8 @@ extension FindTests {
         #expect(run.lines.first?.hasPrefix("\(directory.path)/app/config.xml:1:") == true)
         #expect(run.errors.contains("Pins.kt:1:33: isn't read as "))
         #expect(run.errors.contains("\(directory.path): 2 pins in other files can't be read by a dialect"))
+        try write("large.yaml", String(repeating: "x", count: (8 << 20) + 1))
+        #expect(await pinctl("lint", directory.path).errors.contains("large.yaml: isn't read, because it is larger"))
         try write("app/broken.xml", "<network-security-config>")
         #expect(await pinctl("lint", directory.path).status == 2)
     }
