@@ -176,8 +176,7 @@ extension PinFailureCause {
     package var explainsMismatch: Bool {
         switch self {
         case .wrongPosition, .wrongBytes, .offPath, .authorityChanged, .intermediateChanged, .leafRekeyed,
-            .leafReplaced,
-            .noKeyServed:
+            .leafReplaced, .noKeyServed:
             true
         case .clockBehind, .clockAhead, .inspected, .issuerMissing, .selfSigned, .defaultCertificate, .ruleEnded,
             .denied, .hostMissed, .onlyBackup:
