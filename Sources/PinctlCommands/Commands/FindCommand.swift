@@ -53,15 +53,15 @@ extension CommandDefinition {
                         outcome: .badInput, subject: location.path, verdict: "bad_input", finding: problem.message,
                         location: location, json: nil))
             }
-            if agreement.hosts.isEmpty {
+            // What couldn't be read may have pins.
+            if agreement.hosts.isEmpty, finder.problems.isEmpty {
                 let message =
                     "no pins: \(operands.joined(separator: " ")) pins nothing: give the directory of the sources"
                 console.problem(message, .finding)
                 report.entries.append(
                     ReportEntry(
                         outcome: .failed, subject: operands.joined(separator: " "), verdict: "no_pins",
-                        finding: message,
-                        json: nil))
+                        finding: message, json: nil))
             }
             report.closing = finder.summary(of: agreement)
             console.summarize(report.closing, finder.members(of: agreement))

@@ -1,4 +1,5 @@
 import CertificatePinning
+import CertificateTrust
 import PinDialects
 import PinctlBasics
 import PinctlFoundation
@@ -53,7 +54,10 @@ struct DirectoryOperand {
             let search: PinSearch
             do throws(InputFileError) {
                 switch try SearchedFile(file.path) {
-                case .text(let bytes): search = PinSearch(bytes, path: file.path, name: file.name, at: time)
+                case .text(let bytes):
+                    // The hosts of pins that no dialect reads don't count here, so the list of suffixes isn't used.
+                    search = PinSearch(
+                        bytes, path: file.path, name: file.name, at: time, suffixes: PublicSuffixes { _ in false })
                 case .tooLarge:
                     notes.append("\(file.path): isn't read, because it is larger than 8 MiB: check that it has no pins")
                     continue
