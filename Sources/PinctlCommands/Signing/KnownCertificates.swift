@@ -34,14 +34,14 @@ struct KnownCertificates {
     /// Returns the positions in which pins cover everything that another pin does: the same pin, or the key of a pinned
     /// certificate.
     func roles(of pin: PinFingerprint, in pins: [PinFingerprint: Set<PinRole>]) -> Set<PinRole> {
-        // mutant sign-certificate-key: nil for `key(of: pin)` by PolicyLockoutTests/certificates
+        // mutant sign-certificate-key: nil for `key(of: pin)` by PolicyLockoutTests/kinds
         pins[pin, default: []].union(key(of: pin).flatMap { pins[$0] } ?? [])
     }
 
     /// Returns the pins that some certificate with a pin has too: the same pin, the key of a pinned certificate, and
     /// the certificates of a pinned key.
     func related(to pin: PinFingerprint) -> [PinFingerprint] {
-        // mutant sign-key-certificate: [] for `(holders[pin] ?? [])` by PolicyLockoutTests/certificates
+        // mutant sign-key-certificate: [] for `(holders[pin] ?? [])` by PolicyLockoutTests/kinds
         [pin] + (key(of: pin).map { [$0] } ?? []) + (holders[pin] ?? [])
     }
 
