@@ -19,6 +19,8 @@ public struct PinningPolicy: Sendable {
     private let denied: [PinFingerprint: [Pin]]
     /// Whether ``deny`` has pins of whole certificates.
     private let deniesCertificates: Bool
+    /// Whether any rule has anchors of its own.
+    private let hasAnchors: Bool
 
     /// Creates a policy from rules.
     ///
@@ -57,6 +59,7 @@ public struct PinningPolicy: Sendable {
         self.deny = deny
         denied = Dictionary(grouping: deny, by: \.fingerprint)
         deniesCertificates = deny.contains { $0.kind == .certificate }
+        hasAnchors = rules.contains { $0.anchors != nil }
         digest = policyDigest(rules, unlisted, deny: deny)
     }
 }
@@ -68,6 +71,12 @@ extension PinningPolicy {
     /// Rules that don't cover the host or the port are skipped. Rules are never merged.
     public func rule(for name: ServerName, port: Int) -> PinningRule? {
         table.index(for: name, port: port).map { rules[$0] }
+    }
+
+    /// Returns the anchors of the rule for a host and port, or `nil` if there is no rule or it has none of its own.
+    package func anchors(for name: ServerName, port: Int) -> TrustStore? {
+        // Few policies have any, and each request asks.
+        hasAnchors ? rule(for: name, port: port)?.anchors : nil
     }
 
     /// Returns every rule that covers a host at some port.

@@ -258,18 +258,18 @@ final class FTPTransfer: ScriptedTransfer {
     /// permission to send under them. Throws if they don't allow a connection without TLS.
     private func trust() async throws -> (evaluator: ServerEvaluator?, permit: SendPermit) {
         try await SystemTrustStore.whenRead {
-            let (trust, permit) = session.permittingTrust
+            let trust = session.permittingTrust
             guard target.security == .none else {
                 let evaluator = try ServerEvaluator(
                     target.name, port: target.port, protocol: target.security.spaceProtocol, by: trust, for: task,
                     of: session)
-                return (evaluator, permit)
+                return (evaluator, trust.permit)
             }
             // mutant ftp-pinned: true by FTPTests
-            guard trust.pinning?.permitsCleartext(to: target.name) ?? true else {
+            guard trust.settings.pinning?.permitsCleartext(to: target.name) ?? true else {
                 throw FTPError.pinnedCleartext(target.name)
             }
-            return (nil, permit)
+            return (nil, trust.permit)
         }
     }
 

@@ -75,7 +75,7 @@ public final class URLSession: Sendable {
     let credentials = URLCredentialStorage()
     /// The number of the trust settings, which ends the permission to send under earlier ones.
     let approvals = ApprovalNumber()
-    private let currentTrust: Locked<(settings: TrustSettings, number: Int)>
+    private let currentTrust: Locked<PermittingTrust>
     /// Held while the trust settings are replaced, so that no replacement loses another.
     private let replacement = Locked(())
     private let label = Locked<String?>(nil)
@@ -102,7 +102,7 @@ public final class URLSession: Sendable {
         settings = configuration.copyForSession()
         proxyError = settings.proxyDictionary?.error ?? settings.proxies.lazy.compactMap(\.domainError).first
         pool = ConnectionPool(limit: settings.connectionsPerHost)
-        currentTrust = Locked((settings.trust, 0))
+        currentTrust = Locked(PermittingTrust(settings.trust, SendPermit(approvals, number: 0)))
         sessionDelegate = Locked(delegate)
         if let delegateQueue {
             self.delegateQueue = delegateQueue
@@ -163,13 +163,10 @@ public final class URLSession: Sendable {
         set { replaceTrust { $0.logs = newValue } }
     }
 
-    var trust: TrustSettings { currentTrust.withLock(\.settings) }
+    var trust: TrustSettings { permittingTrust.settings }
 
-    /// The trust settings, and the permission to send under them.
-    var permittingTrust: (TrustSettings, SendPermit) {
-        let (settings, number) = currentTrust.withLock { $0 }
-        return (settings, SendPermit(approvals, number: number))
-    }
+    /// The current trust settings, with the permission to send under them.
+    var permittingTrust: PermittingTrust { currentTrust.withLock { $0 } }
 
     /// Changes the trust settings. When this returns, no byte of a request is sent that only the earlier ones permit.
     private func replaceTrust(_ change: (inout TrustSettings) -> Void) {
@@ -178,7 +175,10 @@ public final class URLSession: Sendable {
             // Computes digests, so it isn't done under the locks that the event loop waits for.
             var settings = trust
             change(&settings)
-            approvals.replace { number in currentTrust.withLock { $0 = (settings, number) } }
+            approvals.replace { number in
+                let replacing = PermittingTrust(settings, SendPermit(approvals, number: number))
+                currentTrust.withLock { $0 = replacing }
+            }
         }
     }
 

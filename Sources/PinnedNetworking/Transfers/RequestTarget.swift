@@ -2,7 +2,9 @@ import PinctlHTTPMessages
 
 /// The destination and resource of a request, taken from its URL once. The name that is verified, sent as SNI and sent
 /// in the Host field is therefore the same value.
-struct RequestTarget: Sendable {
+///
+/// A class, since each stage of a transfer looks at it.
+final class RequestTarget: Sendable {
     /// The URL of the request, absolute.
     let url: URL
     let origin: HTTPOrigin

@@ -12,15 +12,15 @@ struct ServerEvaluators: Sendable {
 
     /// Creates the evaluations. Throws if the policy doesn't allow cleartext to the origin.
     init(_ key: ConnectionPool.Key, for task: URLSessionTask, of session: URLSession) throws {
-        let (trust, permit) = session.permittingTrust
-        self.permit = permit
+        let trust = session.permittingTrust
+        permit = trust.permit
         let name = key.origin.name
         switch key.origin.scheme {
         case .https:
             origin = try ServerEvaluator(name, port: key.origin.port, by: trust, for: task, of: session)
         case .http, .ftp:
             // mutant cleartext-pinned: true by PinnedRequestTests
-            guard trust.pinning?.permitsCleartext(to: name) ?? true else {
+            guard trust.settings.pinning?.permitsCleartext(to: name) ?? true else {
                 throw RequestTargetError.pinnedCleartext(name)
             }
             origin = nil

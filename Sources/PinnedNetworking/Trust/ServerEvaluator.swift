@@ -15,14 +15,14 @@ final class ServerEvaluator: Sendable {
     private let scheme: String
     /// The type of the proxy, if the server is one.
     private let proxyType: String?
-    private let settings: TrustSettings
+    private let permitting: PermittingTrust
     private let anchors: TrustStore
 
     /// Creates the evaluation. Throws ``SystemTrustStore/Unread`` if the system's trust store is required and hasn't
     /// been read yet.
     init(
         _ name: ServerName, port: UInt16, protocol scheme: String = NSURLProtectionSpaceHTTPS, proxyType: String? = nil,
-        by settings: TrustSettings, for task: URLSessionTask, of session: URLSession
+        by permitting: PermittingTrust, for task: URLSessionTask, of session: URLSession
     ) throws {
         self.session = session
         self.task = task
@@ -30,8 +30,8 @@ final class ServerEvaluator: Sendable {
         self.port = port
         self.scheme = scheme
         self.proxyType = proxyType
-        self.settings = settings
-        anchors = try settings.anchors(for: name, port: Int(port))
+        self.permitting = permitting
+        anchors = try permitting.settings.anchors(for: name, port: Int(port))
     }
 
     // MARK: Connections of earlier requests
@@ -55,10 +55,12 @@ final class ServerEvaluator: Sendable {
         }
     }
 
-    // mutant approval-settings: true for `approval.settings == settings.digest` by PolicyChangeTests TrustPolicyTests
+    // mutant approval-settings: true for `approval.settings == permitting.settings.digest` by PolicyChangeTests
+    //   TrustPolicyTests
     /// Whether a server was approved under the trust settings of this request.
-    func hasSettings(of approval: Approval) -> Bool { approval.settings == settings.digest }
+    func hasSettings(of approval: Approval) -> Bool { approval.settings == permitting.settings.digest }
 
+    private var settings: TrustSettings { permitting.settings }
     private var policy: PinningPolicy { settings.pinning ?? .unpinned }
 
     private var identitySpace: URLProtectionSpace {

@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlTLSTransport
 
 /// The settings by which the servers of a session are evaluated.
 ///
@@ -57,10 +58,23 @@ struct TrustSettings: Sendable {
     }
 }
 
+/// Trust settings of a session, with the permission to send under them.
+///
+/// A class, since each request takes it from its session and passes it on to its evaluations.
+final class PermittingTrust: Sendable {
+    let settings: TrustSettings
+    let permit: SendPermit
+
+    init(_ settings: TrustSettings, _ permit: SendPermit) {
+        self.settings = settings
+        self.permit = permit
+    }
+}
+
 extension TrustSettings {
     /// Returns the anchors for a server: those of its rule, or those of the settings, or the system's.
     func anchors(for name: ServerName, port: Int) throws(SystemTrustStore.Unread) -> TrustStore {
-        guard let store = pinning?.rule(for: name, port: port)?.anchors ?? store else {
+        guard let store = pinning?.anchors(for: name, port: port) ?? store else {
             return try SystemTrustStore.read()
         }
         return store
