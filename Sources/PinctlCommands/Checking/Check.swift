@@ -268,7 +268,7 @@ struct Check: Sendable {
 
     /// Returns the end of the closing line about files that weren't checked.
     private static func closing(_ irrelevant: [String: Int], unread: Int) -> String {
-        let kinds = irrelevant.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
+        let kinds = irrelevant.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key): \($0.value)" }
         let count = irrelevant.values.reduce(0, +)
         return (count == 0 ? "" : "; \(plural(count, "irrelevant file")) (\(kinds.joined(separator: ", ")))")
             + (unread == 0 ? "" : "; \(plural(unread, "file")) not understood")

@@ -24,8 +24,10 @@ struct LeafPlace {
 
     /// Whether a server that has the file fails, whatever other files there are.
     var isMisplaced: Bool { first != nil && !isInCollection }
+    /// Whether the file has the number of a version, as in certbot's archive. Servers get the name without one.
+    let isVersion: Bool
     /// The order in which places are preferred, the last one most.
-    var rank: (Int, Int) { (first == nil ? 1 : 0, count) }
+    var rank: (Int, Int, Int) { (first == nil ? 1 : 0, count, isVersion ? 0 : 1) }
 }
 
 extension LeafPlace {
@@ -61,7 +63,8 @@ extension LeafPlace {
                             others: (chain.certificates.map(\.certificate) + shared).filter { $0 != leaf },
                             first: isFirst ? nil : first, isBehindKey: index > 0,
                             otherKey: isFirst ? otherKey(than: leaf, chain, part, file, named) : nil,
-                            isInCollection: isCollection, position: position))
+                            isInCollection: isCollection, position: position,
+                            isVersion: NamedKeys.isVersion(file.input.name)))
                 }
             }
         }

@@ -30,11 +30,16 @@ struct NamedKeys {
         return found.contains { $0.key == leaf.spkiFingerprint } ? nil : found.first
     }
 
-    /// Returns the directory of a file, or the file itself for a value in it, with the common part of the names.
+    /// Returns the directory of a file, or the file itself for a value in it, with the common part of the names. Of
+    /// the directories `certs` and `private`, as in `/etc/ssl`, it is the one in which both are.
     private static func name(_ part: CheckedFile.Part, _ file: CheckedFile) -> String {
-        let place = part.name == nil ? String(file.input.directory) : file.input.path
-        let name = part.name ?? file.input.path.split(separator: "/").last.map(String.init) ?? file.input.path
-        return place + "\0" + stem(name)
+        if let name = part.name { return "\(file.input.path)\0\(stem(name))" }
+        var directory = file.input.directory
+        // mutant files-private: false by FilesInUseTests/otherKeys
+        if ["certs", "private"].contains(directory.split(separator: "/").last ?? "") {
+            directory = directory.dropLast(directory.hasSuffix("s") ? 5 : 7)
+        }
+        return "\(directory)\0\(stem(file.input.name))"
     }
 
     private static let endings = [".pem", ".crt", ".cer", ".cert", ".der", ".key", ".p8"]
@@ -42,6 +47,12 @@ struct NamedKeys {
         "fullchain", "certificate", "cert", "chain", "bundle", "private_key", "private-key", "privatekey", "privkey",
         "private", "key",
     ]
+
+    /// Whether a name has the number of a version, as in certbot's archive.
+    static func isVersion(_ name: String) -> Bool {
+        let stem = stem(name)
+        return !stem.isEmpty && stem.allSatisfy(\.isNumber)
+    }
 
     /// Returns a name without its ending and without the word for the contents at its beginning or end.
     static func stem(_ name: String) -> String {

@@ -13,6 +13,9 @@ struct InputPath: Sendable {
     /// The directory of the file, as it is in the path.
     var directory: Substring { path.lastIndex(of: "/").map { path[..<$0] } ?? "." }
 
+    /// The name of the file in its directory.
+    var name: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
+
     /// Whether the end of its name is one for certificates and keys.
     var isNamedAsKeys: Bool {
         [".pem", ".crt", ".cer", ".cert", ".der", ".p7b", ".p7c", ".p12", ".pfx", ".key", ".csr"].contains {
@@ -30,8 +33,8 @@ extension InputPath {
     /// Returns the files that an operand refers to.
     ///
     /// For a directory, these are the files in it and in the directories below it, through symbolic links too: first
-    /// those of the directory, sorted by name, and hidden ones last. A hidden file that was found under another name
-    /// isn't repeated. Whatever isn't a file, and a directory that can't be listed, is returned as it is, so that
+    /// those of the directory, sorted by name, and hidden ones last. A hidden file that was found under a name that
+    /// isn't hidden isn't repeated. Whatever isn't a file, and a directory that can't be listed, is returned as it is, so that
     /// reading it gives the reason.
     static func all(of operand: String) throws(InputProblem) -> [InputPath] {
         guard operand != "-", FileKind(operand) == .directory else { return [InputPath(path: operand, isNamed: true)] }
@@ -60,11 +63,16 @@ extension InputPath {
             let file = InputPath(
                 path: (directory.hasSuffix("/") ? directory : directory + "/") + name,
                 isHidden: isHidden || name.hasPrefix("."))
-            let isNew = FileIdentity(file.path).map { known.insert($0).inserted } ?? true
+            let identity = FileIdentity(file.path)
             if FileKind(file.path) == .directory {
                 // A link may lead to a directory that is being read.
-                if isNew { directories.append(file) }
-            } else if isNew || !file.isHidden {
+                if identity.map({ known.insert($0).inserted }) ?? true { directories.append(file) }
+            } else if !file.isHidden {
+                if let identity { known.insert(identity) }
+                paths.append(file)
+                // mutant files-hidden-once: known.insert($0).inserted for `!known.contains($0)` by
+                //   FilesInUseTests/certbotVersions
+            } else if identity.map({ !known.contains($0) }) ?? true {
                 paths.append(file)
             }
         }

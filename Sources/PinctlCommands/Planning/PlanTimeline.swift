@@ -121,7 +121,8 @@ struct PlanTimeline {
         guard entry.wayBack.isEmpty else {
             let others = entry.releases.filter { !entry.wayBack.contains($0) }
             let needs = others.isEmpty ? "" : "; \(names(others)) \(others.count == 1 ? "needs" : "need") it too"
-            return "keep: a chain with this key lets \(names(entry.wayBack)) connect again\(needs)"
+            let object = entry.pin.content == .certificate ? "certificate" : "key"
+            return "keep: a chain with this \(object) lets \(names(entry.wayBack)) connect again\(needs)"
         }
         let shipped = entry.releases.filter { !releases[$0].isCurrent }
         guard !shipped.isEmpty else { return momentInFile(entry) }
@@ -180,7 +181,10 @@ struct PlanTimeline {
             ]
         }
         let width = entries.map { visibleText($0.title).width }.max() ?? 0
-        return ["for these hosts, when the key of each pin can be removed:"]
+        let contents = Set(entries.map(\.pin.content))
+        let object =
+            contents.count > 1 ? "key or certificate" : contents.contains(.certificate) ? "certificate" : "key"
+        return ["for these hosts, when the \(object) of each pin can be removed:"]
             + entries.map { "  \(padded(visibleText($0.title), width))  \(moment($0))" }
     }
 

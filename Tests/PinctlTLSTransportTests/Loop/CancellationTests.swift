@@ -10,13 +10,13 @@ import Testing
     private func cancel(
         once isReached: () throws -> Bool, _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
-        let task = Task { try await body() }
-        var isDone = false
-        for _ in 0..<60_000 where !isDone {
-            try await Task.sleep(for: .milliseconds(2))
-            isDone = try isReached()
+        let hasEnded = Flag()
+        let task = Task {
+            defer { hasEnded.set() }
+            try await body()
         }
-        #expect(isDone)
+        while !(try isReached()), !hasEnded.isSet { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(!hasEnded.isSet)
         task.cancel()
         await expectFailure(\.isCancelled) { try await task.value }
     }

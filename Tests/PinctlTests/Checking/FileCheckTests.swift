@@ -275,7 +275,7 @@ struct FileCheckTests {
         let nothing = await check("--policy", policy, directory.path)
         #expect(
             nothing.errors == "pinctl: the files contain nothing to check: give chains, certificate requests or keys\n")
-        #expect(nothing.lines == ["0 checked; 1 irrelevant file (1 text)"])
+        #expect(nothing.lines == ["0 checked; 1 irrelevant file (text: 1)"])
         #expect(nothing.status == 2)
         _ = try directory.add(site.leaf.pemText + site.intermediate.pemText, name: "chain.pem")
         let run = await check("--policy", policy, directory.path)

@@ -54,7 +54,7 @@ struct FileLayoutTests {
         #expect(
             run.lines == [
                 "ok    \(directory.path)/live/api/fullchain.pem for api.test  matched \(try site.root.key.pin) (root)",
-                "1 checked: 1 ok; 2 irrelevant files (1 private key, 1 text)",
+                "1 checked: 1 ok; 2 irrelevant files (private key: 1, text: 1)",
             ])
         #expect(run.status == 0 && run.errors == "")
         // The directories below one are read too.
@@ -184,14 +184,14 @@ struct FileLayoutTests {
     @Test(
         "What is in a directory with a good chain is irrelevant by its contents, or fails the run",
         arguments: [
-            ("a CRL in PEM", Int32(0), "1 certificate revocation list (CRL)"),
-            ("a CRL in DER", 0, "1 certificate revocation list (CRL)"),
-            ("an OCSP response", 0, "1 OCSP response"), ("parameters", 0, "1 file of parameters"),
-            ("a README", 0, "1 text"), ("an INI file", 0, "1 text"), ("JSON", 0, "1 JSON file"),
-            ("a policy", 0, "1 file of pins"), ("an encrypted key", 0, "1 private key"),
-            ("another CA", 0, "1 CA certificate"), ("a hidden binary file", 0, "1 hidden file"),
+            ("a CRL in PEM", Int32(0), "certificate revocation list (CRL): 1"),
+            ("a CRL in DER", 0, "certificate revocation list (CRL): 1"),
+            ("an OCSP response", 0, "OCSP response: 1"), ("parameters", 0, "file of parameters: 1"),
+            ("a README", 0, "text: 1"), ("an INI file", 0, "text: 1"), ("JSON", 0, "JSON file: 1"),
+            ("a policy", 0, "file of pins: 1"), ("an encrypted key", 0, "private key: 1"),
+            ("another CA", 0, "CA certificate: 1"), ("a hidden binary file", 0, "hidden file: 1"),
             ("a binary file", 2, "1 file not understood"), ("control characters", 2, "1 file not understood"),
-            ("text in an old encoding", 0, "1 text"), ("bytes that aren't text", 2, "1 file not understood"),
+            ("text in an old encoding", 0, "text: 1"), ("bytes that aren't text", 2, "1 file not understood"),
             ("an empty file", 2, "1 file not understood"),
             ("Base64 in a text", 2, "1 file not understood"), ("hexadecimal DER", 2, "1 file not understood"),
             ("a commented-out certificate", 2, "1 file not understood"),
@@ -282,7 +282,7 @@ struct FileLayoutTests {
         let run = await check(directory.path)
         #expect(run.errors.hasPrefix("pinctl: the files contain only keys that aren't pinned: "), "\(run)")
         #expect(
-            run.lines.last == "0 checked; 2 irrelevant files (1 private key of no certificate, 1 text)"
+            run.lines.last == "0 checked; 2 irrelevant files (private key of no certificate: 1, text: 1)"
                 && run.status == 2, "\(run)")
     }
 
@@ -338,7 +338,7 @@ struct FileLayoutTests {
         #expect(alone.output.contains("not covered") && alone.status == 1, "\(alone)")
         // A CA certificate without a hostname is never a leaf, and completes chains only.
         let plain = try await check([("leaf.pem", leaf.pemText), ("ca.pem", try TestCertificate.root("Plain").pemText)])
-        #expect(plain.lines.last == "1 checked: 1 ok; 1 irrelevant file (1 CA certificate)", "\(plain)")
+        #expect(plain.lines.last == "1 checked: 1 ok; 1 irrelevant file (CA certificate: 1)", "\(plain)")
         #expect(plain.status == 0, "\(plain)")
     }
 
@@ -409,7 +409,7 @@ struct FileLayoutTests {
         let key = try TestKey().privateKeyPEM
         let files = [("chain.pem", leaf + issuer), ("server.key", try site.leaf.key.privateKeyPEM)]
         for (more, count) in [
-            ([], "(1 private key)"), ([("x.key", key)], "(1 private key, 1 private key of no certificate)"),
+            ([], "(private key: 1)"), ([("x.key", key)], "(private key: 1, private key of no certificate: 1)"),
         ] {
             let directory = try await tree(files + more)
             let run = await check(directory.path)
@@ -471,7 +471,7 @@ struct FileLayoutTests {
         // Of several leaves, the one for the host counts.
         let several = await check("api.test", both, try site.directory.add(site.intermediate.leaf("a.test").pemText))
         #expect(
-            several.lines.last == "1 checked: 1 ok; 1 irrelevant file (1 certificate for other hosts)", "\(several)")
+            several.lines.last == "1 checked: 1 ok; 1 irrelevant file (certificate for other hosts: 1)", "\(several)")
         #expect(await check("nonsense host", both).status == 2)
         let server = await pinctl("check", "--pin", unknownPin, "--host", "api.test", "api.test")
         #expect(server.errors.contains("--host applies to --files") && server.status == 2, "\(server)")

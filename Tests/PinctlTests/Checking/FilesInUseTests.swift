@@ -74,7 +74,8 @@ struct FilesInUseTests {
         for path in ["", "/", "/live", "/live/api"] {
             let run = await check(used.path + path)
             #expect(run.status == 0 && run.lines.last?.hasPrefix("1 checked: 1 ok; ") == true, "\(path): \(run)")
-            #expect(run.lines.last?.contains("6 earlier version") == !path.contains("live"), "\(path): \(run)")
+            #expect(run.lines.last?.contains("earlier version: 6") == !path.contains("live"), "\(path): \(run)")
+            #expect(run.output.contains("/live/api/fullchain.pem for "), "\(path): \(run)")
         }
         for path in ["/archive", "/archive/api", "/archive/api/cert9.pem"] {
             let run = await check(used.path + path)
@@ -84,6 +85,10 @@ struct FilesInUseTests {
         // Copies, with contents instead of links, and above certbot's directory.
         let copied = try await tree([], "mkdir etc; cp -rL \(used.path) etc/letsencrypt")
         #expect(await check(copied.path).status == 0)
+        let hidden = try await tree([], "mkdir .config; cp -a \(used.path) .config/certbot")
+        let run = await check(hidden.path)
+        #expect(run.status == 0 && run.output.contains("/.config/certbot/live/api/fullchain.pem for "), "\(run)")
+        #expect(run.lines.last?.contains("earlier version: 6") == true, "\(run)")
         // A damaged earlier version is of no use to anybody.
         let damaged = try await tree(
             version(1, expired) + version(2, site.leaf), Self.links(to: 2) + "; echo no >archive/api/cert1.pem")
@@ -140,7 +145,7 @@ struct FilesInUseTests {
         for (name, files, script, count, named) in rows {
             let directory = try await tree(files, script)
             let run = await check(directory.path)
-            #expect(run.status == 0 && run.lines.last?.contains("\(count) earlier version") == true, "\(name): \(run)")
+            #expect(run.status == 0 && run.lines.last?.contains("earlier version: \(count)") == true, "\(name): \(run)")
             #expect(await check(directory.path + named).status != 0, "\(name)")
             // Without the certificate that replaced them, they may be in use.
             let without = try await tree(
@@ -217,6 +222,7 @@ struct FilesInUseTests {
             ("a name with a word", [("api-key.pem", otherKey), ("api-cert.pem", chain)], ["FAIL"]),
             ("a name without a word", [("api-key.pem", otherKey), ("api.pem", chain)], ["FAIL"]),
             ("acme.sh", [("api.test.key", otherKey), ("api.test.cer", chain)], ["FAIL"]),
+            ("directories of a system", [("ssl/private/api.key", otherKey), ("ssl/certs/api.pem", chain)], ["FAIL"]),
             ("capitals", [("Server.KEY", otherKey), ("server.crt", chain)], ["FAIL"]),
             ("the same file, key first", [("x.pem", otherKey + chain)], ["FAIL"]),
             ("the same file, key last", [("x.pem", chain + otherKey)], ["FAIL"]),
@@ -227,6 +233,11 @@ struct FilesInUseTests {
                 ["FAIL", "FAIL"]
             ),
             // Right ones.
+            (
+                "directories of a system",
+                [("private/api.key", key), ("certs/api.pem", chain), ("certs/b.pem", otherChain), ("b.key", key)],
+                ["ok", "ok"]
+            ),
             ("a Secret with its key", [("x.yaml", secret(chain, key))], ["ok"]),
             (
                 "two Secrets with their keys",

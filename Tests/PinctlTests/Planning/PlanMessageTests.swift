@@ -1,3 +1,4 @@
+import CertificateTrust
 import FoundationEssentials
 import PinctlCommands
 import PinctlTestPKI
@@ -28,6 +29,32 @@ struct PlanMessageTests {
                     run.errors.contains(
                         "\(file): its first certificate is a CA certificate: give the chain that servers will send, "
                             + "leaf first"), "\(run)")
+            }
+        }
+    }
+
+    @Test("A pinned certificate is called one, and a pinned key a key")
+    func objects() async throws {
+        func digest(_ certificate: TestCertificate) -> String {
+            sha256Digest(certificate.derBytes.span).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+                .joined()
+        }
+        let old = try site.intermediate.leaf("api.test")
+        let new = try site.directory.add(site.leaf.pemText + site.intermediate.pemText)
+        let certificates = "verify_certificate_hash: [\"\(digest(old))\"]"
+        let keys = "verify_certificate_spki: [\"\(try old.key.pin.dropFirst("sha256/".count))\"]"
+        for (index, (lines, noun)) in [
+            ([certificates], "certificate"), ([keys], "key"), ([certificates, keys], "key or certificate"),
+        ].enumerated() {
+            let file = try site.directory.add(
+                "sni: api.test\ncommon_tls_context:\n  validation_context:\n    trusted_ca: {filename: r}\n"
+                    + lines.map { "    \($0)\n" }.joined(), name: "envoy\(index).yaml")
+            let run = await plan("--new", new, "--against", file)
+            #expect(run.status == 1, "\(run)")
+            #expect(run.output.contains("when the \(noun) of each pin can be removed:"), "\(run)")
+            for object in ["certificate", "key"] {
+                let isPinned = noun.contains(object)
+                #expect(run.output.contains("keep: a chain with this \(object) lets") == isPinned, "\(run)")
             }
         }
     }
