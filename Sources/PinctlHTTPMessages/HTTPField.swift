@@ -1,60 +1,61 @@
 /// One header field of a message (RFC 9110, section 5).
-package struct HTTPField: Sendable, Hashable {
-    package let name: String
-    package let value: String
-    /// Whether the received value isn't valid UTF-8 and was decoded as ISO 8859-1, one character per byte.
-    private let isLatin1: Bool
+///
+/// It has bytes, which are decoded when they are read. Most received fields are only compared with names.
+package struct HTTPField: Sendable {
+    /// The bytes of this field, or those of the whole head that it was received in.
+    private let text: [UInt8]
+    private let nameRange: Range<Int>
+    private let valueRange: Range<Int>
 
     package init(name: String, value: String) {
-        self.name = name
-        self.value = value
-        isLatin1 = false
+        self.init(name: name, bytes: Array(value.utf8)[...])
     }
 
     /// Creates a field from the bytes of its value, which ``bytes`` returns unchanged.
     package init(name: String, bytes: ArraySlice<UInt8>) {
-        self.name = name
-        (value, isLatin1) = Self.decode(bytes.span)
+        text = Array(name.utf8) + bytes
+        nameRange = 0..<name.utf8.count
+        valueRange = nameRange.upperBound..<text.count
     }
 
-    /// Creates a received field. The name must be a token.
-    init(name: Span<UInt8>, value bytes: Span<UInt8>) {
-        self.name = Self.decode(name).text
-        (value, isLatin1) = Self.decode(bytes)
+    /// Creates a field from parts of a received head. The name must be a token.
+    init(in head: [UInt8], name: Range<Int>, value: Range<Int>) {
+        text = head
+        nameRange = name
+        valueRange = value
     }
+
+    var nameBytes: ArraySlice<UInt8> { text[nameRange] }
+    var valueBytes: ArraySlice<UInt8> { text[valueRange] }
+
+    package var name: String { String(decoding: nameBytes, as: UTF8.self) }
+
+    /// The value. If it isn't valid UTF-8, it is decoded as ISO 8859-1, one character per byte.
+    package var value: String { Self.decode(text.span.extracting(valueRange)) }
 
     /// The value as it is sent, or as it was received.
-    package var bytes: [UInt8] {
-        isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
-    }
-
-    /// Appends ``bytes`` to `output`.
-    func write(to output: inout [UInt8]) {
-        if isLatin1 { output += bytes } else { output += value.utf8 }
-    }
+    package var bytes: [UInt8] { Array(valueBytes) }
 
     /// Decodes bytes as UTF-8 if they are valid, otherwise as ISO 8859-1, the historical encoding (RFC 9110, section
     /// 5.5).
-    package static func text(_ bytes: [UInt8]) -> String { decode(bytes.span).text }
+    package static func text(_ bytes: [UInt8]) -> String { decode(bytes.span) }
 
-    private static func decode(_ bytes: Span<UInt8>) -> (text: String, isLatin1: Bool) {
-        if let text = try? UTF8Span(validating: bytes) { return (String(copying: text), false) }
-        return (String(String.UnicodeScalarView(bytes.indices.map { UnicodeScalar(bytes[$0]) })), true)
+    private static func decode(_ bytes: Span<UInt8>) -> String {
+        if let text = try? UTF8Span(validating: bytes) { return String(copying: text) }
+        return String(String.UnicodeScalarView(bytes.indices.map { UnicodeScalar(bytes[$0]) }))
     }
 
     /// Returns whether the field has this name. ASCII letters match without regard to case. Nothing else is folded.
-    @inline(__always)
     package func isNamed(_ name: String) -> Bool {
-        // Nearly every name has another length, which is found without a call.
-        self.name.utf8.count == name.utf8.count && HTTPGrammar.isEqual(self.name, name)
+        // Nearly every name has another length.
+        nameRange.count == name.utf8.count && HTTPGrammar.isEqual(nameBytes, name)
     }
 
     /// The members of a list value (RFC 9110, section 5.6.1), without blanks around them. Empty ones are included.
-    var members: [String] {
-        guard value.utf8.contains(UInt8(ascii: ",")) else { return [value] }
-        return value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { member in
-            String(decoding: HTTPGrammar.trimmed(Array(member)[...]), as: UTF8.self)
-        }
+    var members: [ArraySlice<UInt8>] {
+        let value = valueBytes
+        guard value.contains(UInt8(ascii: ",")) else { return [value] }
+        return value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(HTTPGrammar.trimmed)
     }
 
     /// The name as FoundationNetworking spells it in `allHeaderFields`: `WWW-Authenticate`, a name with the prefix `X-`
@@ -75,6 +76,17 @@ package struct HTTPField: Sendable, Hashable {
     /// Returns a field name as a lower-case ASCII key. `lowercased()` would also map the Kelvin sign to k.
     package static func foldedName(_ name: String) -> String {
         String(decoding: name.utf8.map(HTTPGrammar.lowered), as: UTF8.self)
+    }
+}
+
+extension HTTPField: Hashable {
+    package static func == (left: HTTPField, right: HTTPField) -> Bool {
+        left.nameBytes == right.nameBytes && left.valueBytes == right.valueBytes
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(nameBytes)
+        hasher.combine(valueBytes)
     }
 }
 

@@ -36,11 +36,17 @@ package enum HTTPGrammar {
     static func lowered(_ byte: UInt8) -> UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte }
 
     /// Returns whether two strings are equal, ignoring the case of ASCII letters.
-    static func isEqual(_ left: String, _ right: String) -> Bool {
-        guard left.utf8.count == right.utf8.count else { return false }
-        let left = left.utf8.span
-        let right = right.utf8.span
-        for index in left.indices where lowered(left[index]) != lowered(right[index]) { return false }
+    static func isEqual(_ left: String, _ right: String) -> Bool { isEqual(left.utf8.span, right.utf8.span) }
+
+    /// Returns whether bytes are those of a text, ignoring the case of ASCII letters.
+    static func isEqual(_ left: ArraySlice<UInt8>, _ right: String) -> Bool { isEqual(left.span, right.utf8.span) }
+
+    private static func isEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        // Nearly every letter has the same case.
+        for index in left.indices where left[index] != right[index] {
+            guard lowered(left[index]) == lowered(right[index]) else { return false }
+        }
         return true
     }
 

@@ -146,7 +146,7 @@ package struct HTTPRequestHead: Sendable, Hashable {
     private static func check(_ field: HTTPField) throws(HTTPRequestError) {
         // mutant field-injection: true for 2 by HTTPRequestHeadTests
         // mutant field-name: true for 1 by HTTPRequestHeadTests
-        guard HTTPGrammar.isToken(field.name.utf8), HTTPGrammar.isFieldContent(field.value.utf8) else {
+        guard HTTPGrammar.isToken(field.nameBytes), HTTPGrammar.isFieldContent(field.valueBytes) else {
             throw .malformedField(name: HTTPExcerpt(field.name))
         }
     }
@@ -167,12 +167,12 @@ private struct HTTPHeadText {
 
     mutating func write(_ text: String) { bytes += text.utf8 }
 
-    mutating func write(_ text: [UInt8]) { bytes += text }
+    mutating func write(_ text: some Collection<UInt8>) { bytes += text }
 
     mutating func write(_ field: HTTPField) {
-        write(field.name)
+        write(field.nameBytes)
         write(": ")
-        field.write(to: &bytes)
+        write(field.valueBytes)
         write("\r\n")
     }
 }

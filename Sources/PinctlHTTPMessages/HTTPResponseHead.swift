@@ -55,11 +55,11 @@ package enum HTTPBodyFraming: Sendable, Hashable {
             self = .none
             return
         }
-        var lengths: [String] = []
-        var codings: [String] = []
+        var lengths: [ArraySlice<UInt8>] = []
+        var codings: [HTTPField] = []
         for field in fields {
             if field.isNamed("Content-Length") { lengths += field.members }
-            if field.isNamed("Transfer-Encoding") { codings.append(field.value) }
+            if field.isNamed("Transfer-Encoding") { codings.append(field) }
         }
         // mutant length-and-coding: true by HTTPResponseParserTests
         guard lengths.isEmpty || codings.isEmpty else { throw .lengthAndTransferEncoding }
@@ -69,7 +69,7 @@ package enum HTTPBodyFraming: Sendable, Hashable {
         guard lengths.allSatisfy({ $0 == lengths[0] }) else { throw .repeatedContentLength(lengths.count) }
         let stated: HTTPBodyFraming
         if let length = lengths.first {
-            guard let count = HTTPGrammar.number(length.utf8, radix: 10), count <= Self.lengthLimit else {
+            guard let count = HTTPGrammar.number(length, radix: 10), count <= Self.lengthLimit else {
                 throw .malformedContentLength(HTTPExcerpt(length))
             }
             stated = .length(count)
@@ -78,8 +78,8 @@ package enum HTTPBodyFraming: Sendable, Hashable {
             // mutant other-coding: true for 2 by HTTPResponseParserTests
             // mutant two-codings: true for 1 by HTTPResponseParserTests
             // mutant chunked-1-0: true for 3 by HTTPResponseParserTests
-            guard codings.count == 1, HTTPGrammar.isEqual(coding, "chunked"), minorVersion == 1 else {
-                throw .unsupportedTransferEncoding(HTTPExcerpt(codings.joined(separator: ", ")))
+            guard codings.count == 1, HTTPGrammar.isEqual(coding.value, "chunked"), minorVersion == 1 else {
+                throw .unsupportedTransferEncoding(HTTPExcerpt(codings.map(\.value).joined(separator: ", ")))
             }
             stated = .chunked
         } else {

@@ -252,11 +252,12 @@ extension HTTPResponseParser {
     /// error.
     private mutating func takeWholeHead() -> (minorVersion: Int, statusCode: Int)? {
         guard partialLine.isEmpty else { return nil }
-        var found: [HTTPField] = []
         let head = Self.wholeHead(
-            input.span.extracting(first: Self.headLimit - headCount), fieldLimit: Self.fieldLimit - fieldCount, &found)
+            input.span.extracting(first: Self.headLimit - headCount), fieldLimit: Self.fieldLimit - fieldCount)
         guard let head else { return nil }
-        fields = found
+        // A copy, so that the fields don't keep the body that was received with them.
+        let text = Array(input.prefix(head.count))
+        fields = head.fields.map { HTTPField(in: text, name: $0.name, value: $0.value) }
         fieldCount += fields.count
         headCount += head.count
         input = input.dropFirst(head.count)
@@ -264,16 +265,17 @@ extension HTTPResponseParser {
     }
 
     private static func wholeHead(
-        _ bytes: Span<UInt8>, fieldLimit: Int, _ fields: inout [HTTPField]
-    ) -> (minorVersion: Int, statusCode: Int, count: Int)? {
+        _ bytes: Span<UInt8>, fieldLimit: Int
+    ) -> (minorVersion: Int, statusCode: Int, fields: [(name: Range<Int>, value: Range<Int>)], count: Int)? {
         guard let (start, end) = contentLine(bytes, from: 0),
             let (minorVersion, statusCode) = statusLine(bytes.extracting(start..<end))
         else { return nil }
+        var fields: [(name: Range<Int>, value: Range<Int>)] = []
         fields.reserveCapacity(16)
         var next = end + 2
         while next + 1 < bytes.count {
             if bytes[next] == HTTPGrammar.carriageReturn {
-                return bytes[next + 1] == HTTPGrammar.lineFeed ? (minorVersion, statusCode, next + 2) : nil
+                return bytes[next + 1] == HTTPGrammar.lineFeed ? (minorVersion, statusCode, fields, next + 2) : nil
             }
             var colon = next
             while colon < bytes.count, HTTPGrammar.isTokenCharacter(bytes[colon]) { colon += 1 }
@@ -286,7 +288,7 @@ extension HTTPResponseParser {
             next = end + 2
             while start < end, HTTPGrammar.isBlank(bytes[start]) { start += 1 }
             while start < end, HTTPGrammar.isBlank(bytes[end - 1]) { end -= 1 }
-            fields.append(HTTPField(name: bytes.extracting(name), value: bytes.extracting(start..<end)))
+            fields.append((name, start..<end))
         }
         return nil
     }

@@ -13,7 +13,7 @@ package struct WebSocketHandshake: Sendable, Hashable {
         var random = SystemRandomNumberGenerator()
         let bytes = (0..<16).map { _ in UInt8.random(in: 0...0xFF, using: &random) }
         key = Base64.encode(bytes.span)
-        protocols = fields.filter { $0.isNamed(Self.protocolName) }.flatMap(\.members)
+        protocols = fields.filter { $0.isNamed(Self.protocolName) }.flatMap(\.members).map { HTTPField.text(Array($0)) }
         if let index = protocols.firstIndex(where: { !HTTPGrammar.isToken($0.utf8) }) {
             throw .malformedProtocol(position: index + 1)
         }
