@@ -6,22 +6,32 @@ public import PinctlLibC
 /// The class is `@unchecked Sendable` because only ``withLock(_:)`` accesses the value. It is `public`, although no
 /// product has this module, because the compiler inlines no `package` method into other modules.
 @safe public final class Locked<Value: Sendable>: @unchecked Sendable {
-    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// Not a property of type `Value`: Swift would check each access for overlaps, which the mutex rules out.
-    @usableFromInline let value: UnsafeMutablePointer<Value>
+    /// The memory of the value. It isn't a property of the class, because Swift would check each access for overlaps,
+    /// which the mutex rules out.
+    @unsafe @usableFromInline struct Storage {
+        /// The first member, so that it has the address of the storage.
+        @usableFromInline var mutex = unsafe pthread_mutex_t()
+        @usableFromInline var value: Value
 
-    public init(_ value: Value) {
-        unsafe mutex = .allocate(capacity: 1)
+        @inlinable init(_ value: consuming Value) { unsafe self.value = value }
+    }
+
+    @usableFromInline let storage: UnsafeMutablePointer<Storage>
+
+    @inlinable public init(_ value: consuming Value) {
+        unsafe storage = .allocate(capacity: 1)
+        unsafe storage.initialize(to: Storage(value))
         unsafe pthread_mutex_init(mutex, nil)
-        unsafe self.value = .allocate(capacity: 1)
-        unsafe self.value.initialize(to: value)
     }
 
     deinit {
-        unsafe value.deinitialize(count: 1)
-        unsafe value.deallocate()
         unsafe pthread_mutex_destroy(mutex)
-        unsafe mutex.deallocate()
+        unsafe storage.deinitialize(count: 1)
+        unsafe storage.deallocate()
+    }
+
+    @inlinable var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+        unsafe UnsafeMutableRawPointer(storage).assumingMemoryBound(to: pthread_mutex_t.self)
     }
 
     /// Calls `body` with the value, one caller at a time. `body` must not call this method again.
@@ -32,7 +42,7 @@ public import PinctlLibC
     ) throws(Failure) -> Result {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        return try unsafe body(&value.pointee)
+        return try unsafe body(&storage.pointee.value)
     }
 }
 

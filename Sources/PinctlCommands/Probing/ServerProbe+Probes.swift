@@ -16,7 +16,7 @@ extension ServerProbe {
     func probes(
         of target: Target, keys: CheckSettings.Keys? = .auto, allAddresses: Bool? = false
     ) async -> [Probe] {
-        let start = ContinuousClock.now
+        let start = TransportTime.now
         let target = located(target)
         let keys = self.keys ?? (isSingle ? .auto : keys)
         guard choice(for: target, allAddresses) == .everyAddress else {
@@ -72,7 +72,7 @@ extension ServerProbe {
     }
 
     private func probes(
-        of target: Target, _ keys: CheckSettings.Keys?, at address: SocketAddress?, since start: ContinuousClock.Instant
+        of target: Target, _ keys: CheckSettings.Keys?, at address: SocketAddress?, since start: TransportTime
     ) async -> [Probe] {
         func probe(_ key: Probe.Key?) async -> Probe { await self.probe(target, key, at: address, since: start) }
         switch keys {
@@ -99,7 +99,7 @@ extension ServerProbe {
     /// Runs a handshake for the key that the server chooses, then one for each other kind of key, and returns a probe
     /// for each that it has. A server that doesn't answer is asked only once.
     private func eachKey(
-        of target: Target, at address: SocketAddress?, since start: ContinuousClock.Instant
+        of target: Target, at address: SocketAddress?, since start: TransportTime
     ) async -> [Probe] {
         var first = await probe(target, nil, at: address, since: start)
         guard case .success(let served) = first.outcome else { return [first] }
@@ -125,7 +125,7 @@ extension ServerProbe {
 
     /// Runs a handshake, with retries if the server doesn't answer.
     private func probe(
-        _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant
+        _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: TransportTime
     ) async -> Probe {
         let began = ContinuousClock.now
         // The time spent waiting for a turn doesn't count toward the limit.
@@ -161,7 +161,7 @@ extension ServerProbe {
     }
 
     private func ask(
-        _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: ContinuousClock.Instant,
+        _ target: Target, _ key: Probe.Key?, at address: SocketAddress?, since start: TransportTime,
         _ reached: inout String?
     ) async throws(TransportError) -> ServedChain {
         var options = dialing

@@ -28,21 +28,14 @@ final class Connection {
         case turn
     }
 
-    private enum Waiter {
-        case task(CheckedContinuation<Void, Never>)
-        case call(@TransportActor () -> Void)
-
-        @TransportActor func resume() {
-            switch self {
-            case .task(let continuation): continuation.resume()
-            case .call(let body): body()
-            }
-        }
+    private struct Waiter {
+        let wanted: Readiness
+        let resume: @TransportActor () -> Void
     }
 
     /// The wait required by the last attempt that returned nil.
     private var wait = Wait.turn
-    private var waiting: [(for: Readiness, waiter: Waiter)] = []
+    private var waiting: [Waiter] = []
     /// The waiting calls, so that a late cancellation or timer doesn't end a connection that has moved on.
     private var calls: Set<Int> = []
     private var callCount = 0
@@ -55,7 +48,7 @@ final class Connection {
     /// The number of reads since a call last waited for the socket.
     private var readsInARow = 0
     /// The time since which messages without plaintext have been processed, unless a call has waited since.
-    private var messageTurn: ContinuousClock.Instant?
+    private var messageTurn: TransportTime?
     /// The permission of the bytes that are being sent, or nil between two calls, and for bytes of no request.
     private var permit: SendPermit?
     /// Whether the last flush stopped because the permission has ended.
@@ -290,7 +283,7 @@ final class Connection {
     func whenReady(_ body: @escaping @TransportActor @Sendable () -> Void) {
         beginTurn()
         if case .readiness(let wanted) = wait, isWaiting(for: wanted) {
-            waiting.append((wanted, .call(body)))
+            waiting.append(Waiter(wanted: wanted, resume: body))
         } else {
             TransportActor.execute(body)
         }
@@ -476,7 +469,7 @@ final class Connection {
     private func takeTurn(in layer: Int) -> Bool {
         // mutant part-in-tunnel: true for 2 by KeptConnectionTests/earlyInTunnel
         if let early = earlyLayer, layer >= early { earlyLayer = nil }
-        let now = ContinuousClock.now
+        let now = TransportTime.now
         guard let start = messageTurn else {
             messageTurn = now
             return true
@@ -521,10 +514,9 @@ final class Connection {
     private func resume(where isReady: (Readiness) -> Bool) {
         guard !waiting.isEmpty else { return }
         // Without closures for the standard library, which would check the isolation at each call.
-        var (ready, rest) = ([Waiter](), [(for: Readiness, waiter: Waiter)]())
-        for entry in waiting { if isReady(entry.for) { ready.append(entry.waiter) } else { rest.append(entry) } }
-        waiting = rest
-        for waiter in ready { waiter.resume() }
+        let waiters = exchange(&waiting, with: [])
+        for waiter in waiters where !isReady(waiter.wanted) { waiting.append(waiter) }
+        for waiter in waiters where isReady(waiter.wanted) { waiter.resume() }
     }
 
     // MARK: Calls
@@ -596,7 +588,7 @@ final class Connection {
             await withCheckedContinuation { continuation in
                 // The socket may have become ready meanwhile.
                 if isWaiting(for: wanted) {
-                    waiting.append((wanted, .task(continuation)))
+                    waiting.append(Waiter(wanted: wanted) { continuation.resume() })
                 } else {
                     continuation.resume()
                 }

@@ -32,7 +32,7 @@ extension [TLSClientEngine] {
 
     /// Returns the output of the lowest layer, after passing down the output of every layer above.
     func takeOutput() throws(OpenSSLError) -> [UInt8] {
-        for upper in indices.dropFirst().reversed() {
+        for upper in stride(from: count - 1, to: 0, by: -1) {
             let output = self[upper].takeOutput()
             try self[upper - 1].write(output.span)
         }

@@ -8,7 +8,7 @@ extension Transport {
     package func oldVersion(
         of endpoint: Endpoint, startTLS: StartTLSProtocol? = nil, at address: SocketAddress? = nil,
         through proxy: CleartextProxy? = nil, options: DialOptions = DialOptions(),
-        since start: ContinuousClock.Instant = .now
+        since start: TransportTime = .now
     ) async -> String? {
         let total = total(endpoint, options, since: start)
         do throws(TransportError) {

@@ -51,7 +51,7 @@ package final class Transport: Sendable {
     package func dial(
         _ endpoint: Endpoint, startTLS: StartTLSProtocol? = nil, at address: SocketAddress? = nil,
         through proxy: CleartextProxy? = nil, options: DialOptions = DialOptions(),
-        since start: ContinuousClock.Instant = .now, onConnect: (String) -> Void = { _ in }
+        since start: TransportTime = .now, onConnect: (String) -> Void = { _ in }
     ) async throws(TransportError) -> PendingConnection {
         let total = total(endpoint, options, since: start)
         let engine = try TLSClientEngine.engine(
@@ -87,7 +87,7 @@ package final class Transport: Sendable {
 
     /// Returns the addresses of an endpoint, or of its route, in the order in which they are tried.
     package func addresses(
-        of endpoint: Endpoint, options: DialOptions = DialOptions(), since start: ContinuousClock.Instant = .now
+        of endpoint: Endpoint, options: DialOptions = DialOptions(), since start: TransportTime = .now
     ) async throws(TransportError) -> [SocketAddress] {
         try startedLoop()
         return try await addresses(of: endpoint, options, total: total(endpoint, options, since: start))
@@ -159,7 +159,7 @@ package final class Transport: Sendable {
 
     /// Returns the deadline for everything. Each phase names it after itself.
     func total(
-        _ endpoint: Endpoint, _ options: DialOptions, since start: ContinuousClock.Instant = .now
+        _ endpoint: Endpoint, _ options: DialOptions, since start: TransportTime = .now
     ) -> Deadline {
         Deadline(for: .resolve, peer: endpoint.description, limit: options.totalTimeout, since: start)
     }

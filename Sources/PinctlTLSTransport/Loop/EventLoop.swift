@@ -17,6 +17,11 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     typealias Token = UInt64
     typealias Watcher = @Sendable (Token, Readiness) -> Void
 
+    private struct WatchedSocket {
+        let isBrief: Bool
+        let watcher: Watcher
+    }
+
     private enum Work {
         case job(UnownedJob)
         case call(@Sendable () -> Void)
@@ -25,12 +30,12 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     private struct State {
         var work: [Work] = []
         var timers = TimerQueue()
-        var watchers: [Token: (isBrief: Bool, call: Watcher)] = [:]
+        var sockets: [Token: WatchedSocket] = [:]
         var lastToken: Token = 0
         /// Whether the thread is waiting, or about to wait, and has to be woken for new work.
         var isAsleep = false
         /// The time at which a waiting thread wakes by itself, or nil if it doesn't.
-        var sleepEnd: ContinuousClock.Instant?
+        var sleepEnd: TransportTime?
         /// The poller, or nil before the start.
         var poller: SharedPoller?
     }
@@ -92,8 +97,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     /// Calls `body` on the loop's thread at `deadline`.
-    func schedule(at deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () -> Void) -> TimerQueue.Identifier
-    {
+    func schedule(at deadline: TransportTime, _ body: @escaping @Sendable () -> Void) -> TimerQueue.Identifier {
         change(at: deadline) { $0.timers.add(at: deadline, body) }
     }
 
@@ -107,7 +111,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     func watch(_ socket: borrowing Socket, isBrief: Bool, _ watcher: @escaping Watcher) throws(SystemError) -> Token {
         let token = state.withLock { state in
             state.lastToken += 1
-            state.watchers[state.lastToken] = (isBrief, watcher)
+            state.sockets[state.lastToken] = WatchedSocket(isBrief: isBrief, watcher: watcher)
             return state.lastToken
         }
         do throws(SystemError) {
@@ -122,19 +126,18 @@ final class EventLoop: SerialExecutor, TaskExecutor {
 
     /// Replaces the watcher of a watched socket. The new one must check the current readiness itself.
     func rewatch(_ token: Token, _ watcher: @escaping Watcher) {
-        state.withLock { $0.watchers[token] = (false, watcher) }
+        state.withLock { $0.sockets[token] = WatchedSocket(isBrief: false, watcher: watcher) }
     }
 
     /// Stops watching a socket. The owner closes it.
     func unwatch(_ token: Token) {
-        _ = state.withLock { $0.watchers.removeValue(forKey: token) }
+        _ = state.withLock { $0.sockets.removeValue(forKey: token) }
     }
 
     // MARK: Thread
 
     /// Changes the state and wakes the thread, unless it wakes before `deadline` by itself.
-    private func change<Result>(at deadline: ContinuousClock.Instant? = nil, _ body: (inout State) -> Result) -> Result
-    {
+    private func change<Result>(at deadline: TransportTime? = nil, _ body: (inout State) -> Result) -> Result {
         let (result, sleeper, isStarted) = state.withLock { state in
             let result = body(&state)
             guard state.isAsleep else { return (result, nil as SharedPoller?, state.poller != nil) }
@@ -159,7 +162,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         var work: [Work] = []
         var events: [Event] = []
         while true {
-            let now = ContinuousClock.now
+            let now = TransportTime.now
             takeWork(at: now, &work)
             for item in work {
                 switch item {
@@ -174,14 +177,14 @@ final class EventLoop: SerialExecutor, TaskExecutor {
             if isIdle, line.isEmpty { idle(shared, &events) } else { shared.poller.wait(milliseconds: 0, &events) }
             if line.isEmpty, events.count == 1 {
                 turn.begin(.now, isCut: false)
-                watcher(of: events[0])?.call(events[0].token, events[0].readiness)
+                socket(of: events[0])?.watcher(events[0].token, events[0].readiness)
                 continue
             }
             for event in events where !callIfBrief(event) { line.append(event.token, event.readiness) }
             // A long line moves on in any case, so that connections with constant work don't hold it up.
             let size = max(turn.size, line.count / 8)
             turn.begin(.now, isCut: line.count > size)
-            for event in line.take(size) { watcher(of: event)?.call(event.token, event.readiness) }
+            for event in line.take(size) { socket(of: event)?.watcher(event.token, event.readiness) }
         }
     }
 
@@ -192,18 +195,18 @@ final class EventLoop: SerialExecutor, TaskExecutor {
         private static let sizeLimit = 64
 
         private(set) var size = 1
-        private var start = ContinuousClock.now
+        private var start = TransportTime.now
         /// Whether more sockets were ready than the turn served.
         private var isCut = false
 
-        func isLong(at now: ContinuousClock.Instant) -> Bool { now - start >= Self.limit }
+        func isLong(at now: TransportTime) -> Bool { now - start >= Self.limit }
 
-        mutating func begin(_ now: ContinuousClock.Instant, isCut: Bool) {
+        mutating func begin(_ now: TransportTime, isCut: Bool) {
             start = now
             self.isCut = isCut
         }
 
-        mutating func end(at now: ContinuousClock.Instant) {
+        mutating func end(at now: TransportTime) {
             if isLong(at: now) { size = 1 } else if isCut { size = min(size * 2, Self.sizeLimit) }
             isCut = false
         }
@@ -211,14 +214,14 @@ final class EventLoop: SerialExecutor, TaskExecutor {
 
     private typealias Event = (token: Token, readiness: Readiness)
 
-    private func watcher(of event: Event) -> (isBrief: Bool, call: Watcher)? {
-        state.withLock { $0.watchers[event.token] }
+    private func socket(of event: Event) -> WatchedSocket? {
+        state.withLock { $0.sockets[event.token] }
     }
 
     /// Calls a brief watcher at once. Returns false for all others, which wait in line.
     private func callIfBrief(_ event: Event) -> Bool {
-        guard let watcher = watcher(of: event), watcher.isBrief else { return false }
-        watcher.call(event.token, event.readiness)
+        guard let socket = socket(of: event), socket.isBrief else { return false }
+        socket.watcher(event.token, event.readiness)
         return true
     }
 
@@ -235,7 +238,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     /// Replaces `work`, which is empty, by the work to do now.
-    private func takeWork(at now: ContinuousClock.Instant, _ work: inout [Work]) {
+    private func takeWork(at now: TransportTime, _ work: inout [Work]) {
         state.withLock { state in
             swap(&state.work, &work)
             for due in state.timers.takeDue(at: now) { work.append(.call(due)) }
@@ -249,7 +252,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
             state.isAsleep = true
             state.sleepEnd = state.timers.next
             guard let next = state.sleepEnd else { return -1 }
-            let pause = ContinuousClock.now.duration(to: next).components
+            let pause = (next - .now).components
             // Round up, since no timer would be due after waking early.
             let rest = (pause.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
             return CInt(clamping: max(0, pause.seconds * 1000 + rest))

@@ -2,7 +2,7 @@
 struct TimerQueue {
     /// The identifier of one entry.
     struct Identifier: Hashable, Sendable, Comparable {
-        let deadline: ContinuousClock.Instant
+        let deadline: TransportTime
         /// A number that distinguishes entries with the same deadline.
         let number: UInt64
 
@@ -23,9 +23,9 @@ struct TimerQueue {
     private var count: UInt64 = 0
 
     /// The next deadline, or nil if there is none.
-    var next: ContinuousClock.Instant? { entries.last?.identifier.deadline }
+    var next: TransportTime? { entries.last?.identifier.deadline }
 
-    mutating func add(at deadline: ContinuousClock.Instant, _ action: @escaping Action) -> Identifier {
+    mutating func add(at deadline: TransportTime, _ action: @escaping Action) -> Identifier {
         count += 1
         let identifier = Identifier(deadline: deadline, number: count)
         entries.insert(Entry(identifier: identifier, action: action), at: position(of: identifier))
@@ -40,7 +40,7 @@ struct TimerQueue {
     }
 
     /// Removes and returns the due actions, earliest first.
-    mutating func takeDue(at now: ContinuousClock.Instant) -> [Action] {
+    mutating func takeDue(at now: TransportTime) -> [Action] {
         var due: [Action] = []
         while let next, next <= now { due.append(entries.removeLast().action) }
         return due
@@ -62,7 +62,7 @@ package struct TransportTimer: Sendable {
     private let identifier: TimerQueue.Identifier
 
     /// Calls `action` on the event loop's thread. It must not block.
-    package init(at instant: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void) {
+    package init(at instant: TransportTime, _ action: @escaping @Sendable () -> Void) {
         identifier = EventLoop.shared.schedule(at: instant, action)
     }
 
@@ -74,7 +74,7 @@ package struct TransportTimer: Sendable {
 
 /// A point in time and the error for reaching it.
 struct Deadline: Sendable {
-    let instant: ContinuousClock.Instant
+    let instant: TransportTime
     private let phase: TransportError.Phase
     private let peer: String
     private let limit: Duration
@@ -84,7 +84,7 @@ struct Deadline: Sendable {
 
     /// Creates a deadline `limit` after `start`. A limit over one year is reduced to a year, so that adding it can't
     /// overflow.
-    init(for phase: TransportError.Phase, peer: String, limit: Duration, since start: ContinuousClock.Instant = .now) {
+    init(for phase: TransportError.Phase, peer: String, limit: Duration, since start: TransportTime = .now) {
         instant = start + min(limit, .seconds(365 * 86_400))
         (self.phase, self.peer, self.limit) = (phase, peer, limit)
     }

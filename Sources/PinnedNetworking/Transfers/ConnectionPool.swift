@@ -231,7 +231,7 @@ final class ConnectionPool {
 
     private func closeIdle() {
         sweep = nil
-        let oldest = ContinuousClock.now - idleLimit
+        let oldest = TransportTime.now - idleLimit
         for key in groups.keys { closeIdle(for: key) { $0.idleSince <= oldest } }
         if groups.values.contains(where: { !$0.idle.isEmpty }) { startSweep() }
     }
@@ -258,7 +258,7 @@ final class PooledConnection {
     var login: (any ConnectionLogin)?
     /// Whether an earlier request used the connection.
     var isReused = false
-    var idleSince = ContinuousClock.now
+    var idleSince = TransportTime.now
 
     nonisolated init(
         _ connection: RequestConnection, _ key: ConnectionPool.Key, _ permit: SendPermit, origin: EvaluatedServer?,

@@ -105,7 +105,7 @@ final class Transfer: TaskTransfer {
     /// The output of the decoder that isn't passed on yet.
     var decoded: [UInt8] = []
     /// The time since which the decoder has worked without a pause, at the latest.
-    var turn = ContinuousClock.now
+    var turn = TransportTime.now
     /// The body so far, if the program wants it as a whole.
     var collected: (body: Data, limit: HTTPBodyLimit)?
 

@@ -51,7 +51,7 @@ final class WorkLimit: Sendable {
 
     private struct State {
         var wait = Wait.connection
-        var progress: ContinuousClock.Instant
+        var progress: TransportTime
         var end: End?
         var cancelWork: (@Sendable () -> Void)?
         var timer: TransportTimer?
@@ -61,7 +61,7 @@ final class WorkLimit: Sendable {
     private struct Times: Sendable {
         let request: Duration
         let resource: Duration
-        let deadline: ContinuousClock.Instant
+        let deadline: TransportTime
     }
 
     private let times: Times
@@ -69,7 +69,7 @@ final class WorkLimit: Sendable {
 
     /// Creates a limit. Both timeouts are in seconds from now.
     init(requestTimeout: TimeInterval, resourceTimeout: TimeInterval) {
-        let now = ContinuousClock.now
+        let now = TransportTime.now
         let resource = Self.duration(resourceTimeout)
         times = Times(request: Self.duration(requestTimeout), resource: resource, deadline: now + resource)
         state = Locked(State(progress: now))
@@ -94,7 +94,7 @@ final class WorkLimit: Sendable {
 
     /// Records progress, which restarts the request timeout.
     func progress(to wait: Wait) {
-        let now = ContinuousClock.now
+        let now = TransportTime.now
         state.withLock {
             $0.progress = now
             $0.wait = wait
@@ -171,7 +171,7 @@ final class WorkLimit: Sendable {
     /// Ends work that has reached a limit, or schedules the next check. The timer doesn't keep the limit, which cancels
     /// it when it is released. A weak reference would slow down every use of the limit.
     private static func watch(_ state: Locked<State>, _ times: Times) {
-        let now = ContinuousClock.now
+        let now = TransportTime.now
         let end = state.withLock { current -> End? in
             guard !current.isFinished else { return nil }
             let stalled = current.wait.isLimited ? current.progress + times.request : times.deadline

@@ -16,7 +16,7 @@ final class WebSocketConversation {
     /// The reason why a message wasn't sent, if any.
     private var sendError: (any Error)?
     /// The time since which frames were handled without a pause, at the latest.
-    private var turn = ContinuousClock.now
+    private var turn = TransportTime.now
 
     /// The number of payload bytes that are masked and sent at a time.
     private static let part = 64 * 1024

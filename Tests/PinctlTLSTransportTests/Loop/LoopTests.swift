@@ -9,7 +9,7 @@ import Testing
 @Suite struct TimerQueueTests {
     @Test("Due timers are returned in the order of their deadlines, and equal ones in the order of arrival")
     func order() {
-        let start = ContinuousClock.now
+        let start = TransportTime.now
         let called = Locked<[Int]>([])
         var queue = TimerQueue()
         var identifiers: [TimerQueue.Identifier] = []
