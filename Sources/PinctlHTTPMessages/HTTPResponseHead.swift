@@ -58,7 +58,7 @@ package enum HTTPBodyFraming: Sendable, Hashable {
         var lengths: [ArraySlice<UInt8>] = []
         var codings: [HTTPField] = []
         for field in fields {
-            if field.isNamed("Content-Length") { lengths += field.members }
+            if field.isNamed("Content-Length") { for length in field.members { lengths.append(length) } }
             if field.isNamed("Transfer-Encoding") { codings.append(field) }
         }
         // mutant length-and-coding: true by HTTPResponseParserTests

@@ -43,7 +43,9 @@ enum ContentCoding: String {
     static func fields(of request: URLRequest, decodesBodies: Bool) -> [HTTPField] {
         guard decodesBodies else { return request.fields.filter { !$0.isNamed(acceptEncoding) } }
         let isSettled = request.fields.contains { $0.isNamed(acceptEncoding) || $0.isNamed("Range") }
-        return isSettled ? request.fields : request.fields + [offer]
+        var fields = request.fields
+        if !isSettled { fields.append(offer) }
+        return fields
     }
 }
 

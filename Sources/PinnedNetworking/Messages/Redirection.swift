@@ -59,7 +59,7 @@ enum Redirection {
         return next
     }
 
-    private static func isRedirect(_ statusCode: Int) -> Bool { [301, 302, 303, 307, 308].contains(statusCode) }
+    static func isRedirect(_ statusCode: Int) -> Bool { [301, 302, 303, 307, 308].contains(statusCode) }
 
     /// Fields that are for one server.
     private static let boundNames = [

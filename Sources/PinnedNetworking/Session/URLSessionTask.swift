@@ -89,7 +89,7 @@ public class URLSessionTask: @unchecked Sendable {
         self.limit = limit
         var status = Status(delegate: delegate, currentRequest: originalRequest, start: start)
         if start == nil { (status.state, status.begin) = (.running, Date()) }
-        self.status = Locked(status)
+        self.status = Locked(consume status)
     }
 
     /// The last request that was sent. After redirects it differs from ``originalRequest``.
@@ -231,9 +231,10 @@ public class URLSessionTask: @unchecked Sendable {
     }
 
     /// Starts the record of another request.
-    func beginTransaction(_ request: URLRequest) {
+    func beginTransaction(_ request: @autoclosure () -> URLRequest) {
         guard isMeasured.load(ordering: .relaxed) else { return }
-        status.withLock { $0.transactions.append(TransactionRecord(request)) }
+        let record = TransactionRecord(request())
+        status.withLock { $0.transactions.append(record) }
     }
 
     /// Adds to the record of the current request.

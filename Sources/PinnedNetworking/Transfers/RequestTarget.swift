@@ -20,7 +20,9 @@ final class RequestTarget: Sendable {
 
     /// Creates the target of a request. If `isProxied` is true, a proxy fetches the resource, so `ftp` is also allowed.
     /// If `isWebSocket` is true, so are `ws` and `wss`, which stand for `http` and `https` (RFC 6455, section 3).
-    init(_ request: URLRequest, isProxied: Bool = false, isWebSocket: Bool = false) throws(RequestTargetError) {
+    init(
+        _ request: borrowing URLRequest, isProxied: Bool = false, isWebSocket: Bool = false
+    ) throws(RequestTargetError) {
         guard let url = request.url?.absoluteURL else { throw .noURL }
         try Self.checkAuthority(of: request)
         var schemeName = url.scheme?.lowercased() ?? ""

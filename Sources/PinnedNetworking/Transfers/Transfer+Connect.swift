@@ -82,7 +82,6 @@ extension Transfer {
         }
         guard let connection = session.pool.takeIdle(key, where: approved(by: evaluators)) else { return nil }
         connection.permit = evaluators.permit
-        askedConnections.append(connection)
         return connection
     }
 

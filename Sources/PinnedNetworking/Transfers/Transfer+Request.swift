@@ -108,12 +108,12 @@ extension Transfer {
     }
 
     private func add(_ credentials: [HTTPField], _ login: (any ConnectionLogin)?) throws {
-        let form = current.form(of: outgoing?.body, canDefer: login?.defersLongBody == true)
-        if !credentials.isEmpty || form == .deferred {
-            outgoing?.head = try current.head(form, isForwarded: isForwarded, credentials: credentials)
+        guard let outgoing else { throw TransferStateError.notLeased }
+        if login?.defersLongBody == true { outgoing.form = current.form(of: outgoing.body, canDefer: true) }
+        if !credentials.isEmpty || outgoing.form == .deferred {
+            outgoing.head = try current.head(outgoing.form, isForwarded: isForwarded, credentials: credentials)
         }
-        outgoing?.form = form
-        outgoing?.login = login
+        outgoing.login = login
         stage = .prepared
     }
 

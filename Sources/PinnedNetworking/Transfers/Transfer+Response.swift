@@ -75,7 +75,8 @@ extension Transfer {
 
     /// Returns the next request if the response is a redirect.
     private func redirection(after head: HTTPResponseHead) throws -> URLRequest? {
-        try Redirection.request(after: current.request, to: target, answer: head, count: current.redirectCount)
+        guard Redirection.isRedirect(head.statusCode) else { return nil }
+        return try Redirection.request(after: current.request, to: target, answer: head, count: current.redirectCount)
     }
 
     /// Follows a redirect, unless a delegate changes or stops it.

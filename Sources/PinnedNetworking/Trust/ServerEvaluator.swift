@@ -31,7 +31,7 @@ final class ServerEvaluator: Sendable {
         self.scheme = scheme
         self.proxyType = proxyType
         self.permitting = permitting
-        anchors = try permitting.settings.anchors(for: name, port: Int(port))
+        anchors = try permitting.anchors(for: name, port: Int(port))
     }
 
     // MARK: Connections of earlier requests

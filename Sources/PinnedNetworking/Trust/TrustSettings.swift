@@ -69,17 +69,17 @@ final class PermittingTrust: Sendable {
         self.settings = settings
         self.permit = permit
     }
-}
 
-extension TrustSettings {
     /// Returns the anchors for a server: those of its rule, or those of the settings, or the system's.
     func anchors(for name: ServerName, port: Int) throws(SystemTrustStore.Unread) -> TrustStore {
-        guard let store = pinning?.anchors(for: name, port: port) ?? store else {
+        guard let store = settings.pinning?.anchors(for: name, port: port) ?? settings.store else {
             return try SystemTrustStore.read()
         }
         return store
     }
+}
 
+extension TrustSettings {
     /// Returns the claim of a server that presented a chain. `timestamps` are those in its TLS extension.
     func claim(
         of name: ServerName, presenting presented: PresentedChain, timestamps: [UInt8]?, under anchors: TrustStore
