@@ -2,13 +2,13 @@ import CertificatePinning
 
 /// NSPinnedDomains in an app's Info.plist (Apple's "Identity Pinning", iOS 14 and macOS 11 and later).
 enum ApplePinnedDomains {
-    /// Reads an Info.plist, XML or binary, the way the system does.
+    /// Reads an Info.plist, XML or binary, or its dictionary in a program's source, the way the system does.
     ///
     /// Identities that the system doesn't understand pin nothing, but the host stays pinned. A list that pins no host
     /// becomes a policy without pins, and a note. Each host becomes a rule, whose requirement lists the roles that have
     /// a key in the list, with or without pins.
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
-        let root = try PropertyList.read(bytes, path: path)
+        let root = try PropertyList.read(bytes, path: path, orLiteralWith: ApplePinReader.path[0])
         var reader = ApplePinReader(path: path)
         let policy = reader.policy(root)
         return DialectReading(policy, notes: reader.notes.inOrder)

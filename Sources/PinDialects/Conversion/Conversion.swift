@@ -110,6 +110,7 @@ extension PinDialect {
         case .envoy: "Envoy"
         case .tlsa: "TLSA"
         case .certspotter: "Cert Spotter"
+        case .map: "a map of hosts to pins"
         case .swift: "Swift"
         }
     }

@@ -105,6 +105,10 @@ extension PinDialect {
             DialectTraits(
                 scopes: [.exact, .exactAndBelow], combination: .union, repeatsHosts: true, roles: [.leaf],
                 modes: [.enforce], connects: false)
+        case .map:
+            DialectTraits(
+                scopes: [.exact, .exactAndBelow], combination: .union, repeatsHosts: true, roles: [.any],
+                modes: [.enforce], expiry: .utcDay, effects: [.stopPinning])
         case .envoy:
             DialectTraits(
                 scopes: [.exact], combination: .closest, roles: [.leaf], contents: [.publicKey, .certificate],

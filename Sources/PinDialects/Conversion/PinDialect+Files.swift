@@ -26,6 +26,7 @@ extension PinDialect {
         case .envoy: try EnvoyConfiguration.read(bytes, path: path, host: host)
         case .tlsa: try TLSAZone.read(bytes, path: path)
         case .certspotter: try CertSpotterKeys.read(bytes, path: path)
+        case .map: try PinMapReader.read(bytes, path: path)
         case .swift: try SwiftReader.read(bytes, path: path)
         }
     }
@@ -44,6 +45,7 @@ extension PinDialect {
             case .envoy: try EnvoyConfiguration.write(policy)
             case .tlsa: try TLSAZone.write(policy)
             case .certspotter: try CertSpotterKeys.write(policy)
+            case .map: try PinMapWriter.write(policy)
             case .swift: try SwiftWriter.write(policy)
             }
         return Array(text.utf8)
@@ -65,7 +67,7 @@ extension PinDialect {
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
         case .envoy: try EnvoyConfiguration.replacing(bytes, path: path, with: policy)
         case .okhttp: try OkHttpWriter.replacing(bytes, path: path, with: policy)
-        case .policy, .hpkp, .curl, .tlsa, .certspotter, .swift:
+        case .policy, .hpkp, .curl, .tlsa, .certspotter, .map, .swift:
             throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }
     }

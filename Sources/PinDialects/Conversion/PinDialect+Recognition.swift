@@ -18,16 +18,22 @@ extension PinDialect {
         }
         if start.first == "{" {
             if has("\"pubkey_sha256\""), has("\"dns_names\"") { return .certspotter }
-            return isEnvoy(bytes) && !isPolicy(bytes) ? .envoy : .policy
+            if isPolicy(bytes) { return .policy }
+            if isEnvoy(bytes) { return .envoy }
+            if has("NSPinnedDomains") { return .apple }
+            return has("TSKPinnedDomains") ? .trustkit : PinMapReader.isMap(bytes) ? .map : .policy
         }
         // A program can contain pins of other formats in its comments and strings.
         if has("CertificatePinner") { return .okhttp }
         if has("PinningPolicy(") || has("PinningRule(") { return .swift }
+        if has("TSKPinnedDomains:") || has("TSKPinnedDomains\"") || has("kTSKPinnedDomains") { return .trustkit }
+        if has("NSPinnedDomains") { return .apple }
         if isEnvoy(bytes) { return .envoy }
         if isZone(text) { return .tlsa }
         if has("sha256//") { return .curl }
         if has("pin-sha256") || text.lowercased().hasPrefix("public-key-pins") { return .hpkp }
         if has("TLSA") || has("TYPE52") { return .tlsa }
+        if PinMapReader.isMap(bytes) { return .map }
         if has("Certificate pinning failure") || has("sha256/") || has("sha1/") {
             return .okhttp
         }
@@ -55,10 +61,12 @@ extension PinDialect {
             of: ["envoy.extensions.transport_sockets.tls"] + keys.flatMap { ["\($0):", "\"\($0)\""] })
     }
 
-    /// Whether a text is a policy file, whose comments and notes can have the keys of other formats.
+    /// Whether a text is a policy file, whose comments and notes can have the keys of other formats. Without a version
+    /// it is one that can't be read.
     private static func isPolicy(_ bytes: [UInt8]) -> Bool {
         let root = JSONCReader.read(bytes, dialect: .jsonc).root
         return root?["version"] != nil && (root?["domains"] != nil || root?["pins"] != nil)
+            || root?["domains"]?.elements != nil
     }
 
     /// Whether a line of a text is a TLSA record of a zone file: the type and the usage, after an owner and other

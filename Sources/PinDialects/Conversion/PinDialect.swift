@@ -23,6 +23,8 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case tlsa
     /// The authorized keys of Cert Spotter, a monitor of Certificate Transparency logs.
     case certspotter
+    /// Hosts and their pins in the literals of JSON, JavaScript, TypeScript, Dart and other programs.
+    case map
     /// Swift source with this project's types, as this package writes it. Other Swift can't be read.
     case swift
 }

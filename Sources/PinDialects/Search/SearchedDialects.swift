@@ -23,7 +23,7 @@ struct SearchedDialects {
         case "json", "jsonc", "json5", "yaml", "yml":
             // Most such files are data.
             let words = ["pins\"", "verify_c", "verifyC", "envoy.ext", "pubkey_sha256", "payloadType"]
-            guard bytes.hasAny(of: words) else { return }
+            guard hasDigests || bytes.hasAny(of: words) else { return }
             if ending == "yaml" || ending == "yml" {
                 if PinDialect.isEnvoy(bytes) { all = [.envoy] }
             } else if has("\"pubkey_sha256\""), has("\"dns_names\"") {
@@ -36,11 +36,19 @@ struct SearchedDialects {
                 || has("\"domains\"") && has("\"version\"") && has("\"pins\"")
             {
                 all = Self.isPolicy(bytes) ? [.policy] : []
+            } else if hasDigests {
+                all = Self.literals(bytes)
             }
         case "kt", "kts", "java", "groovy", "scala":
             if hasDigests, has("CertificatePinner") { all = [.okhttp] }
         case "swift":
-            if hasDigests, has("PinningPolicy(") || has("PinningRule(") { all = [.swift] }
+            if hasDigests, has("PinningPolicy(") || has("PinningRule(") {
+                all = [.swift]
+            } else if hasDigests {
+                all = Self.literals(bytes)
+            }
+        case "js", "jsx", "mjs", "cjs", "ts", "tsx", "dart", "m", "mm":
+            if hasDigests { all = Self.literals(bytes) }
         default:
             if Self.isMarkup(bytes, ending) {
                 if has("<network-security-config") {
@@ -54,6 +62,13 @@ struct SearchedDialects {
                 all = [.tlsa]
             }
         }
+    }
+
+    /// Returns the dialects of literals in a program or in JSON.
+    private static func literals(_ bytes: [UInt8]) -> [PinDialect] {
+        if bytes.hasAny(of: ["TSKPinnedDomains"]) { return [.trustkit] }
+        if bytes.hasAny(of: ["NSPinnedDomains"]) { return [.apple] }
+        return PinMapReader.isMap(bytes) ? [.map] : []
     }
 
     private static func isMarkup(_ bytes: [UInt8], _ ending: String) -> Bool {

@@ -4,7 +4,7 @@ import PinctlBasics
 
 /// TrustKit's configuration: the key TSKConfiguration of an app's Info.plist, or that dictionary alone.
 enum TrustKitConfiguration {
-    /// Reads a property list, XML or binary, the way TrustKit does.
+    /// Reads a property list, XML or binary, or the dictionary in a program's source, the way TrustKit does.
     ///
     /// Input for which TrustKit raises an exception is an error. Input that TrustKit ignores, or reads differently from
     /// how it looks, becomes a note. Each domain becomes a rule. TrustKit looks up each domain in the public suffix
@@ -12,7 +12,7 @@ enum TrustKitConfiguration {
     static func read(
         _ bytes: [UInt8], path: String, publicSuffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) -> DialectReading {
-        let root = try PropertyList.read(bytes, path: path)
+        let root = try PropertyList.read(bytes, path: path, orLiteralWith: TrustKitReader.domainsKey)
         var reader = TrustKitReader(path: path, publicSuffixes: publicSuffixes)
         let rules = reader.rules(root)
         guard reader.problems.isEmpty else { throw PolicyFileError(reader.problems, besides: reader.notes) }

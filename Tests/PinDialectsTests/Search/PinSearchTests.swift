@@ -35,7 +35,8 @@ struct PinSearchTests {
               'pay.example.org': { publicKeyHashes: ['{C}', '{B}'] },
             });
             """,
-            "7: A api.example.com", "8: B api.example.com", "11: C pay.example.org", "11: B pay.example.org"),
+            "7: A api.example.com map", "8: B api.example.com map", "11: C pay.example.org map",
+            "11: B pay.example.org map"),
         Row(
             "src/client.js",
             """
@@ -46,7 +47,7 @@ struct PinSearchTests {
                 certs: ['sha256/{A}', 'sha256/{B}'],
               },
             })
-            """, "5: A api.example.com", "5: B api.example.com"),
+            """, "5: A api.example.com map", "5: B api.example.com map"),
         Row(
             "app.json",
             """
@@ -63,7 +64,7 @@ struct PinSearchTests {
                 }
               }
             } } } }
-            """, "7: A example.com", "8: B example.com"),
+            """, "7: A example.com apple", "8: B example.com apple"),
         Row(
             "app/Api.kt",
             """
@@ -96,7 +97,7 @@ struct PinSearchTests {
                     ],
                 ],
             ]
-            """, "7: A api.example.com", "8: B api.example.com"),
+            """, "7: A api.example.com trustkit", "8: B api.example.com trustkit"),
         Row(
             "ios/AppDelegate.m",
             """
@@ -111,7 +112,8 @@ struct PinSearchTests {
                 }
               }
             };
-            """, "5: A api.example.com", "6: C api.example.com (comment)", "7: B api.example.com"),
+            """, "5: A api.example.com trustkit", "6: C api.example.com (comment)",
+            "7: B api.example.com trustkit"),
         Row(
             "app/build.gradle",
             """
@@ -133,7 +135,7 @@ struct PinSearchTests {
             ];
             await HttpCertificatePinning.check(
               serverURL: 'https://api.example.com/', allowedSHAFingerprints: allowedSHAFingerprints);
-            """, "2: A api.example.com certificate"),
+            """, "2: A api.example.com certificate map"),
         Row(
             "deploy.sh",
             """
@@ -182,7 +184,7 @@ struct PinSearchTests {
         Row(
             "pins.json",
             #"[{"pins": ["sha256\/{A}"], "domain": "a.example.com"}, {"pins": ["{B}"], "domain": "b.example.com"}]"#,
-            "1: A a.example.com", "1: B a.example.com"),
+            "1: A a.example.com map", "1: B b.example.com map"),
         Row(
             "pins.json",
             """
@@ -198,7 +200,7 @@ struct PinSearchTests {
                 "domain": "b.example.com"
               }
             ]
-            """, "4: A a.example.com", "9: B b.example.com"),
+            """, "4: A a.example.com map", "9: B b.example.com map"),
         Row("join.sh", "kubeadm join --discovery-token-ca-cert-hash sha256:{A.hex}", "1: A -"),
         Row(
             "dane.sh", "check _443._tcp.www.example.com TLSA '3 1 1 {A.HEX}' '3 0 1 {B.hex}'",
@@ -302,7 +304,7 @@ struct PinSearchTests {
             ("io.example.com", true),
             ("com.example.app", false), ("org.example.host", false), ("de.example.app", false), ("pins.json", false),
             ("run.sh", false),
-            ("a.run.sh", true), ("api.nowhere", false), ("1.2.3", false), ("127.0.0.1", false), ("example", false),
+            ("a.run.sh", true), ("api.nowhere", false), ("1.2.3", false), ("127.0.0.1", true), ("example", false),
             ("-a.example.com", false), ("a_b.example.com", false), ("a..com", false),
         ])
     func hostnames(row: (text: String, isHost: Bool)) {

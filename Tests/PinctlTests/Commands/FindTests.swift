@@ -95,7 +95,7 @@ struct FindTests {
         #expect(
             bad.lines == [
                 "FAIL api.test: 2 pins in 2 places, which disagree", "  sha256/\(first)",
-                "    \(top)/app/res/xml/config.xml:2:23 (android)", "    \(top)/src/pins.ts:1:24 (text)",
+                "    \(top)/app/res/xml/config.xml:2:23 (android)", "    \(top)/src/pins.ts:1:24 (map)",
                 "  sha256/\(second)", "    \(top)/app/res/xml/config.xml:3:23 (android)",
                 "    missing in \(top)/src/pins.ts",
                 "2 places, 2 pins, 1 host: 1 host disagrees (2 files searched)",
@@ -123,7 +123,7 @@ struct FindTests {
         let pins = try #require(host.pins)
         #expect(pins.map(\.pin) == ["sha256/\(first)", "sha256/\(second)"] && pins.map(\.kind) == ["key", "key"])
         #expect(pins[0].places.map(\.inForce) == [false, true, true])
-        #expect(pins[0].places.map(\.dialect) == [nil, "android", nil])
+        #expect(pins[0].places.map(\.dialect) == [nil, "android", "map"])
         #expect(pins[0].missing == [] && pins[1].missing == [directory.path + "/pins.ts"])
         let summary = document.summary
         #expect(summary.places == 3 && summary.pins == 2 && summary.hosts == 1 && summary.disagreeing == 1)
@@ -262,7 +262,7 @@ extension FindTests {
         try write("app/config.xml", config(first))
         try write("tests/config.xml", config(first))
         try write("Pins.kt", "CertificatePinner.Builder().add(host, \"sha256/\(first)\")")
-        try write("pins.ts", script(first))
+        try write("pins.py", script(first))
         let run = await pinctl("lint", directory.path)
         #expect(run.lines.last?.hasPrefix("1 linted: ") == true)
         #expect(run.lines.first?.hasPrefix("\(directory.path)/app/config.xml:1:") == true)

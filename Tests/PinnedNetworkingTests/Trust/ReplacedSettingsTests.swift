@@ -6,7 +6,7 @@ import Testing
 @testable import PinnedNetworking
 
 /// PE21: requests that wait on an open connection when the settings that approved it are replaced.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReplacedSettingsTests {
     /// The bytes that wait.
     enum Form: CaseIterable, Sendable {

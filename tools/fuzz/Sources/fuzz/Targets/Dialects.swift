@@ -23,6 +23,11 @@ extension FuzzTarget {
         .dialect(.envoy),
         .dialect(.tlsa),
         .dialect(.certspotter),
+        .dialect(.map),
+        FuzzTarget(name: "literals") { bytes in
+            // TrustKit's dictionary in a program.
+            _ = try? PinDialect.trustkit.read(Array("x = [kTSKPinnedDomains: [".utf8) + bytes, path: "f.swift")
+        },
         FuzzTarget(name: "issuance") { bytes in
             _ = IssuanceProgram(recognizing: bytes)
             _ = IssuanceProgram.refusal(of: bytes, path: "f")

@@ -1,0 +1,323 @@
+import CertificatePinning
+import PinctlBasics
+
+/// A parser of the literals that JSON, JavaScript, TypeScript, Dart, Swift and Objective-C have in common.
+///
+/// Whatever isn't a literal becomes an expression, which is skipped up to the next comma or bracket.
+struct LiteralParser {
+    private(set) var cursor: TextCursor
+    /// The remaining number of words and signs to skip in expressions. A text in which nothing is a literal is tried
+    /// again at each bracket.
+    var budget: Int
+
+    private static let deepestNesting = 64
+    private static let openers = "{[(".utf8
+    private static let closers = "}])".utf8
+
+    init(_ cursor: TextCursor, budget: Int) {
+        self.cursor = cursor
+        self.budget = budget
+    }
+
+    // MARK: Blanks
+
+    /// Skips white space, comments, and lines of a preprocessor.
+    mutating func skipBlanks() {
+        var startsLine = cursor.index == 0
+        while let byte = cursor.byte {
+            if byte.isLineEnd {
+                startsLine = true
+                cursor.step()
+            } else if byte.isBlank || byte < 0x20 {
+                cursor.step()
+            } else if cursor.stands("//") || startsLine && byte == UInt8(ascii: "#") {
+                _ = cursor.take { !$0.isLineEnd }
+            } else if cursor.take("/*") {
+                while cursor.byte != nil, !cursor.take("*/") { cursor.step() }
+            } else {
+                return
+            }
+        }
+    }
+
+    /// Consumes a sign after white space, if it is next.
+    mutating func take(_ sign: Unicode.Scalar) -> Bool {
+        skipBlanks()
+        guard cursor.byte == UInt8(ascii: sign) else { return false }
+        cursor.step()
+        return true
+    }
+
+    mutating func step() { cursor.step() }
+
+    /// Skips bytes while they satisfy the predicate.
+    mutating func skip(while isSkipped: (UInt8) -> Bool) { _ = cursor.take(while: isSkipped) }
+
+    // MARK: Values
+
+    /// Parses a value with everything up to the next comma, closing bracket or statement.
+    mutating func value(depth: Int = 0) -> SourceLiteral {
+        skipBlanks()
+        let (start, position) = (cursor.index, cursor.position)
+        let kind = primary(depth: depth)
+        skipSuffix()
+        guard let kind, endsValue() else {
+            skipExpression()
+            let text = cursor.text(from: start).prefix(80)
+            return SourceLiteral(
+                kind: .expression(text.split(whereSeparator: \.isWhitespace).joined(separator: " ")), position: position
+            )
+        }
+        return SourceLiteral(kind: kind, position: position)
+    }
+
+    private mutating func primary(depth: Int) -> SourceLiteral.Kind? {
+        guard let byte = cursor.byte else { return nil }
+        // Objective-C: @{}, @[], @"" and @YES.
+        if byte == UInt8(ascii: "@") { cursor.step() }
+        switch cursor.byte {
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return container(depth: depth)
+        case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"): return string()
+        case UInt8(ascii: "<"):
+            // The type of a list's elements in Dart.
+            skipTypeArguments()
+            return cursor.byte == UInt8(ascii: "[") || cursor.byte == UInt8(ascii: "{") ? container(depth: depth) : nil
+        case let byte? where byte.isWordByte || "-.$".utf8.contains(byte): return named(depth: depth)
+        default: return nil
+        }
+    }
+
+    /// Functions that return their argument, or a collection with its elements.
+    private static let transparent: Set = [
+        "Object.freeze", "JSON.stringify", "Set", "Array.from", "jsonEncode", "json.encode", "Object.seal",
+    ]
+
+    private mutating func named(depth: Int) -> SourceLiteral.Kind? {
+        let word = name()
+        // `new Set([…])`, and Dart's `const [ … ]`.
+        if ["new", "const", "await"].contains(word) {
+            skipBlanks()
+            return primary(depth: depth)
+        }
+        skipTypeArguments()
+        guard cursor.byte == UInt8(ascii: "(") else { return .word(word) }
+        // A call with named arguments, such as `Pins(host: "…", hashes: […])`.
+        guard Self.transparent.contains(word) else { return container(depth: depth) }
+        cursor.step()
+        let argument = value(depth: depth + 1)
+        while take(",") { _ = value(depth: depth + 1) }
+        return take(")") ? argument.kind : nil
+    }
+
+    /// Skips `<String>` before a bracket.
+    private mutating func skipTypeArguments() {
+        var copy = self
+        guard copy.take("<") else { return }
+        _ = copy.cursor.take { $0 != UInt8(ascii: ">") && !$0.isLineEnd }
+        while copy.take(">") {}
+        guard let byte = copy.cursor.byte, Self.openers.contains(byte) else { return }
+        self = copy
+    }
+
+    /// Parses a name with dots, or a number.
+    mutating func name() -> String {
+        let sign = cursor.byte == UInt8(ascii: "-") ? "-" : ""
+        if !sign.isEmpty { cursor.step() }
+        return sign
+            + String(decoding: cursor.take { $0.isWordByte || ".$".utf8.contains($0) }, as: UTF8.self)
+    }
+
+    /// Skips what may follow a literal without a change of its value: `as const`, `satisfies Pins`.
+    private mutating func skipSuffix() {
+        var copy = self
+        copy.skipBlanks()
+        guard let byte = copy.cursor.byte, byte.isWordByte, ["as", "satisfies"].contains(copy.name()) else { return }
+        self = copy
+        _ = cursor.take { !$0.isLineEnd && !",;)}".utf8.contains($0) }
+    }
+
+    /// Whether nothing more belongs to a value: a comma, a bracket, a semicolon, or another statement is next.
+    private mutating func endsValue() -> Bool {
+        let line = cursor.position.line
+        var copy = self
+        copy.skipBlanks()
+        guard let byte = copy.cursor.byte else { return true }
+        if ",;)]}".utf8.contains(byte) { return true }
+        return copy.cursor.position.line > line && !".?+([".utf8.contains(byte)
+    }
+
+    /// Skips an expression, with its brackets and strings.
+    private mutating func skipExpression() {
+        var depth = 0
+        while budget > 0 {
+            skipBlanks()
+            budget -= 1
+            guard let byte = cursor.byte else { return }
+            if Self.openers.contains(byte) {
+                depth += 1
+            } else if Self.closers.contains(byte) {
+                guard depth > 0 else { return }
+                depth -= 1
+            } else if depth == 0, byte == UInt8(ascii: ",") || byte == UInt8(ascii: ";") {
+                return
+            }
+            var copy = self
+            if "\"'`".utf8.contains(byte), copy.string() != nil {
+                self = copy
+            } else {
+                cursor.step()
+                if byte.isWordByte { _ = cursor.take(while: \.isWordByte) }
+            }
+        }
+    }
+}
+
+// MARK: - Containers
+
+extension LiteralParser {
+    /// Parses an object or a list at its opening bracket. Returns `nil`, with the cursor behind the bracket, for what
+    /// isn't one, such as a block of statements.
+    mutating func container(depth: Int) -> SourceLiteral.Kind? {
+        guard let opener = cursor.byte else { return nil }
+        cursor.step()
+        guard depth < Self.deepestNesting, budget > 0 else { return nil }
+        budget -= 1
+        let closer: Unicode.Scalar =
+            opener == UInt8(ascii: "{") ? "}" : opener == UInt8(ascii: "[") ? "]" : ")"
+        if take(closer) { return closer == "}" ? .object([]) : closer == "]" ? .list([]) : nil }
+        // Swift's empty dictionary.
+        if opener == UInt8(ascii: "["), take(":") { return take("]") ? .object([]) : nil }
+        var copy = self
+        if let members = copy.members(until: closer, inBrackets: opener == UInt8(ascii: "["), depth: depth) {
+            self = copy
+            return .object(members)
+        }
+        budget = copy.budget
+        guard opener == UInt8(ascii: "[") else { return nil }
+        var elements: [SourceLiteral] = []
+        repeat {
+            if take("]") { return .list(elements) }
+            // A spread stays an expression unless it is a constant.
+            if cursor.stands("...") { for _ in 0..<3 { cursor.step() } }
+            elements.append(value(depth: depth + 1))
+        } while take(",")
+        return take("]") ? .list(elements) : nil
+    }
+
+    private mutating func members(
+        until closer: Unicode.Scalar, inBrackets: Bool, depth: Int
+    ) -> [SourceLiteral.Member]? {
+        var members: [SourceLiteral.Member] = []
+        repeat {
+            if take(closer) { return members }
+            skipBlanks()
+            let position = cursor.position
+            if !inBrackets, cursor.stands("...") {
+                for _ in 0..<3 { cursor.step() }
+                let value = value(depth: depth + 1)
+                members.append(.init(key: "...", isComputed: true, position: position, value: value))
+                continue
+            }
+            guard let (key, isComputed) = key(inBrackets: inBrackets, depth: depth) else { return nil }
+            if take(":") {
+                let value = value(depth: depth + 1)
+                members.append(.init(key: key, isComputed: isComputed, position: position, value: value))
+            } else if !inBrackets, closer == "}", !isComputed, cursor.byte.map(",}".utf8.contains) ?? false,
+                !members.isEmpty
+            {
+                // `{ pins }` is short for `{ pins: pins }`.
+                members.append(
+                    .init(
+                        key: key, isComputed: false, position: position,
+                        value: SourceLiteral(kind: .word(key), position: position)))
+            } else {
+                return nil
+            }
+        } while take(",")
+        return take(closer) ? members : nil
+    }
+
+    /// Parses a key: a string, a name, or an expression in brackets. In a dictionary in brackets, a name is a constant.
+    private mutating func key(inBrackets: Bool, depth: Int) -> (String, Bool)? {
+        if cursor.byte == UInt8(ascii: "@") { cursor.step() }
+        guard let byte = cursor.byte else { return nil }
+        if "\"'`".utf8.contains(byte) {
+            guard case .text(let text)? = string() else { return nil }
+            return (text, false)
+        }
+        if byte == UInt8(ascii: "["), !inBrackets {
+            cursor.step()
+            let (start, name) = (cursor.index, value(depth: depth + 1))
+            let text = cursor.text(from: start)
+            guard take("]") else { return nil }
+            if case .text(let text) = name.kind { return (text, false) }
+            return (text, true)
+        }
+        guard byte.isWordByte || byte == UInt8(ascii: "$") || byte == UInt8(ascii: ".") else { return nil }
+        let name = name()
+        return (name, inBrackets)
+    }
+}
+
+// MARK: - Strings
+
+extension LiteralParser {
+    /// Parses a string, and those that a plus sign or nothing but white space joins to it. Returns `nil` for one that
+    /// contains an expression, or has no end.
+    mutating func string() -> SourceLiteral.Kind? {
+        guard var text = stringPart() else { return nil }
+        while true {
+            var copy = self
+            let isJoined = copy.take("+")
+            copy.skipBlanks()
+            if copy.cursor.byte == UInt8(ascii: "@") { copy.cursor.step() }
+            guard let byte = copy.cursor.byte, "\"'`".utf8.contains(byte) else {
+                return isJoined ? nil : .text(text)
+            }
+            guard let next = copy.stringPart() else { return nil }
+            text += next
+            self = copy
+        }
+    }
+
+    private mutating func stringPart() -> String? {
+        guard let quote = cursor.byte else { return nil }
+        let isLong = quote == UInt8(ascii: "\"") && cursor.stands("\"\"\"")
+        for _ in 0..<(isLong ? 3 : 1) { cursor.step() }
+        var text: [UInt8] = []
+        var isComputed = false
+        while let byte = cursor.byte {
+            if isLong ? cursor.stands("\"\"\"") : byte == quote {
+                for _ in 0..<(isLong ? 3 : 1) { cursor.step() }
+                return isComputed ? nil : String(decoding: text, as: UTF8.self)
+            }
+            if byte.isLineEnd, !isLong, quote != UInt8(ascii: "`") { return nil }
+            cursor.step()
+            if byte == UInt8(ascii: "$"), cursor.byte == UInt8(ascii: "{") { isComputed = true }
+            guard byte == UInt8(ascii: "\\"), let escaped = cursor.byte else {
+                text.append(byte)
+                continue
+            }
+            cursor.step()
+            switch escaped {
+            case UInt8(ascii: "n"): text.append(0x0A)
+            case UInt8(ascii: "t"): text.append(0x09)
+            case UInt8(ascii: "r"): text.append(0x0D)
+            case UInt8(ascii: "u"), UInt8(ascii: "x"):
+                let digits = cursor.take { $0 == UInt8(ascii: "{") }.isEmpty ? escaped == UInt8(ascii: "u") ? 4 : 2 : 6
+                var value: UInt32 = 0
+                for _ in 0..<digits {
+                    guard let digit = cursor.byte.flatMap(Hexadecimal.value) else { break }
+                    value = value << 4 | UInt32(digit)
+                    cursor.step()
+                }
+                if cursor.byte == UInt8(ascii: "}"), digits == 6 { cursor.step() }
+                text += String(Unicode.Scalar(value) ?? "\u{FFFD}").utf8
+            case UInt8(ascii: "("): isComputed = true
+            case UInt8(ascii: "\n"): break
+            default: text.append(escaped)
+            }
+        }
+        return nil
+    }
+}

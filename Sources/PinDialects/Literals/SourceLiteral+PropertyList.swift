@@ -1,0 +1,125 @@
+import CertificatePinning
+import PinctlBasics
+
+extension PropertyList {
+    /// Reads a property list, or the dictionary with this key in the literals of a program: Swift, Objective-C, or the
+    /// configuration of an app in JavaScript or JSON.
+    static func read(
+        _ bytes: [UInt8], path: String, orLiteralWith key: String
+    ) throws(PolicyFileError) -> PropertyList {
+        let first = bytes.first { !$0.isBlank && !$0.isLineEnd && !(0xBB...0xEF).contains($0) }
+        guard first != UInt8(ascii: "<"), !bytes.starts(with: "bplist".utf8),
+            XMLReader.wideEncoding(of: bytes) == nil
+        else { return try read(bytes, path: path) }
+        let literals = SourceLiterals(bytes, try TextCursor(checking: bytes, path: path))
+        var problems = PolicyProblems(path: path)
+        let found = literals.roots.flatMap { $0.literal.objects(with: key) }
+        if literals.isExhausted {
+            problems.add(
+                "the text is nested too deeply to be read: name a file with the pins alone",
+                at: SourcePosition(line: 1, column: 1))
+        } else if found.count != 1 {
+            problems.add(
+                found.isEmpty
+                    ? "no dictionary has the key \(key): name the file with the dictionary itself"
+                    : "several dictionaries have the key \(key), and an app uses one of them: give each a file of its "
+                        + "own",
+                at: found.dropFirst().first?.position ?? SourcePosition(line: 1, column: 1))
+        }
+        if problems.isEmpty, let object = found.first {
+            var conversion = LiteralConversion(literals: literals, problems: problems)
+            let list = conversion.list(object)
+            if conversion.problems.isEmpty { return list }
+            problems = conversion.problems
+        }
+        throw PolicyFileError(problems: problems.sorted)
+    }
+}
+
+extension SourceLiteral {
+    /// Returns the objects with a key, which may be the constant for it, in and below this literal.
+    fileprivate func objects(with key: String) -> [SourceLiteral] {
+        switch kind {
+        case .object(let members):
+            if members.contains(where: { LiteralConversion.key($0) == key }) { return [self] }
+            return members.flatMap { $0.value.objects(with: key) }
+        case .list(let elements): return elements.flatMap { $0.objects(with: key) }
+        case .text, .word, .expression: return []
+        }
+    }
+}
+
+/// The conversion of a literal to a property list. TrustKit's constants have the names of its keys, with a k.
+private struct LiteralConversion {
+    let literals: SourceLiterals
+    var problems: PolicyProblems
+    private var used: Set<String> = []
+    private var depth = 0
+
+    init(literals: SourceLiterals, problems: PolicyProblems) {
+        self.literals = literals
+        self.problems = problems
+    }
+
+    static func key(_ member: SourceLiteral.Member) -> String { constant(member.key) ?? member.key }
+
+    /// Returns the text of one of TrustKit's constants. The one for an exclusion is spelled differently.
+    private static func constant(_ name: String) -> String? {
+        if name == "kTSKExcludeSubdomainFromParentPolicy" { return TrustKitReader.excludeKey }
+        return name.hasPrefix("kTSK") ? String(name.dropFirst()) : nil
+    }
+
+    mutating func list(_ literal: SourceLiteral) -> PropertyList {
+        let kind: PropertyList.Kind
+        switch literal.kind {
+        case .object(let members): kind = .dictionary(self.members(members))
+        case .list(let elements): kind = .array(elements.map { list($0) })
+        case .text(let text): kind = .string(text)
+        case .word(let word):
+            if let value = literal.bool {
+                kind = .bool(value)
+            } else if let number = Int64(word) {
+                kind = .integer(number)
+            } else if let text = Self.constant(word) {
+                kind = .string(text)
+            } else if depth < 16, let value = literals.value(of: word, used: &used) {
+                depth += 1
+                defer { depth -= 1 }
+                return list(value)
+            } else {
+                problems.add(
+                    "\(quoted(word)) isn't set to one value in this file: write the value itself",
+                    at: literal.position)
+                kind = .other("a constant")
+            }
+        case .expression(let text):
+            problems.add("\(quoted(text)) isn't a literal: write the value itself", at: literal.position)
+            kind = .other("an expression")
+        }
+        return PropertyList(kind, at: literal.position)
+    }
+
+    private mutating func members(_ members: [SourceLiteral.Member]) -> [PropertyList.Member] {
+        var result: [PropertyList.Member] = []
+        var known: Set<String> = []
+        for member in members {
+            var key = Self.key(member)
+            if member.isComputed, Self.constant(member.key) == nil {
+                guard let text = literals.value(of: member.key, used: &used)?.text else {
+                    problems.add(
+                        "\(quoted(member.key)) isn't set to one value in this file: write the key itself",
+                        at: member.position)
+                    continue
+                }
+                key = text
+            }
+            guard known.insert(key).inserted else {
+                problems.add("\(quoted(key)) appears twice: remove one", at: member.position)
+                continue
+            }
+            // Nothing reads the algorithms, whose constants are TrustKit's own.
+            result.append(PropertyList.Member(key, list(member.value), at: member.position))
+        }
+        return result
+    }
+}

@@ -1,0 +1,37 @@
+import PinctlBasics
+
+/// A value that a program or a document has as a literal: JSON, an object of JavaScript, a dictionary of Swift or
+/// Objective-C, or a call with named arguments.
+struct SourceLiteral {
+    enum Kind {
+        /// Members in the order of the text. The same key may appear several times.
+        case object([Member])
+        case list([SourceLiteral])
+        case text(String)
+        /// A number, `true`, or the name of a constant, such as `Pins.api`.
+        case word(String)
+        /// Anything that has no value until the program runs, with its beginning.
+        case expression(String)
+    }
+
+    struct Member {
+        /// The key, or the beginning of the expression for it.
+        let key: String
+        /// Whether the key is a constant or an expression in brackets, so that the text isn't the key itself.
+        let isComputed: Bool
+        let position: SourcePosition
+        let value: SourceLiteral
+    }
+
+    let kind: Kind
+    let position: SourcePosition
+
+    var members: [Member]? { if case .object(let members) = kind { members } else { nil } }
+    var text: String? { if case .text(let text) = kind { text } else { nil } }
+
+    /// The value of a Boolean in any of the languages.
+    var bool: Bool? {
+        guard case .word(let word) = kind else { return nil }
+        return ["true", "YES", "True"].contains(word) ? true : ["false", "NO", "False"].contains(word) ? false : nil
+    }
+}

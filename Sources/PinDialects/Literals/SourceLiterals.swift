@@ -1,0 +1,111 @@
+import CertificatePinning
+import PinctlBasics
+
+/// The literals of a text: those that aren't part of another one, and the values of constants.
+struct SourceLiterals {
+    /// An object or a list with what is before it.
+    struct Root {
+        let literal: SourceLiteral
+        /// The argument before it, such as the URL of `fetch(url, { … })`.
+        let argument: SourceLiteral?
+        /// The name that it is the value of.
+        let constant: String?
+    }
+
+    private(set) var roots: [Root] = []
+    /// Whether the text is nested too deeply to be read as a whole.
+    private(set) var isExhausted = false
+    /// The value of each constant, or `nil` for a name with several values.
+    private var constants: [String: SourceLiteral?] = [:]
+
+    private static let declarations: Set = ["const", "let", "var", "val", "final", "static", "late"]
+
+    init(_ bytes: [UInt8], _ cursor: TextCursor) {
+        var parser = LiteralParser(cursor, budget: 16 * bytes.count + 10_000)
+        var last: SourceLiteral?
+        var argument: SourceLiteral?
+        var isDeclared = false
+        while true {
+            parser.skipBlanks()
+            let position = parser.cursor.position
+            guard let byte = parser.cursor.byte else { break }
+            var next: SourceLiteral?
+            switch byte {
+            case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "("):
+                if let kind = parser.container(depth: 0) {
+                    let literal = SourceLiteral(kind: kind, position: position)
+                    roots.append(Root(literal: literal, argument: argument, constant: nil))
+                }
+                argument = nil
+            case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
+                var copy = parser
+                if let kind = copy.string() {
+                    parser = copy
+                    next = SourceLiteral(kind: kind, position: position)
+                } else {
+                    parser.step()
+                }
+                argument = nil
+            case UInt8(ascii: ","):
+                parser.step()
+                argument = last
+            case UInt8(ascii: ":") where isDeclared && last != nil:
+                // The type of a constant.
+                parser.skip { !$0.isLineEnd && !"=;)".utf8.contains($0) }
+                next = last
+            case UInt8(ascii: "="):
+                parser.step()
+                guard case .word(let name)? = last?.kind, parser.cursor.byte.map({ !"=>".utf8.contains($0) }) ?? false
+                else { break }
+                var copy = parser
+                let value = copy.value()
+                define(name, value)
+                if case .expression = value.kind {
+                    // What is in it is searched as well.
+                    parser.budget = copy.budget
+                } else {
+                    parser = copy
+                    switch value.kind {
+                    case .object, .list: roots.append(Root(literal: value, argument: nil, constant: name))
+                    default: break
+                    }
+                }
+            case let byte where byte.isWordByte || byte == UInt8(ascii: "$"):
+                let name = parser.name()
+                if Self.declarations.contains(name) {
+                    isDeclared = true
+                } else {
+                    next = SourceLiteral(kind: .word(name), position: position)
+                }
+                argument = nil
+            default:
+                if byte == UInt8(ascii: ";") { isDeclared = false }
+                parser.step()
+                argument = nil
+            }
+            last = next
+        }
+        isExhausted = parser.budget <= 0
+    }
+
+    private mutating func define(_ name: String, _ value: SourceLiteral) {
+        constants.updateValue(constants[name] == nil ? value : nil, forKey: name)
+    }
+
+    /// Returns the value of a name, such as `PINS` or `Pins.api`. Each resolved constant is added to `used`.
+    func value(of name: String, used: inout Set<String>) -> SourceLiteral? {
+        var parts = name.split(separator: ".").map(String.init)[...]
+        if parts.first == "this" || parts.first == "self" { parts = parts.dropFirst() }
+        guard let first = parts.first else { return nil }
+        guard let value = constants[first] else {
+            // A constant of a type, as in `Pins.api`, is known by its own name.
+            guard parts.count > 1, let last = parts.last, let value = constants[last] else { return nil }
+            used.insert(last)
+            return value
+        }
+        used.insert(first)
+        var found = value
+        for part in parts.dropFirst() { found = found?.members?.last { $0.key == part && !$0.isComputed }?.value }
+        return found
+    }
+}

@@ -1,0 +1,318 @@
+import CertificatePinning
+import CertificateTrust
+import PinctlBasics
+import PinctlFoundation
+
+/// A reader of hosts and their pins in the literals of JSON, JavaScript, TypeScript and other programs.
+///
+/// Libraries and teams give such maps many shapes, so values are recognized by what they are: a hostname or a URL, a
+/// digest, a Boolean for subdomains, a date. A note says how each host was understood. A pin without a host is an error,
+/// and so is a value in a list of pins that isn't a literal.
+struct PinMapReader {
+    private let path: String
+    private let suffixes: PublicSuffixes
+    private let literals: SourceLiterals
+    private var problems: PolicyProblems
+    private var notes: [ConversionNote] = []
+    private var rules: [CanonicalRule] = []
+    /// The constants that are part of another literal, whose pins have their hosts there.
+    private var used: Set<String> = []
+    /// The pins for which no host is known.
+    private var stray: [SourcePosition] = []
+    /// The names that are being resolved.
+    private var resolving: Set<String> = []
+
+    static func read(
+        _ bytes: [UInt8], path: String, suffixes: PublicSuffixes = .system
+    ) throws(PolicyFileError) -> DialectReading {
+        var reader = PinMapReader(try TextCursor(checking: bytes, path: path), bytes, path, suffixes)
+        reader.takeRoots()
+        let start = SourcePosition(line: 1, column: 1)
+        // mutant map-exhausted: false by PinMapTests
+        if reader.literals.isExhausted {
+            reader.problems.add("the text is nested too deeply to be read: name a file with the pins alone", at: start)
+        } else if reader.rules.isEmpty, reader.problems.isEmpty {
+            reader.problems.add(
+                "nothing is pinned here: write an object with hosts as keys and lists of sha256/ pins as values",
+                at: start, rule: .pinsNothing)
+        }
+        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        return DialectReading(
+            CanonicalPolicy(rules: reader.rules, combination: .union),
+            notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.notes)
+    }
+
+    /// Whether a text has hosts with pins, or with values that should be pins.
+    static func isMap(_ bytes: [UInt8], suffixes: PublicSuffixes = .system) -> Bool {
+        guard let cursor = try? TextCursor(checking: bytes, path: "") else { return false }
+        var reader = PinMapReader(cursor, bytes, "", suffixes)
+        reader.takeRoots()
+        return !reader.rules.isEmpty || reader.problems.sorted.contains { $0.message != noHost }
+    }
+
+    private init(_ cursor: TextCursor, _ bytes: [UInt8], _ path: String, _ suffixes: PublicSuffixes) {
+        self.path = path
+        self.suffixes = suffixes
+        literals = SourceLiterals(bytes, cursor)
+        problems = PolicyProblems(path: path)
+    }
+
+    private static let noHost = "no host is known for this pin: write the host as the key of its pins"
+
+    private mutating func takeRoots() {
+        // A constant that is part of another literal has its hosts there. It is written before that one.
+        let own = literals.roots.filter { $0.constant == nil }
+        for root in own + literals.roots.filter({ $0.constant != nil }).reversed() {
+            if let constant = root.constant, used.contains(constant) { continue }
+            var scope = Scope()
+            if let argument = root.argument.flatMap({ text(of: $0) }), let pattern = host(argument, isKey: false) {
+                scope.hosts = [(pattern, root.literal.position)]
+            }
+            take(root.literal, scope)
+        }
+        for position in stray {
+            // mutant map-stray: {} by PinMapTests/unreadable
+            problems.add(Self.noHost, at: position)
+        }
+        rules.sort {
+            guard let first = $0.location, let second = $1.location else { return false }
+            return (first.line, first.column) < (second.line, second.column)
+        }
+    }
+
+    /// Returns the note on how a rule was understood.
+    private func note(_ rule: CanonicalRule) -> ConversionNote {
+        let pins = rule.pins.count == 1 ? "1 pin" : "\(rule.pins.count) pins"
+        let below = rule.patterns.contains { $0.scope != .exact } ? "with" : "without"
+        let mode = rule.mode == .enforce ? "" : rule.mode == .off ? ", switched off" : ", reported only"
+        return ConversionNote(
+            .quirk, .unchanged, "\(rule.title) was understood as a host with \(pins), \(below) subdomains\(mode)",
+            at: rule.location)
+    }
+}
+
+// MARK: - Objects
+
+extension PinMapReader {
+    /// The settings that the objects around a pin have.
+    private struct Scope {
+        var hosts: [(pattern: HostPattern, position: SourcePosition)] = []
+        var includesSubdomains = false
+        var expiry: RuleExpiry?
+        var mode = PinningMode.enforce
+        /// The words of the keys on the way to the value.
+        var words: PinWords = []
+    }
+
+    private mutating func take(_ literal: SourceLiteral, _ scope: Scope) {
+        switch literal.kind {
+        case .object(let members): take(members, scope)
+        case .list(let elements):
+            if elements.isEmpty, let host = scope.hosts.first, isNamed(scope), notes.count < TextLimits.notes {
+                notes.append(
+                    ConversionNote(
+                        .quirk, .weaker, "\(visibleText(host.pattern.host)) has no pins, so it isn't pinned: add pins",
+                        at: PolicyLocation(path: path, host.position), rule: .pinsNothing))
+            } else if isList(elements, scope) {
+                addRule(elements, scope)
+            } else {
+                for element in elements { take(element, scope) }
+            }
+        case .text(let text):
+            if let pin = PinText(text, scope.words), pin.isMarked || isNamed(scope) {
+                addRule([literal], scope)
+            }
+        case .word(let name):
+            guard let value = resolve(name) else { return }
+            take(value, scope)
+            resolving.remove(name)
+        case .expression: break
+        }
+    }
+
+    private mutating func take(_ members: [SourceLiteral.Member], _ outer: Scope) {
+        var scope = outer
+        for member in members { takeSetting(member, &scope) }
+        for member in members where !isHostSetting(member) {
+            var inner = scope
+            let words = PinWords(Array(member.key.utf8)[...])
+            // An object of packages, images or files.
+            guard !words.contains(.other) || words.contains(.pin) else { continue }
+            inner.words.formUnion(words)
+            if member.isComputed, member.key != "..." {
+                guard let host = resolve(member.key)?.text.flatMap({ host($0, isKey: true) }) else {
+                    takeUnknownHost(member, inner)
+                    continue
+                }
+                inner.hosts = [(host, member.position)]
+            } else if let host = host(member.key, isKey: true) {
+                inner.hosts = [(host, member.position)]
+            }
+            resolving.remove(member.key)
+            take(member.value, inner)
+        }
+    }
+
+    /// Reports a key that is an expression, if its value has pins.
+    private mutating func takeUnknownHost(_ member: SourceLiteral.Member, _ scope: Scope) {
+        let (rulesBefore, problemsBefore, strayBefore) = (rules, problems, stray)
+        var scope = scope
+        scope.hosts = []
+        take(member.value, scope)
+        let hasPins = stray.count > strayBefore.count
+        (rules, problems, stray) = (rulesBefore, problemsBefore, strayBefore)
+        // mutant map-computed: false by PinMapTests/unreadable
+        guard hasPins else { return }
+        problems.add(
+            "\(quoted(member.key)) isn't set to a host in this file: write the host itself as the key",
+            at: member.position)
+    }
+
+    private mutating func takeSetting(_ member: SourceLiteral.Member, _ scope: inout Scope) {
+        let key = member.key.lowercased().filter { $0 != "_" && $0 != "-" }
+        if isHostSetting(member) {
+            let values: [SourceLiteral] = if case .list(let list) = member.value.kind { list } else { [member.value] }
+            let hosts = values.compactMap { value in
+                text(of: value).flatMap { host($0, isKey: false) }.map { ($0, value.position) }
+            }
+            if !hosts.isEmpty { scope.hosts = hosts }
+        } else if let value = member.value.bool {
+            if key.contains("subdomain") { scope.includesSubdomains = key.contains("exclude") ? !value : value }
+            if ["enforce", "enforcepinning", "enforced"].contains(key), !value { scope.mode = .report }
+            if ["reportonly", "monitoronly"].contains(key), value { scope.mode = .report }
+            // Other objects can be enabled, too.
+            let isOff = key == "enabled" && !value || key == "disabled" && value
+            if isOff, !scope.hosts.isEmpty || scope.words.contains(.pin) { scope.mode = .off }
+        } else if key.contains("expir") || key == "validuntil", let text = member.value.text {
+            if let end = Date(rfc3339: text) {
+                scope.expiry = RuleExpiry(.instant(Int64(end.timeIntervalSince1970)), .stopPinning)
+            } else {
+                problems.add(
+                    "\(quoted(text)) isn't a date: write it as 2026-12-31", at: member.value.position)
+            }
+        }
+    }
+
+    private static let hostKeys: Set = [
+        "host", "hosts", "hostname", "hostnames", "domain", "domains", "server", "url", "serverurl", "baseurl",
+        "origin", "pinnedhosts", "pattern",
+    ]
+
+    /// Whether a member names hosts, by its key and the form of its value.
+    private func isHostSetting(_ member: SourceLiteral.Member) -> Bool {
+        guard Self.hostKeys.contains(member.key.lowercased().filter { $0 != "_" && $0 != "-" }) else { return false }
+        switch member.value.kind {
+        case .text, .word: return member.value.bool == nil
+        case .list(let elements): return elements.allSatisfy { $0.text != nil }
+        case .object, .expression: return false
+        }
+    }
+
+    private func isNamed(_ scope: Scope) -> Bool { !scope.words.isDisjoint(with: [.pin, .fingerprint]) }
+
+    /// Whether a list is one of pins: a value in it is one, or its name says so and it belongs to a host.
+    private func isList(_ elements: [SourceLiteral], _ scope: Scope) -> Bool {
+        let isPlain = elements.allSatisfy {
+            switch $0.kind {
+            case .text, .word, .expression: true
+            case .object, .list: false
+            }
+        }
+        guard isPlain, !elements.isEmpty else { return false }
+        let pins = elements.compactMap { $0.text.flatMap { PinText($0, scope.words) } }
+        if pins.contains(where: \.isMarked) { return true }
+        return scope.hosts.isEmpty ? isNamed(scope) && !pins.isEmpty : isNamed(scope) || !pins.isEmpty
+    }
+
+    // MARK: Rules
+
+    private mutating func addRule(_ elements: [SourceLiteral], _ scope: Scope) {
+        var pins: [CanonicalPin] = []
+        for element in elements { addPins(element, scope, &pins) }
+        // Each element without a pin is a problem of its own.
+        guard let first = elements.first, !pins.isEmpty else { return }
+        guard !scope.hosts.isEmpty else {
+            if stray.count < TextLimits.notes { stray.append(first.position) }
+            return
+        }
+        for (pattern, position) in scope.hosts {
+            var pattern = pattern
+            if scope.includesSubdomains, pattern.scope == .exact { pattern.scope = .exactAndBelow }
+            guard rules.count < TextLimits.rules, pins.count <= TextLimits.pins else {
+                problems.add(
+                    "there are more than \(TextLimits.rules) hosts, or \(TextLimits.pins) pins for one: split the text",
+                    at: position)
+                return
+            }
+            rules.append(
+                CanonicalRule(
+                    patterns: [pattern], pins: pins.without([]), mode: scope.mode, expiry: scope.expiry,
+                    location: PolicyLocation(path: path, position)))
+        }
+    }
+
+    /// Adds the pins of an element: a text, a constant, or a list that is spread into this one.
+    private mutating func addPins(_ element: SourceLiteral, _ scope: Scope, _ pins: inout [CanonicalPin]) {
+        switch element.kind {
+        case .text(let text):
+            guard var pin = PinText(text, scope.words)?.pin else {
+                problems.add(
+                    "\(quoted(text)) isn't a pin: write sha256/ and Base64", at: element.position, rule: .malformedPin)
+                return
+            }
+            pin.location = PolicyLocation(path: path, element.position)
+            pins.append(pin)
+        case .word(let name):
+            if let value = resolve(name) {
+                addPins(value, scope, &pins)
+                resolving.remove(name)
+                return
+            }
+            problems.add(
+                "\(quoted(name)) isn't set to one value in this file: write the pin itself", at: element.position)
+        case .list(let elements): for element in elements { addPins(element, scope, &pins) }
+        case .object, .expression:
+            problems.add("this pin isn't a literal: write the pin itself", at: element.position)
+        }
+    }
+
+    // MARK: Values
+
+    /// Returns the value of a constant. The caller removes the name from `resolving` when it is done with the value.
+    private mutating func resolve(_ name: String) -> SourceLiteral? {
+        guard resolving.count < 16, !resolving.contains(name),
+            let value = literals.value(of: name, used: &used)
+        else { return nil }
+        resolving.insert(name)
+        return value
+    }
+
+    private mutating func text(of literal: SourceLiteral) -> String? {
+        guard case .word(let name) = literal.kind else { return literal.text }
+        defer { resolving.remove(name) }
+        return resolve(name)?.text
+    }
+
+    /// Returns the pattern of a hostname or a URL.
+    private func host(_ text: String, isKey: Bool) -> HostPattern? {
+        guard text.utf8.count <= 300, let start = text.firstRange(of: "://") else {
+            return text.utf8.count <= 300 ? pattern(text, isURL: false) : nil
+        }
+        guard ["https", "wss", "http"].contains(text[..<start.lowerBound].lowercased()) else { return nil }
+        let rest = text[start.upperBound...].prefix { !"/?#".contains($0) }
+        return pattern(String(rest.split(separator: "@").last ?? ""), isURL: true)
+    }
+
+    private func pattern(_ text: String, isURL: Bool) -> HostPattern? {
+        var name = text[...]
+        if let colon = name.lastIndex(of: ":"), name[name.index(after: colon)...].allSatisfy(\.isNumber) {
+            name = name[..<colon]
+        }
+        let scope: HostPattern.Scope =
+            name.hasPrefix("**.") ? .exactAndBelow : name.hasPrefix("*.") ? .oneLabelBelow : .exact
+        if let address = try? ServerName(String(name)), address.isIPAddress {
+            return HostPattern(address.description, .exact)
+        }
+        return NearbyHost.hostname(String(name), isURL: isURL, suffixes).map { HostPattern($0, scope) }
+    }
+}

@@ -1,0 +1,265 @@
+import CertificatePinning
+import CertificateTrust
+import FoundationEssentials
+import PinctlBasics
+import Testing
+
+@testable import PinDialects
+
+/// Maps of hosts to pins, in the shapes that libraries document and that apps write.
+@Suite("Maps of hosts to pins")
+struct PinMapTests {
+    private static let first = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+    private static let second = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="
+    private static let hexadecimal = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+    private static let colons = stride(from: 0, to: 64, by: 2).map { start in
+        String(hexadecimal.dropFirst(start).prefix(2)).uppercased()
+    }.joined(separator: ":")
+
+    /// Returns the rules as `host scope mode expiry: pins`, with a and b for the two digests and a C before one of a
+    /// certificate.
+    private func rules(_ text: String) throws -> [String] {
+        try PinDialect.map.read(Array(text.utf8), path: "x").policy.rules.map { rule in
+            let pins = rule.pins.map { pin in
+                (pin.content == .certificate ? "C" : "") + (pin.value[0] == 0 ? "a" : "b")
+            }
+            var head = rule.patterns.map { "\($0.host) \($0.scope.rawValue)" }.joined(separator: ",")
+            if rule.mode != .enforce { head += " \(rule.mode.rawValue)" }
+            if case .instant(let seconds)? = rule.expiry?.moment { head += " \(seconds)" }
+            return "\(head): \(pins.joined(separator: " "))"
+        }
+    }
+
+    @Test(
+        "Each shape has its hosts, pins and settings",
+        arguments: [
+            (
+                "react-native-ssl-public-key-pinning",
+                """
+                const BACKUP = '\(second)';
+                await initializeSslPinning({
+                  // 'x.test': { publicKeyHashes: ['\(first)'] },
+                  'api.test': {
+                    includeSubdomains: true, publicKeyHashes: ['\(first)', BACKUP], expirationDate: '2030-01-01',
+                  },
+                  "pay.test": { publicKeyHashes: [BACKUP] },
+                } as const);
+                """, ["api.test exactAndBelow 1893456000: a b", "pay.test exact: b"]
+            ),
+            (
+                "react-native-ssl-manager", #"{"sha256Keys": {"api.test": ["sha256/\#(first)", "sha256/\#(second)"]}}"#,
+                ["api.test exact: a b"]
+            ),
+            (
+                "react-native-ssl-pinning",
+                "fetch(`https://api.test:8443/a?b`, { pkPinning: true, sslPinning: { certs: [\"sha256/\(first)\"] } })",
+                ["api.test exact: a"]
+            ),
+            (
+                "approov", #"{"pins":{"public-key-sha256":{"*.api.test":["\#(first)"],"pay.test":["\#(second)"]}}}"#,
+                ["api.test oneLabelBelow: a", "pay.test exact: b"]
+            ),
+            (
+                "a team's own file, with a switch",
+                #"{"_roots":{"\#(first)":"Root"},"enforcePinning":false,"#
+                    + #""domains":{"api.test":{"hashes":["\#(first)"],"notes":"n"}}}"#,
+                ["api.test exact report: a"]
+            ),
+            (
+                "http_certificate_pinning",
+                """
+                await HttpCertificatePinning.check(serverURL: 'https://api.test', headerHttp: {}, sha: SHA.SHA256,
+                  allowedSHAFingerprints: _prints, timeout: 60);
+                static const List<String> _prints = ['\(colons)'];
+                """, ["api.test exact: Ca"]
+            ),
+            (
+                "a Swift configuration",
+                "let pins = SSLPins(publicKeyHashes: [\"\(first)\"], pinnedHosts: [\"api.test\", \"pay.test\"])",
+                ["api.test exact: a", "pay.test exact: a"]
+            ),
+            (
+                "a list of objects",
+                #"export const PINS = [{ host: "api.test", pins: ["\#(first)"] }, "#
+                    + #"{ host: "pay.test", pin: "sha256/\#(second)" }];"#,
+                ["api.test exact: a", "pay.test exact: b"]
+            ),
+            (
+                "hexadecimal digits", #"{ "api.test": { "spki": "\#(hexadecimal)", "enabled": false } }"#,
+                ["api.test exact off: a"]
+            ),
+            (
+                "constants in several steps",
+                """
+                const Hosts = { api: 'api.test' };
+                const ROOTS = ['\(first)'];
+                const pins: Record<string, string[]> = { [Hosts.api]: [...ROOTS, '\(second)'] };
+                export default { pinning: pins };
+                """, ["api.test exact: a b"]
+            ),
+            (
+                "Objective-C", "NSDictionary *pins = @{ @\"api.test\": @[ @\"\(first)\", @\"\(second)\" ] };",
+                ["api.test exact: a b"]
+            ),
+            (
+                "an address and joined strings",
+                "pins = { '192.0.2.1': ['sha256/' + '\(first)'], 'api' + '.test': ['sha256/\(second)'] }",
+                ["192.0.2.1 exact: a", "api.test exact: b"]
+            ),
+        ] as [(String, String, [String])])
+    func shapes(what: String, text: String, expected: [String]) throws {
+        #expect(try rules(text) == expected, "\(what)")
+        #expect(PinDialect.recognized(in: Array(text.utf8)) == .map, "\(what)")
+    }
+
+    @Test(
+        "What isn't a literal, a pin without a host and a text that isn't a pin are errors at their positions",
+        arguments: [
+            ("({ [hostname]: { publicKeyHashes: ['\(first)'] } })", "1:4: \"hostname\" isn't set to a host"),
+            ("({ 'api.test': { pins: [config.hash] } })", "1:25: \"config.hash\" isn't set to one value"),
+            ("({ 'api.test': { pins: [hash()] } })", "1:25: this pin isn't a literal"),
+            ("let p = 'a'; p = 'b'; ({ 'api.test': { pins: [p] } })", "1:47: \"p\" isn't set to one value"),
+            ("({ 'api.test': { pins: ['sha256/XXXX'] } })", "1:25: \"sha256/XXXX\" isn't a pin"),
+            ("({ 'api.test': { pins: ['sha256/\(first)', 'later'] } })", "\"later\" isn't a pin"),
+            ("({ pins: ['\(first)'] })", "1:11: no host is known for this pin"),
+            ("({ 'api.test': { expires: 'soon', pins: ['\(first)'] } })", "1:27: \"soon\" isn't a date"),
+            ("const a = { x: b }; const b = { 'api.test': { pins: [a] } };", "isn't a literal"),
+            ("{ \"api.test\": 1 }", "1:1: nothing is pinned here"), ("", "1:1: nothing is pinned here"),
+        ])
+    func unreadable(text: String, message: String) {
+        let error = #expect(throws: PolicyFileError.self) {
+            try PinDialect.map.read(Array(text.utf8), path: "x")
+        }
+        let found = (error?.problems ?? []).map { "\($0.location.line):\($0.location.column): \($0.message)" }
+        #expect(found.contains { $0.contains(message) }, "\(found)")
+    }
+
+    @Test(
+        "Digests of packages, images, files and SSH keys aren't pins",
+        arguments: [
+            #"{"packages":{"a.test":{"resolved":"https://npm.test/a","sha256":"\#(hexadecimal)"}}}"#,
+            #"{"packages":{"a.test":{"integrity":["\#(first)"]}}}"#,
+            #"[{"type":"archive","url":"https://files.test/a.zip","sha256":"\#(hexadecimal)"}]"#,
+            #"{"image":"registry.test/a@sha256:\#(hexadecimal)"}"#,
+            #"{"host":"git.test","fingerprint":"SHA256:\#(first.dropLast())"}"#,
+            #"{"a.min.js":"\#(hexadecimal)","files":["\#(hexadecimal)"]}"#,
+            "function f(a, b) { if (a) { return { b: [1, 2] }; } else { return '\(first)'; } }",
+        ])
+    func others(text: String) {
+        #expect(!PinMapReader.isMap(Array(text.utf8)))
+    }
+
+    @Test("A host with an empty list is noted, and a note says how each host was understood")
+    func notes() throws {
+        let text = #"{"pins":{"api.test":["\#(Self.first)"],"pay.test":[]}}"#
+        let notes = try PinDialect.map.read(Array(text.utf8), path: "x").notes
+        #expect(notes.map(\.direction) == [.unchanged, .weaker])
+        #expect(notes.first?.message == "api.test was understood as a host with 1 pin, without subdomains")
+        #expect(notes.last?.rule == .pinsNothing && notes.last?.location?.column == 70)
+    }
+
+    @Test("A switch of another object doesn't turn pins off")
+    func switches() throws {
+        let text = #"{"enabled":false,"analytics":{"disabled":true},"tls":{"api.test":{"pins":["\#(Self.first)"]}}}"#
+        #expect(try rules(text) == ["api.test exact: a"])
+    }
+
+    @Test("A written map is read as the same policy")
+    func written() throws {
+        let text = #"{"api.test":{"includeSubdomains":true,"publicKeyHashes":["\#(Self.first)","\#(Self.second)"]}}"#
+        let policy = try PinDialect.map.read(Array(text.utf8), path: "x").policy
+        let (converted, notes) = policy.converted(to: .map, at: .now)
+        let again = try PinDialect.map.read(try PinDialect.map.write(converted), path: "x").policy
+        #expect(notes.isEmpty && policy.differences(in: again).isEmpty)
+    }
+
+    @Test("Nested and broken texts end soon, without a trap")
+    func hostile() {
+        let parts = [
+            "[", "{", "(", "{a:", "[\"a\":", "a=(", "x = {", "@{@", "'", "`${", "\\", "<", "/*", "...", "[...", "=>",
+            "{[a]:",
+        ]
+        for part in parts {
+            for (count, end) in [(5_000, ""), (300, "'\(Self.first)'")] {
+                _ = PinMapReader.isMap(Array((String(repeating: part, count: count) + end).utf8))
+            }
+        }
+        // What is behind the limit could have pins.
+        let map = "({ 'api.test': { pins: ['\(Self.first)'] } });"
+        let deep = map + String(repeating: "x = (", count: 2_000)
+        let error = #expect(throws: PolicyFileError.self) { try PinDialect.map.read(Array(deep.utf8), path: "x") }
+        #expect(error?.description.contains("nested too deeply") == true)
+    }
+}
+
+/// TrustKit's and Apple's dictionaries in programs.
+@Suite("Dictionaries of pins in source code")
+struct SourceDictionaryTests {
+    private static let first = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+    private static let second = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="
+
+    @Test(
+        "TrustKit's dictionary in Swift and Objective-C is read as TrustKit reads a property list",
+        arguments: [
+            """
+            let config: [String: Any] = [
+                kTSKSwizzleNetworkDelegates: true,
+                kTSKPinnedDomains: ["api.example.com": [
+                    kTSKEnforcePinning: false, kTSKIncludeSubdomains: true, kTSKExpirationDate: "2030-01-01",
+                    kTSKPublicKeyAlgorithms: [kTSKAlgorithmRsa2048],
+                    kTSKPublicKeyHashes: ["\(first)", "\(second)"],
+                ]],
+            ] as [String: Any]
+            """,
+            """
+            static NSString *const kBackup = @"\(second)";
+            NSDictionary *config = @{ kTSKSwizzleNetworkDelegates: @NO,
+              kTSKPinnedDomains : @{ @"api.example.com" : @{ kTSKEnforcePinning : @NO, kTSKIncludeSubdomains : @YES,
+                kTSKExpirationDate: @"2030-01-01", kTSKPublicKeyHashes : @[ @"\(first)", kBackup ] } } };
+            """,
+        ])
+    func trustKit(text: String) throws {
+        let bytes = Array(text.utf8)
+        #expect(PinDialect.recognized(in: bytes) == .trustkit)
+        let rule = try #require(try PinDialect.trustkit.read(bytes, path: "x.swift").policy.rules.first)
+        #expect(rule.mode == .report && rule.patterns == [HostPattern("api.example.com", .exactAndBelow)])
+        #expect(rule.pins.map(\.value[0]) == [0, 0x20] && rule.expiry != nil)
+    }
+
+    @Test(
+        "An expression, a key given twice and two dictionaries are errors",
+        arguments: [
+            ("[kTSKPinnedDomains: [host: [kTSKPublicKeyHashes: [\"\(first)\"]]]]", "\"host\" isn't set to one value"),
+            ("[kTSKPinnedDomains: [\"a.com\": [kTSKPublicKeyHashes: hashes()]]]", "\"hashes()\" isn't a literal"),
+            (
+                "[kTSKPinnedDomains: [\"a.com\": [kTSKEnforcePinning: true, kTSKEnforcePinning: false]]]",
+                "\"TSKEnforcePinning\" appears twice"
+            ),
+            ("f([kTSKPinnedDomains: [:]]); f([kTSKPinnedDomains: [:]])", "several dictionaries have the key"),
+            ("let x = kTSKPinnedDomains", "no dictionary has the key TSKPinnedDomains"),
+        ])
+    func unreadable(text: String, message: String) {
+        let error = #expect(throws: PolicyFileError.self) {
+            try PinDialect.trustkit.read(Array(text.utf8), path: "x.swift")
+        }
+        #expect(error?.problems.contains { $0.message.contains(message) } == true, "\(error?.problems ?? [])")
+    }
+
+    @Test("Apple's dictionary in the configuration of an app is read as the system reads it")
+    func apple() throws {
+        let json =
+            #"{"expo":{"ios":{"infoPlist":{"NSAppTransportSecurity":{"NSPinnedDomains":{"api.test":{"#
+            + #""NSIncludesSubdomains":true,"NSPinnedCAIdentities":[{"SPKI-SHA256-BASE64":"\#(Self.first)"}]}}}}}}}"#
+        var program = json.replacing("\"SPKI-SHA256-BASE64\"", with: "'SPKI-SHA256-BASE64'")
+        for key in ["expo", "ios", "infoPlist", "NSPinnedDomains", "NSIncludesSubdomains"] {
+            program = program.replacing("\"\(key)\"", with: key)
+        }
+        for text in [json, "export default \(program);"] {
+            let bytes = Array(text.utf8)
+            #expect(PinDialect.recognized(in: bytes) == .apple)
+            let rule = try #require(try PinDialect.apple.read(bytes, path: "app.config.js").policy.rules.first)
+            #expect(rule.patterns == [HostPattern("api.test", .exactAndOneLabelBelow)])
+            #expect(rule.pins.map(\.role) == [.ca])
+        }
+    }
+}
