@@ -90,7 +90,8 @@ final class Connection {
     func ask(
         _ engine: sending TLSClientEngine, until deadline: Deadline
     ) async throws(TransportError) -> Question {
-        layers.append(engine)
+        // Not `append`: Swift would check each use of a property that is changed in place.
+        layers = layers + [engine]
         isEstablished = false
         fruitlessCount = 0
         handshakeHead = []

@@ -50,7 +50,7 @@ final class AuthenticationCache: Sendable {
     private let state = Locked(State())
 
     /// Whether no credential is known, so none can be sent in advance.
-    var isEmpty: Bool { state.withLock { $0.entries.values.allSatisfy(\.known.isEmpty) } }
+    var isEmpty: Bool { state.withLock { !$0.entries.values.contains { !$0.known.isEmpty } } }
 
     /// Removes every credential. Nonces keep their counts, since a server may issue the same nonce again.
     func removeAll() {

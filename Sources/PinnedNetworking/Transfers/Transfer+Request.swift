@@ -34,7 +34,7 @@ extension Transfer {
     // MARK: Before the connection
 
     private func prepareBody() throws -> Wait? {
-        try current.beginAttempt()
+        if target.isWebSocket { current.webSocket = try WebSocketHandshake(current.request.fields) }
         task.beginTransaction(current.request)
         switch current.request.content {
         case nil: try prepared(with: nil)

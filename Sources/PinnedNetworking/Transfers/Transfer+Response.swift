@@ -125,19 +125,24 @@ extension Transfer {
         }
         // mutant direct-paused: false by DirectRequestTests
         if task.isPaused { return .waits(.work { [task] in try await task.whileSuspended() }) }
-        if collected == nil {
-            collected = (Data(), HTTPBodyLimit(limit))
-            if let head = state.head { try collected?.limit.check(head) }
-        }
+        var (body, limit) = try collected.take() ?? emptyBody(limit: limit)
         while true {
             switch try part() {
             case .reached(let part?):
-                try collected?.limit.add(part)
-                collected?.body.append(contentsOf: part)
-            case .reached(nil): return .reached((collected.take()?.body ?? Data(), response))
-            case .waits(let wait): return .waits(wait)
+                try limit.add(part)
+                body.append(contentsOf: part)
+            case .reached(nil): return .reached((body, response))
+            case .waits(let wait):
+                collected = (body, limit)
+                return .waits(wait)
             }
         }
+    }
+
+    private func emptyBody(limit: Int) throws -> (Data, HTTPBodyLimit) {
+        let limit = HTTPBodyLimit(limit)
+        if let head = state.head { try limit.check(head) }
+        return (Data(), limit)
     }
 
     /// Returns the next part of the body, decoded, at least one byte, or `nil` at its end.

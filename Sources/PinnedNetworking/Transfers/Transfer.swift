@@ -118,10 +118,10 @@ final class Transfer: TaskTransfer {
         self.session = session
         self.task = task
         let request = task.request(adding: session.settings.additionalFields)
-        current = TransferRequest(
-            request, to: try RequestTarget(request, isProxied: true, isWebSocket: task is URLSessionWebSocketTask),
-            decodesBodies: session.settings.zlib != nil, isUpload: task is URLSessionUploadTask)
+        let target = try RequestTarget(request, isProxied: true, isWebSocket: task is URLSessionWebSocketTask)
         session.logIgnoredFields(of: request)
+        current = TransferRequest(
+            request, to: target, decodesBodies: session.settings.zlib != nil, isUpload: task is URLSessionUploadTask)
     }
 
     deinit {

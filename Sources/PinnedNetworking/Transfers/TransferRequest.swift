@@ -15,7 +15,7 @@ struct TransferRequest: Sendable {
     private(set) var request: URLRequest
     private(set) var target: RequestTarget
     /// The handshake of the WebSocket that the request opens, if it opens one. Each attempt to send it has its own.
-    private(set) var webSocket: WebSocketHandshake?
+    var webSocket: WebSocketHandshake?
     private(set) var redirectCount = 0
     private let decodesBodies: Bool
     private let isUpload: Bool
@@ -32,11 +32,6 @@ struct TransferRequest: Sendable {
         self.target = target
         self.decodesBodies = decodesBodies
         self.isUpload = isUpload
-    }
-
-    /// Starts another attempt to send the request.
-    mutating func beginAttempt() throws(WebSocketHandshakeError) {
-        if target.isWebSocket { webSocket = try WebSocketHandshake(request.fields) }
     }
 
     /// Returns the form for sending a body, which is `nil` without one. A long body can be deferred during a login.
