@@ -21,7 +21,7 @@ extension PinDialect {
             if isPolicy(bytes) { return .policy }
             if isEnvoy(bytes) { return .envoy }
             if has("NSPinnedDomains") { return .apple }
-            return has("TSKPinnedDomains") ? .trustkit : PinMapReader.isMap(bytes) ? .map : .policy
+            return has("TSKPinnedDomains") ? .trustkit : PinMapReader.search(bytes).isMap ? .map : .policy
         }
         // A program can contain pins of other formats in its comments and strings.
         if has("CertificatePinner") { return .okhttp }
@@ -33,7 +33,8 @@ extension PinDialect {
         if has("sha256//") { return .curl }
         if has("pin-sha256") || text.lowercased().hasPrefix("public-key-pins") { return .hpkp }
         if has("TLSA") || has("TYPE52") { return .tlsa }
-        if PinMapReader.isMap(bytes) { return .map }
+        let literals = PinMapReader.search(bytes)
+        if literals.isMap || !literals.stray.isEmpty { return .map }
         if has("Certificate pinning failure") || has("sha256/") || has("sha1/") {
             return .okhttp
         }

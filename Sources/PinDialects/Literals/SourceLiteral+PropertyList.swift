@@ -36,6 +36,11 @@ extension PropertyList {
     }
 }
 
+extension SourceLiterals {
+    /// Whether an object has the key, or the constant for it.
+    func contains(key: String) -> Bool { roots.contains { !$0.literal.objects(with: key).isEmpty } }
+}
+
 extension SourceLiteral {
     /// Returns the objects with a key, which may be the constant for it, in and below this literal.
     fileprivate func objects(with key: String) -> [SourceLiteral] {

@@ -6,8 +6,8 @@ import PinctlFoundation
 /// A reader of hosts and their pins in the literals of JSON, JavaScript, TypeScript and other programs.
 ///
 /// Libraries and teams give such maps many shapes, so values are recognized by what they are: a hostname or a URL, a
-/// digest, a Boolean for subdomains, a date. A note says how each host was understood. A pin without a host is an error,
-/// and so is a value in a list of pins that isn't a literal.
+/// digest, a Boolean for subdomains, a date. A note says how each host was understood. A pin without a host is an
+/// error, and so is a value in a list of pins that isn't a literal.
 struct PinMapReader {
     private let path: String
     private let suffixes: PublicSuffixes
@@ -18,7 +18,7 @@ struct PinMapReader {
     /// The constants that are part of another literal, whose pins have their hosts there.
     private var used: Set<String> = []
     /// The pins for which no host is known.
-    private var stray: [SourcePosition] = []
+    private var stray: [CanonicalPin] = []
     /// The names that are being resolved.
     private var resolving: Set<String> = []
 
@@ -27,6 +27,13 @@ struct PinMapReader {
     ) throws(PolicyFileError) -> DialectReading {
         var reader = PinMapReader(try TextCursor(checking: bytes, path: path), bytes, path, suffixes)
         reader.takeRoots()
+        for pin in reader.stray {
+            guard let location = pin.location else { continue }
+            // mutant map-stray: {} by PinMapTests/unreadable
+            reader.problems.add(
+                "no host is known for this pin: write the host as the key of its pins",
+                at: SourcePosition(line: Int32(clamping: location.line), column: Int32(clamping: location.column)))
+        }
         let start = SourcePosition(line: 1, column: 1)
         // mutant map-exhausted: false by PinMapTests
         if reader.literals.isExhausted {
@@ -42,12 +49,14 @@ struct PinMapReader {
             notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.notes)
     }
 
-    /// Whether a text has hosts with pins, or with values that should be pins.
-    static func isMap(_ bytes: [UInt8], suffixes: PublicSuffixes = .system) -> Bool {
-        guard let cursor = try? TextCursor(checking: bytes, path: "") else { return false }
+    /// Returns whether a text has hosts with pins, or with values that should be pins, and the pins without a host.
+    static func search(
+        _ bytes: [UInt8], suffixes: PublicSuffixes = .system
+    ) -> (isMap: Bool, stray: [CanonicalPin]) {
+        guard let cursor = try? TextCursor(checking: bytes, path: "") else { return (false, []) }
         var reader = PinMapReader(cursor, bytes, "", suffixes)
         reader.takeRoots()
-        return !reader.rules.isEmpty || reader.problems.sorted.contains { $0.message != noHost }
+        return (!reader.rules.isEmpty || !reader.problems.isEmpty, reader.stray)
     }
 
     private init(_ cursor: TextCursor, _ bytes: [UInt8], _ path: String, _ suffixes: PublicSuffixes) {
@@ -56,8 +65,6 @@ struct PinMapReader {
         literals = SourceLiterals(bytes, cursor)
         problems = PolicyProblems(path: path)
     }
-
-    private static let noHost = "no host is known for this pin: write the host as the key of its pins"
 
     private mutating func takeRoots() {
         // A constant that is part of another literal has its hosts there. It is written before that one.
@@ -69,10 +76,6 @@ struct PinMapReader {
                 scope.hosts = [(pattern, root.literal.position)]
             }
             take(root.literal, scope)
-        }
-        for position in stray {
-            // mutant map-stray: {} by PinMapTests/unreadable
-            problems.add(Self.noHost, at: position)
         }
         rules.sort {
             guard let first = $0.location, let second = $1.location else { return false }
@@ -211,7 +214,7 @@ extension PinMapReader {
     private func isNamed(_ scope: Scope) -> Bool { !scope.words.isDisjoint(with: [.pin, .fingerprint]) }
 
     /// Whether a list is one of pins: a value in it is one, or its name says so and it belongs to a host.
-    private func isList(_ elements: [SourceLiteral], _ scope: Scope) -> Bool {
+    private mutating func isList(_ elements: [SourceLiteral], _ scope: Scope) -> Bool {
         let isPlain = elements.allSatisfy {
             switch $0.kind {
             case .text, .word, .expression: true
@@ -219,7 +222,7 @@ extension PinMapReader {
             }
         }
         guard isPlain, !elements.isEmpty else { return false }
-        let pins = elements.compactMap { $0.text.flatMap { PinText($0, scope.words) } }
+        let pins = elements.compactMap { text(of: $0).flatMap { PinText($0, scope.words) } }
         if pins.contains(where: \.isMarked) { return true }
         return scope.hosts.isEmpty ? isNamed(scope) && !pins.isEmpty : isNamed(scope) || !pins.isEmpty
     }
@@ -230,9 +233,9 @@ extension PinMapReader {
         var pins: [CanonicalPin] = []
         for element in elements { addPins(element, scope, &pins) }
         // Each element without a pin is a problem of its own.
-        guard let first = elements.first, !pins.isEmpty else { return }
+        guard !pins.isEmpty else { return }
         guard !scope.hosts.isEmpty else {
-            if stray.count < TextLimits.notes { stray.append(first.position) }
+            if stray.count < TextLimits.notes { stray += pins }
             return
         }
         for (pattern, position) in scope.hosts {

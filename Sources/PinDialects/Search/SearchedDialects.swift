@@ -10,6 +10,8 @@ struct SearchedDialects {
     /// Whether the file is a list of named pins that policies include, such as `public-roots.jsonc`. It pins nothing by
     /// itself.
     private(set) var isList = false
+    /// The digests that are pins by their use in a literal, although no host is known, with what they identify.
+    private(set) var pinned: [[UInt8]: CanonicalPin.Content] = [:]
 
     /// `hasDigests` is whether the file has any text in the form of a digest, without which a program pins nothing.
     init(_ bytes: [UInt8], name: String, hasDigests: Bool) {
@@ -37,7 +39,7 @@ struct SearchedDialects {
             {
                 all = Self.isPolicy(bytes) ? [.policy] : []
             } else if hasDigests {
-                all = Self.literals(bytes)
+                takeLiterals(bytes)
             }
         case "kt", "kts", "java", "groovy", "scala":
             if hasDigests, has("CertificatePinner") { all = [.okhttp] }
@@ -45,10 +47,10 @@ struct SearchedDialects {
             if hasDigests, has("PinningPolicy(") || has("PinningRule(") {
                 all = [.swift]
             } else if hasDigests {
-                all = Self.literals(bytes)
+                takeLiterals(bytes)
             }
         case "js", "jsx", "mjs", "cjs", "ts", "tsx", "dart", "m", "mm":
-            if hasDigests { all = Self.literals(bytes) }
+            if hasDigests { takeLiterals(bytes) }
         default:
             if Self.isMarkup(bytes, ending) {
                 if has("<network-security-config") {
@@ -64,11 +66,17 @@ struct SearchedDialects {
         }
     }
 
-    /// Returns the dialects of literals in a program or in JSON.
-    private static func literals(_ bytes: [UInt8]) -> [PinDialect] {
-        if bytes.hasAny(of: ["TSKPinnedDomains"]) { return [.trustkit] }
-        if bytes.hasAny(of: ["NSPinnedDomains"]) { return [.apple] }
-        return PinMapReader.isMap(bytes) ? [.map] : []
+    /// Takes the dialects of literals in a program or in JSON.
+    private mutating func takeLiterals(_ bytes: [UInt8]) {
+        for dialect in [PinDialect.trustkit, .apple] {
+            let key = dialect == .apple ? ApplePinReader.path[0] : TrustKitReader.domainsKey
+            guard bytes.hasAny(of: [dialect == .apple ? ApplePinReader.path[1] : key]) else { continue }
+            if SourceLiterals(bytes, TextCursor(bytes)).contains(key: key) { all = [dialect] }
+            return
+        }
+        let literals = PinMapReader.search(bytes)
+        if literals.isMap { all = [.map] }
+        for pin in literals.stray { pinned[pin.value] = pin.content }
     }
 
     private static func isMarkup(_ bytes: [UInt8], _ ending: String) -> Bool {

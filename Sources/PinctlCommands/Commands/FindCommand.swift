@@ -35,7 +35,7 @@ extension CommandDefinition {
             ]
             var finder = PinFinder(at: time, variables: environment.variables())
             let operands = arguments.operands.isEmpty ? ["."] : arguments.operands
-            for operand in operands { finder.search(operand) }
+            for operand in operands { await finder.search(operand) }
             for note in finder.notes + [finder.omission].compactMap(\.self) { console.note("note: \(note)") }
             let agreement = finder.agreement
             for host in agreement.hosts {

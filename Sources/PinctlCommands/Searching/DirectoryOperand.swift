@@ -52,19 +52,14 @@ struct DirectoryOperand {
         }
         for file in tree.files {
             let search: PinSearch
-            do throws(InputFileError) {
-                switch try SearchedFile(file.path) {
-                case .text(let bytes):
-                    // The hosts of pins that no dialect reads don't count here, so the list of suffixes isn't used.
-                    search = PinSearch(
-                        bytes, path: file.path, name: file.name, at: time, suffixes: PublicSuffixes { _ in false })
-                case .tooLarge:
-                    notes.append("\(file.path): isn't read, because it is larger than 8 MiB: check that it has no pins")
-                    continue
-                case .binary, .absent: continue
-                }
-            } catch {
-                throw .unusable(["\(file.path): \(error)"])
+            // The hosts of pins that no dialect reads don't count here, so the list of suffixes isn't used.
+            switch FileSearch(file.path, name: file.name, at: time, suffixes: PublicSuffixes { _ in false }).result {
+            case .searched(let result): search = result
+            case .tooLarge:
+                notes.append("\(file.path): isn't read, because it is larger than 8 MiB: check that it has no pins")
+                continue
+            case .skipped: continue
+            case .failed(let error): throw .unusable(["\(file.path): \(error)"])
             }
             let pins = search.sightings.filter(\.isInForce)
             otherPins += pins.count { $0.dialect == nil }

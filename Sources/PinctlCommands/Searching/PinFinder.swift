@@ -26,7 +26,7 @@ struct PinFinder {
     }
 
     /// Searches a directory or a file.
-    mutating func search(_ operand: String) {
+    mutating func search(_ operand: String) async {
         guard FileKind(operand) != .missing else {
             problems.append(
                 PolicyProblem(location: PolicyLocation(path: operand), message: "no such directory: check the path"))
@@ -36,23 +36,29 @@ struct PinFinder {
         notes += tree.notes
         linkCount += tree.linkCount
         problems += tree.problems.map { PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason) }
-        for file in tree.files { search(file.path, name: file.name) }
+        let (files, size) = (tree.files, Self.filesPerTask)
+        let parts = stride(from: 0, to: files.count, by: size).map { files[$0..<min($0 + size, files.count)] }
+        let time = time
+        await inOrder(parts) { part in
+            part.map { FileSearch($0.path, name: $0.name, at: time) }
+        } each: { results in
+            for result in results { add(result) }
+        }
     }
 
-    private mutating func search(_ path: String, name: String) {
-        let bytes: [UInt8]
-        do throws(InputFileError) {
-            switch try SearchedFile(path) {
-            case .text(let contents): bytes = contents
-            case .tooLarge: return tooLarge.append(path)
-            case .binary, .absent: return
-            }
-        } catch {
-            problems.append(PolicyProblem(location: PolicyLocation(path: path), message: error.description))
+    private static let filesPerTask = 64
+
+    private mutating func add(_ file: FileSearch) {
+        let search: PinSearch
+        switch file.result {
+        case .searched(let result): search = result
+        case .tooLarge: return tooLarge.append(file.path)
+        case .skipped: return
+        case .failed(let error):
+            problems.append(PolicyProblem(location: PolicyLocation(path: file.path), message: error.description))
             return
         }
         fileCount += 1
-        let search = PinSearch(bytes, path: path, name: name, at: time)
         sightings += search.sightings
         let room = max(0, Self.maximumUnsure - unsure.count)
         unsure += search.unsure.prefix(room)

@@ -1,5 +1,7 @@
+import CertificateTrust
 import PinDialects
 import PinctlBasics
+import PinctlFoundation
 
 /// The contents of a file as far as they are searched.
 enum SearchedFile {
@@ -51,5 +53,34 @@ enum SearchedFile {
         let bytes = Array(beginning)
         guard bytes.contains(0) else { return false }
         return !bytes.starts(with: "bplist".utf8) && XMLReader.wideEncoding(of: bytes) == nil
+    }
+}
+
+/// The search of a file.
+struct FileSearch: Sendable {
+    let path: String
+    let result: Result
+
+    enum Result: Sendable {
+        case searched(PinSearch)
+        case tooLarge
+        /// The file isn't text, or is gone.
+        case skipped
+        case failed(InputFileError)
+    }
+
+    /// Searches the file. `name` is its path in the tree.
+    init(_ path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system) {
+        self.path = path
+        do throws(InputFileError) {
+            switch try SearchedFile(path) {
+            case .text(let bytes):
+                result = .searched(PinSearch(bytes, path: path, name: name, at: time, suffixes: suffixes))
+            case .tooLarge: result = .tooLarge
+            case .binary, .absent: result = .skipped
+            }
+        } catch {
+            result = .failed(error)
+        }
     }
 }

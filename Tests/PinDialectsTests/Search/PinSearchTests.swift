@@ -137,6 +137,18 @@ struct PinSearchTests {
               serverURL: 'https://api.example.com/', allowedSHAFingerprints: allowedSHAFingerprints);
             """, "2: A api.example.com certificate map"),
         Row(
+            "lib/api.dart",
+            """
+            static const _current =
+                '{A.hex}';
+            // '{C.hex}'
+
+
+            final client = Client();
+            await HttpCertificatePinning.check(
+              serverURL: base, allowedSHAFingerprints: [_current], sha: SHA.SHA256);
+            """, "2: A - certificate"),
+        Row(
             "deploy.sh",
             """
             #!/bin/sh
