@@ -58,17 +58,19 @@ struct LiteralParser {
     /// Parses a value with everything up to the next comma, closing bracket or statement.
     mutating func value(depth: Int = 0) -> SourceLiteral {
         skipBlanks()
-        let (start, position) = (cursor.index, cursor.position)
+        let start = cursor
         let kind = primary(depth: depth)
         skipSuffix()
         guard let kind, endsValue() else {
+            cursor = start
             skipExpression()
-            let text = cursor.text(from: start).prefix(80)
-            return SourceLiteral(
-                kind: .expression(text.split(whereSeparator: \.isWhitespace).joined(separator: " ")), position: position
-            )
+            let text = cursor.text(from: start.index).prefix(80)
+            let expression = SourceLiteral.Expression(
+                text: text.split(whereSeparator: \.isWhitespace).joined(separator: " "), start: start,
+                end: cursor.index)
+            return SourceLiteral(kind: .expression(expression), position: start.position)
         }
-        return SourceLiteral(kind: kind, position: position)
+        return SourceLiteral(kind: kind, position: start.position)
     }
 
     private mutating func primary(depth: Int) -> SourceLiteral.Kind? {

@@ -97,8 +97,8 @@ private struct LiteralConversion {
                     at: literal.position)
                 kind = .other("a constant")
             }
-        case .expression(let text):
-            problems.add("\(quoted(text)) isn't a literal: write the value itself", at: literal.position)
+        case .expression(let expression):
+            problems.add("\(quoted(expression.text)) isn't a literal: write the value itself", at: literal.position)
             kind = .other("an expression")
         }
         return PropertyList(kind, at: literal.position)
@@ -108,6 +108,20 @@ private struct LiteralConversion {
         var result: [PropertyList.Member] = []
         var known: Set<String> = []
         for member in members {
+            if member.key == "..." {
+                var value = member.value
+                if case .word(let name) = value.kind { value = literals.value(of: name, used: &used) ?? value }
+                if let spread = value.members, depth < 16 {
+                    depth += 1
+                    result += self.members(spread)
+                    depth -= 1
+                } else {
+                    problems.add(
+                        "the members that are spread here aren't literals: write them themselves",
+                        at: member.position)
+                }
+                continue
+            }
             var key = Self.key(member)
             if member.isComputed, Self.constant(member.key) == nil {
                 guard let text = literals.value(of: member.key, used: &used)?.text else {

@@ -10,8 +10,8 @@ struct SourceLiteral {
         case text(String)
         /// A number, `true`, or the name of a constant, such as `Pins.api`.
         case word(String)
-        /// Anything that has no value until the program runs, with its beginning.
-        case expression(String)
+        /// Anything that has no value until the program runs.
+        case expression(Expression)
     }
 
     struct Member {
@@ -23,8 +23,26 @@ struct SourceLiteral {
         let value: SourceLiteral
     }
 
+    /// A part of a program, in which other literals may be.
+    struct Expression {
+        /// Its beginning, on one line.
+        let text: String
+        let start: TextCursor
+        let end: Int
+    }
+
     let kind: Kind
     let position: SourcePosition
+
+    /// The expressions in this literal.
+    var expressions: [Expression] {
+        switch kind {
+        case .object(let members): members.flatMap(\.value.expressions)
+        case .list(let elements): elements.flatMap(\.expressions)
+        case .expression(let expression): [expression]
+        case .text, .word: []
+        }
+    }
 
     var members: [Member]? { if case .object(let members) = kind { members } else { nil } }
     var text: String? { if case .text(let text) = kind { text } else { nil } }

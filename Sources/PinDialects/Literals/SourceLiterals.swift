@@ -21,20 +21,28 @@ struct SourceLiterals {
     private static let declarations: Set = ["const", "let", "var", "val", "final", "static", "late"]
 
     init(_ bytes: [UInt8], _ cursor: TextCursor) {
-        var parser = LiteralParser(cursor, budget: 16 * bytes.count + 10_000)
+        var budget = 16 * bytes.count + 10_000
+        scan(from: cursor, to: bytes.count, &budget)
+        isExhausted = budget <= 0
+    }
+
+    private mutating func scan(from cursor: TextCursor, to end: Int, _ budget: inout Int) {
+        var parser = LiteralParser(cursor, budget: budget)
+        var inner: [SourceLiteral.Expression] = []
         var last: SourceLiteral?
         var argument: SourceLiteral?
         var isDeclared = false
         while true {
             parser.skipBlanks()
             let position = parser.cursor.position
-            guard let byte = parser.cursor.byte else { break }
+            guard let byte = parser.cursor.byte, parser.cursor.index < end else { break }
             var next: SourceLiteral?
             switch byte {
             case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "("):
                 if let kind = parser.container(depth: 0) {
                     let literal = SourceLiteral(kind: kind, position: position)
                     roots.append(Root(literal: literal, argument: argument, constant: nil))
+                    inner += literal.expressions
                 }
                 argument = nil
             case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
@@ -66,7 +74,9 @@ struct SourceLiterals {
                 } else {
                     parser = copy
                     switch value.kind {
-                    case .object, .list: roots.append(Root(literal: value, argument: nil, constant: name))
+                    case .object, .list:
+                        roots.append(Root(literal: value, argument: nil, constant: name))
+                        inner += value.expressions
                     default: break
                     }
                 }
@@ -85,7 +95,11 @@ struct SourceLiterals {
             }
             last = next
         }
-        isExhausted = parser.budget <= 0
+        budget = parser.budget
+        for expression in inner where budget > 0 {
+            budget -= expression.end - expression.start.index
+            scan(from: expression.start, to: expression.end, &budget)
+        }
     }
 
     private mutating func define(_ name: String, _ value: SourceLiteral) {

@@ -19,6 +19,8 @@ struct PinMapReader {
     private var used: Set<String> = []
     /// The pins for which no host is known.
     private var stray: [CanonicalPin] = []
+    /// The settings of hosts whose pins are in another object.
+    private var settings: [String: Scope] = [:]
     /// The names that are being resolved.
     private var resolving: Set<String> = []
 
@@ -77,6 +79,18 @@ struct PinMapReader {
             }
             take(root.literal, scope)
         }
+        for index in rules.indices {
+            guard let scope = settings[rules[index].patterns[0].host] else { continue }
+            // mutant map-sibling: {} by PinMapTests/shapes
+            for member in scope.unread {
+                problems.add(
+                    "\(quoted(member.key)) isn't a literal: write true, false or a date such as 2026-12-31",
+                    at: member.value.position)
+            }
+            if scope.includesSubdomains { rules[index].patterns[0].scope = .exactAndBelow }
+            if scope.mode != .enforce { rules[index].mode = scope.mode }
+            if let expiry = scope.expiry { rules[index].expiry = expiry }
+        }
         rules.sort {
             guard let first = $0.location, let second = $1.location else { return false }
             return (first.line, first.column) < (second.line, second.column)
@@ -103,6 +117,10 @@ extension PinMapReader {
         var includesSubdomains = false
         var expiry: RuleExpiry?
         var mode = PinningMode.enforce
+        /// The settings whose values aren't literals.
+        var unread: [SourceLiteral.Member] = []
+        /// Whether an object has any of these settings.
+        var isSet = false
         /// The words of the keys on the way to the value.
         var words: PinWords = []
     }
@@ -122,7 +140,11 @@ extension PinMapReader {
                 for element in elements { take(element, scope) }
             }
         case .text(let text):
-            if let pin = PinText(text, scope.words), pin.isMarked || isNamed(scope) {
+            // Any name will do for a pin beside others of its host, such as `primary`.
+            let isOfHost = !scope.hosts.isEmpty && text.utf8.count == 44
+            if let pin = PinText(text, scope.words) {
+                if pin.isMarked || isNamed(scope) || isOfHost { addRule([literal], scope) }
+            } else if !scope.hosts.isEmpty, text.lowercased().hasPrefix("sha256/") {
                 addRule([literal], scope)
             }
         case .word(let name):
@@ -150,10 +172,27 @@ extension PinMapReader {
                 inner.hosts = [(host, member.position)]
             } else if let host = host(member.key, isKey: true) {
                 inner.hosts = [(host, member.position)]
+                if case .object(let members) = member.value.kind { takeSettings(of: host, members) }
             }
             resolving.remove(member.key)
+            // Subdomains are included by default in what react-native-ssl-manager reads.
+            if member.key == "sha256Keys" { inner.includesSubdomains = true }
             take(member.value, inner)
         }
+    }
+
+    /// Keeps the settings of a host whose pins are in another object.
+    private mutating func takeSettings(of host: HostPattern, _ members: [SourceLiteral.Member]) {
+        var scope = Scope(hosts: [(host, members.first?.position ?? SourcePosition(line: 1, column: 1))])
+        for member in members where !isHostSetting(member) { takeSetting(member, &scope) }
+        let isAlone = members.allSatisfy {
+            switch $0.value.kind {
+            case .object, .list: false
+            case .text(let text): PinText(text, []) == nil
+            case .word, .expression: true
+            }
+        }
+        if scope.isSet, isAlone { settings[host.host] = scope }
     }
 
     /// Reports a key that is an expression, if its value has pins.
@@ -179,21 +218,62 @@ extension PinMapReader {
                 text(of: value).flatMap { host($0, isKey: false) }.map { ($0, value.position) }
             }
             if !hosts.isEmpty { scope.hosts = hosts }
-        } else if let value = member.value.bool {
-            if key.contains("subdomain") { scope.includesSubdomains = key.contains("exclude") ? !value : value }
-            if ["enforce", "enforcepinning", "enforced"].contains(key), !value { scope.mode = .report }
-            if ["reportonly", "monitoronly"].contains(key), value { scope.mode = .report }
+        } else if let setting = Setting(key) {
+            var value = member.value
+            if case .word(let name) = value.kind, value.bool == nil {
+                value = resolve(name) ?? value
+                resolving.remove(name)
+            }
             // Other objects can be enabled, too.
-            let isOff = key == "enabled" && !value || key == "disabled" && value
-            if isOff, !scope.hosts.isEmpty || scope.words.contains(.pin) { scope.mode = .off }
-        } else if key.contains("expir") || key == "validuntil", let text = member.value.text {
-            if let end = Date(rfc3339: text) {
-                scope.expiry = RuleExpiry(.instant(Int64(end.timeIntervalSince1970)), .stopPinning)
-            } else {
-                problems.add(
-                    "\(quoted(text)) isn't a date: write it as 2026-12-31", at: member.value.position)
+            if setting == .off || setting == .on, scope.hosts.isEmpty, !scope.words.contains(.pin) { return }
+            scope.isSet = true
+            // mutant map-setting: {} by PinMapTests/unreadable
+            if !apply(setting, value, &scope) { scope.unread.append(member) }
+        }
+    }
+
+    /// A setting by its key.
+    private enum Setting {
+        case subdomains
+        case noSubdomains
+        case enforce
+        case report
+        case on
+        case off
+        case expiry
+
+        init?(_ key: String) {
+            switch key {
+            case "enforce", "enforcepinning", "enforced", "tskenforcepinning": self = .enforce
+            case "reportonly", "monitoronly": self = .report
+            case "enabled", "pinningenabled": self = .on
+            case "disabled": self = .off
+            case "validuntil": self = .expiry
+            case _ where key.contains("subdomain"): self = key.contains("exclude") ? .noSubdomains : .subdomains
+            case _ where key.contains("expir"): self = .expiry
+            default: return nil
             }
         }
+    }
+
+    /// Applies a setting. Returns false if its value isn't a literal of its type.
+    private func apply(_ setting: Setting, _ value: SourceLiteral, _ scope: inout Scope) -> Bool {
+        if setting == .expiry {
+            guard let end = value.text.flatMap({ Date(rfc3339: $0) }) else { return false }
+            scope.expiry = RuleExpiry(.instant(Int64(end.timeIntervalSince1970)), .stopPinning)
+            return true
+        }
+        guard let value = value.bool else { return false }
+        switch setting {
+        case .subdomains: scope.includesSubdomains = value
+        case .noSubdomains: scope.includesSubdomains = !value
+        case .enforce: if !value { scope.mode = .report }
+        case .report: if value { scope.mode = .report }
+        case .on: if !value { scope.mode = .off }
+        case .off: if value { scope.mode = .off }
+        case .expiry: break
+        }
+        return true
     }
 
     private static let hostKeys: Set = [
@@ -237,6 +317,11 @@ extension PinMapReader {
         guard !scope.hosts.isEmpty else {
             if stray.count < TextLimits.notes { stray += pins }
             return
+        }
+        for member in scope.unread {
+            problems.add(
+                "\(quoted(member.key)) isn't a literal: write true, false or a date such as 2026-12-31",
+                at: member.value.position)
         }
         for (pattern, position) in scope.hosts {
             var pattern = pattern

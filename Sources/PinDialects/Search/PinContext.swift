@@ -22,7 +22,7 @@ struct PinContext {
         self.text = text
         let parts = text.name.split(separator: "/").suffix(2).joined(separator: "/")
         nameWords = PinWords(Array(parts.utf8)[...])
-        let words = ["pin", "spki", "hpkp", "pkp", "print", "hash"]
+        let words = ["pin", "spki", "hpkp", "pkp", "print", "hash", "pubkey256", "cert256"]
         hasWords =
             !nameWords.isDisjoint(with: [.pin, .fingerprint]) || text.bytes.hasAny(of: words, ignoringCase: true)
     }
@@ -62,7 +62,9 @@ struct PinContext {
         guard !enclosing.contains(.other) || own.contains(.pin) else { return .never }
         var all = own.union(enclosing)
         let isCertificate = shape.form == .colons || !all.isDisjoint(with: [.certificate, .fingerprint])
-        let content: CanonicalPin.Content = isCertificate && !all.contains(.key) ? .certificate : .publicKey
+        // Fingerprints in pairs are those of certificates, if one of the words around says so.
+        let isKey = all.contains(.key) && !(shape.form == .colons && all.contains(.certificate))
+        let content: CanonicalPin.Content = isCertificate && !isKey ? .certificate : .publicKey
         guard hasWords else { return .unsure(content) }
         all.formUnion(nameWords)
         // A list with a name of its own may be used below it.
@@ -93,6 +95,10 @@ struct PinContext {
             return follows("pin-sha256=", "pin-sha256:", "digest=\"sha-256\">", "pin-sha256=%22") ? .publicKey : nil
         case .hex:
             if follows("cert-hash sha256:", "cert-hash=sha256:", "pin-sha256:") { return .publicKey }
+            // openconnect hashes the public key.
+            if follows("servercert sha256:", "servercert=sha256:", "servercert=\"sha256:", "servercert 'sha256:") {
+                return .publicKey
+            }
             // Usage, selector and matching type of a TLSA record.
             let fields = before.split(separator: " ").suffix(3)
             guard before.hasSuffix(" "), fields.count == 3, fields[fields.startIndex + 2] == "1",

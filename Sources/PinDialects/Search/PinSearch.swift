@@ -78,10 +78,9 @@ package struct PinSearch: Sendable {
         let indices = Dictionary(grouping: shapes.indices) { shapes[$0].value }
         for sighting in sightings.indices {
             let first = sightings[sighting].location.line
-            guard let index = indices[sightings[sighting].pin.value]?.first(where: { locations[$0].line >= first })
-            else {
-                continue
-            }
+            // A constant may be above the rules that use it.
+            let places = indices[sightings[sighting].pin.value] ?? []
+            guard let index = places.first(where: { locations[$0].line >= first }) ?? places.first else { continue }
             sightings[sighting].location = locations[index]
             read.insert(index)
         }

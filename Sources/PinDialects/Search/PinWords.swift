@@ -41,6 +41,9 @@ struct PinWords: OptionSet {
             if Self.signatures.contains(word), last != "self" { found.insert(.other) }
             (lastButOne, last) = (last, word)
         }
+        // As in the example for checkServerIdentity in the documentation of Node.js.
+        if Array(text).hasAny(of: ["pubkey256"]) { found.formUnion([.pin, .tls, .key]) }
+        if Array(text).hasAny(of: ["cert256", "fingerprint256"]) { found.formUnion([.pin, .tls, .certificate]) }
         self = found
     }
 

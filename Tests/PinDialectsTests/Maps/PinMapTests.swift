@@ -48,7 +48,7 @@ struct PinMapTests {
             ),
             (
                 "react-native-ssl-manager", #"{"sha256Keys": {"api.test": ["sha256/\#(first)", "sha256/\#(second)"]}}"#,
-                ["api.test exact: a b"]
+                ["api.test exactAndBelow: a b"]
             ),
             (
                 "react-native-ssl-pinning",
@@ -64,6 +64,22 @@ struct PinMapTests {
                 #"{"_roots":{"\#(first)":"Root"},"enforcePinning":false,"#
                     + #""domains":{"api.test":{"hashes":["\#(first)"],"notes":"n"}}}"#,
                 ["api.test exact report: a"]
+            ),
+            (
+                "settings beside the pins",
+                """
+                {"sha256Keys": {"api.test": ["sha256/\(first)"], "pay.test": ["sha256/\(second)"]},
+                 "domains": {"pay.test": {"enforcePinning": false, "expirationDate": "2030-01-01"}}}
+                """, ["api.test exactAndBelow: a", "pay.test exactAndBelow report 1893456000: b"]
+            ),
+            (
+                "names of a team's own, and a date in a constant",
+                """
+                const END = "2030-01-01";
+                export default { load: async () => { await init({
+                  'api.test': { primary: '\(first)', backup: ['\(second)'], expires: END },
+                }); } };
+                """, ["api.test exact 1893456000: a", "api.test exact 1893456000: b"]
             ),
             (
                 "http_certificate_pinning",
@@ -122,7 +138,13 @@ struct PinMapTests {
             ("({ 'api.test': { pins: ['sha256/XXXX'] } })", "1:25: \"sha256/XXXX\" isn't a pin"),
             ("({ 'api.test': { pins: ['sha256/\(first)', 'later'] } })", "\"later\" isn't a pin"),
             ("({ pins: ['\(first)'] })", "1:11: no host is known for this pin"),
-            ("({ 'api.test': { expires: 'soon', pins: ['\(first)'] } })", "1:27: \"soon\" isn't a date"),
+            ("({ 'api.test': { expires: 'soon', pins: ['\(first)'] } })", "1:27: \"expires\" isn't a literal"),
+            ("({ 'api.test': { includeSubdomains: a.b, pins: ['\(first)'] } })", "1:37: \"includeSubdomains\" isn't"),
+            ("({ 'api.test': 'sha256/48:D4', 'b.test': ['\(first)'] })", "1:16: \"sha256/48:D4\" isn't a pin"),
+            (
+                "({ k: { 'api.test': ['\(first)'] }, d: { 'api.test': { expires: now() } } })",
+                "\"expires\" isn't a literal"
+            ),
             ("const a = { x: b }; const b = { 'api.test': { pins: [a] } };", "isn't a literal"),
             ("{ \"api.test\": 1 }", "1:1: nothing is pinned here"), ("", "1:1: nothing is pinned here"),
         ])
@@ -213,6 +235,11 @@ struct SourceDictionaryTests {
             ] as [String: Any]
             """,
             """
+            [TrustKit initializeWithConfiguration:@{ kTSKPinnedDomains: @{ @"api.example.com": @{
+                kTSKEnforcePinning: @NO, kTSKIncludeSubdomains: @YES, kTSKExpirationDate: @"2030-01-01",
+                kTSKPublicKeyHashes: @[@"\(first)", @"\(second)"] } } }];
+            """,
+            """
             static NSString *const kBackup = @"\(second)";
             NSDictionary *config = @{ kTSKSwizzleNetworkDelegates: @NO,
               kTSKPinnedDomains : @{ @"api.example.com" : @{ kTSKEnforcePinning : @NO, kTSKIncludeSubdomains : @YES,
@@ -232,6 +259,8 @@ struct SourceDictionaryTests {
         arguments: [
             ("[kTSKPinnedDomains: [host: [kTSKPublicKeyHashes: [\"\(first)\"]]]]", "\"host\" isn't set to one value"),
             ("[kTSKPinnedDomains: [\"a.com\": [kTSKPublicKeyHashes: hashes()]]]", "\"hashes()\" isn't a literal"),
+            ("[kTSKPinnedDomains: [\"a.com\": domain(hashes)]]", "\"domain(hashes)\" isn't a literal"),
+            ("{ TSKPinnedDomains: { ...(a ? {} : b) } }", "the members that are spread here aren't literals"),
             (
                 "[kTSKPinnedDomains: [\"a.com\": [kTSKEnforcePinning: true, kTSKEnforcePinning: false]]]",
                 "\"TSKEnforcePinning\" appears twice"

@@ -149,6 +149,19 @@ struct PinSearchTests {
               serverURL: base, allowedSHAFingerprints: [_current], sha: SHA.SHA256);
             """, "2: A - certificate"),
         Row(
+            "vpn.sh", "echo x | openconnect vpn.example.com --servercert sha256:{A.hex} --passwd-on-stdin\n",
+            "1: A vpn.example.com"),
+        Row(
+            "agent.js",
+            """
+            switch (host) {
+              case 'api.example.com':
+                pubkey256 = '{A}';
+                cert256 =
+                  '{B.colons}';
+            }
+            """, "3: A api.example.com", "5: B api.example.com certificate"),
+        Row(
             "deploy.sh",
             """
             #!/bin/sh
