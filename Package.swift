@@ -59,6 +59,8 @@ let package = Package(
             swiftSettings: modern),
         .target(
             name: "CertificatePinning", dependencies: ["PinctlBasics", "CertificateTrust", "PinctlFoundation"],
+            // A link to the one in pins/, like the schemas below.
+            resources: [.embedInCode("providers.jsonc")],
             swiftSettings: modern),
         .target(
             name: "PinDialects",

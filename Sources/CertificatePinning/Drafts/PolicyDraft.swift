@@ -1,5 +1,6 @@
 public import CertificateTrust
 import PinctlBasics
+package import PinctlFoundation
 
 /// A first version of a policy: the named keys of verified paths, and a slot for the backup key that doesn't exist yet.
 public struct PolicyDraft: Sendable {
@@ -18,6 +19,8 @@ public struct PolicyDraft: Sendable {
         let roles: Set<PinRole>
         let anchors: [String]
         let target: String?
+        /// Whether a pin is a backup.
+        let hasBackup: Bool
     }
 
     /// The free key that marks a missing backup. Lint rejects a policy that has one.
@@ -27,6 +30,8 @@ public struct PolicyDraft: Sendable {
     package var roles: [PinRole] = []
     /// Whether rules apply to subdomains too.
     package var includesSubdomains = false
+    /// The provider whose roots are pinned in place of the keys of paths, and these roots.
+    private var provider: (name: String, roots: [ProviderPools.Root])?
     /// The names of the backup pins of every rule.
     private var backups: [String] = []
     private var pins: [NamedPin] = []
@@ -50,6 +55,18 @@ public struct PolicyDraft: Sendable {
         knownHosts = Set(file.policy.rules.map(\.host))
     }
 
+    /// Pins the roots of a provider in place of the keys of paths that are added. Those that aren't on the path are
+    /// backups.
+    package mutating func pinRoots(of pool: ProviderPools.Pool, at time: Date) {
+        provider = (pool.name, pool.roots(at: time))
+    }
+
+    /// Returns whether a root of the provider is on a path, or there is no provider.
+    package func hasProviderRoot(on path: VerifiedPath) -> Bool {
+        guard let provider else { return true }
+        return provider.roots.contains { Self.isServed($0, on: path) }
+    }
+
     /// Adds a rule for the host of a verified path, with every key of the path. A host and port is added only once.
     /// `anchors` lists the files with the rule's trust anchors and is empty for the system roots. `target` is the
     /// address to check, if it differs from host and port.
@@ -62,8 +79,17 @@ public struct PolicyDraft: Sendable {
         guard !rules.contains(where: { $0.host == path.name && $0.port == port }) else { return }
         var pinned: Set<PinRole> = []
         var names: [String] = []
+        var hasBackup = false
+        for root in provider?.roots ?? [] {
+            guard let key = root.key.pin.spkiFingerprint else { continue }
+            pinned.insert(.ca)
+            let isServed = Self.isServed(root, on: path)
+            hasBackup = hasBackup || !isServed
+            let pin = Pin(.publicKey(key), role: .ca, isBackup: !isServed)
+            names.append(name(of: pin, root.key.name, "\(root.authority), which the provider may use"))
+        }
         for (index, certificate) in path.certificates.enumerated()
-        where roles.isEmpty || roles.contains(where: { $0.covers(index: index, of: path.certificates.count) }) {
+        where provider == nil && isPinned(index, of: path.certificates.count) {
             let role = index == 0 ? PinRole.leaf : .ca
             pinned.insert(role)
             let pin = Pin(.publicKey(certificate.spkiFingerprint), role: role)
@@ -72,7 +98,17 @@ public struct PolicyDraft: Sendable {
                 name(of: pin, plain, "\(certificate.subject) (\(certificate.subjectPublicKeyInfo.keyKind))"))
         }
         rules.append(
-            Rule(host: path.name, port: port, pins: names, roles: pinned, anchors: anchors, target: target))
+            Rule(
+                host: path.name, port: port, pins: names, roles: pinned, anchors: anchors, target: target,
+                hasBackup: hasBackup))
+    }
+
+    private static func isServed(_ root: ProviderPools.Root, on path: VerifiedPath) -> Bool {
+        path.certificates.dropFirst().contains(where: root.key.pin.matches)
+    }
+
+    private func isPinned(_ index: Int, of length: Int) -> Bool {
+        roles.isEmpty || roles.contains { $0.covers(index: index, of: length) }
     }
 
     /// Adds a backup pin to every rule, in place of the slot for one. `file` is the name of the file that it is from.
@@ -129,6 +165,7 @@ public struct PolicyDraft: Sendable {
                 }
                 lines.append("      \"ports\": [\(rule.port)],")
             }
+            if let provider { lines.append("      \(literal(PolicyFile.providerKey)): \(literal(provider.name)),") }
             if includesSubdomains { lines.append("      \"subdomains\": true,") }
             if !rule.anchors.isEmpty {
                 let files = rule.anchors.map(literal).joined(separator: ", ")
@@ -141,7 +178,7 @@ public struct PolicyDraft: Sendable {
                 lines.append("      // One matching pin is enough: remove the CA pins to accept only the leaf's key.")
             }
             let pins = "      \"pins\": [\((rule.pins + backups).map(literal).joined(separator: ", "))]"
-            guard backups.isEmpty else {
+            guard backups.isEmpty, !rule.hasBackup else {
                 lines += [pins + (isStrict ? "" : ","), "    },"]
                 continue
             }

@@ -75,6 +75,9 @@ public enum LintRule: String, Sendable, Hashable, CaseIterable {
     case misplacedSetting = "P036"
     /// A certificate that its program refuses to renew, so it will expire.
     case stoppedRenewal = "P037"
+    /// A rule whose pins don't match a chain that its provider of certificates may serve, or that names an unknown
+    /// provider.
+    case providerGap = "P038"
 }
 
 extension LintRule {
@@ -130,6 +133,7 @@ extension LintRule {
             "a pin of a server's key that changes when the certificate is renewed, or has changed (--issuance)"
         case .misplacedSetting: "a pinning key or element in a place where its own system doesn't read it"
         case .stoppedRenewal: "a certificate that its program refuses to renew, so it expires (--issuance)"
+        case .providerGap: "a rule whose pins don't match every chain of its \"x-provider\", or an unknown provider"
         }
     }
 }

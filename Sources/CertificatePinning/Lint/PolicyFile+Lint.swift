@@ -16,12 +16,14 @@ extension PolicyFile {
     /// Returns the findings together with `others`, to which the same settings and comments apply.
     package func lint(
         at time: Date, settings: LintSettings, publicSuffixes: PublicSuffixes = .system,
-        calendar: RootCalendar = RootCalendar(), renewals: [KeyRenewal]? = nil, besides others: [LintFinding]
+        calendar: RootCalendar = RootCalendar(), renewals: [KeyRenewal]? = nil,
+        providers: ProviderPools = .builtIn, besides others: [LintFinding]
     ) -> [LintFinding] {
         var linter = PolicyLinter(CanonicalPolicy(self), path: path, at: time, publicSuffixes: publicSuffixes)
         linter.marksBackups = true
         linter.calendar = calendar
         linter.renewals = renewals
+        linter.providers = providers
         if root["domains"] == nil {
             linter.namedPins = (root["pins"]?.members ?? []).compactMap { member in
                 names[member.key].map { pin in
@@ -40,7 +42,7 @@ extension PolicyFile {
             linter.facts[linter.location(of: rule)] = PolicyLinter.RuleFacts(
                 anchors: self.anchors(of: value, &anchors),
                 reportsSince: value["x-report-since"]?.string.flatMap { Date(rfc3339: $0) },
-                hasBackupSlot: value[PolicyDraft.slotKey] != nil)
+                hasBackupSlot: value[PolicyDraft.slotKey] != nil, provider: value[Self.providerKey])
         }
         return linter.findings(
             allowing: allowances, settings: settings,

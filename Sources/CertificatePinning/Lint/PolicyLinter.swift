@@ -12,6 +12,8 @@ struct PolicyLinter {
         var reportsSince: Date?
         /// Whether there is a slot for the backup, which has its own finding.
         var hasBackupSlot = false
+        /// The value of `x-provider`, or `nil` if the rule names no provider of certificates.
+        var provider: JSONValue?
     }
 
     private struct Place: Hashable {
@@ -33,6 +35,8 @@ struct PolicyLinter {
     var evidence: [String: LintEvidence] = [:]
     /// The changes of trust stores that are known.
     var calendar = RootCalendar()
+    /// The roots of providers of certificates.
+    var providers = ProviderPools.builtIn
     /// The renewals that issuance files configure, or `nil` if no files were given.
     var renewals: [KeyRenewal]?
     /// The enforced rules of a policy in which all rules that reach a host count together.
@@ -62,7 +66,7 @@ struct PolicyLinter {
             findings += hostFindings(rule) + endFindings(rule) + setFindings(rule)
             findings +=
                 deniedFindings(rule) + anchorFindings(rule) + transparencyFindings(rule) + calendarFindings(rule)
-                + renewalFindings(rule)
+                + renewalFindings(rule) + providerFindings(rule)
             for pin in rule.pins { add(pin, location(of: pin, in: rule)) }
         }
         // Findings of the reader often repeat those of a rule.

@@ -67,7 +67,8 @@ public struct PolicyFile: Sendable {
         let keys = (root.members ?? []).map(\.key)
         let holdsNamesAlone =
             root["pins"]?.members?.isEmpty == false
-            && keys.allSatisfy((["$schema", "version", "pins", "include"] + RootCalendar.keys).contains)
+            && keys.allSatisfy(
+                (["$schema", "version", "pins", "include"] + RootCalendar.keys + ProviderPools.keys).contains)
         let schema = allowsNamesAlone && holdsNamesAlone ? PolicySchema.included : PolicySchema.file
         schema.check(root, "the policy", &problems)
         var reader = PolicyReader(path: path, directory: directory, publicSuffixes: publicSuffixes, problems: problems)

@@ -56,6 +56,27 @@ extension Arguments {
         }
     }
 
+    /// Returns the pools of `--providers`, or those that are built in.
+    func allProviderPools() throws(UsageError) -> ProviderPools {
+        guard let path = self[.providers] else { return .builtIn }
+        do throws(PolicyFileError) {
+            return try ProviderPools(contentsOfFile: path)
+        } catch {
+            throw .unusable(error.problems.map(\.description))
+        }
+    }
+
+    /// Returns the pools of `--provider`.
+    func providerPools() throws(UsageError) -> [ProviderPools.Pool] {
+        let all = try allProviderPools()
+        var pools: [ProviderPools.Pool] = []
+        for name in self.all(.provider) where !pools.contains(where: { $0.name == name }) {
+            guard let pool = all[name] else { throw .unknownChoice(.provider, name, known: all.names) }
+            pools.append(pool)
+        }
+        return pools
+    }
+
     /// Returns the stores of `--store` with their names, or the only store without a name. Those that `named` contains
     /// are for something else.
     func trustStores(

@@ -9,7 +9,12 @@ extension CommandDefinition {
         name: "init", summary: "write a policy that pins the current keys of servers",
         operands: "[TARGET…]", operandCount: 0...Int.max,
         flags: [
-            .initialFrom, .initialHost, .initialRole, .initialSubdomains, .initialBackup, .intoPolicy, .output, .caFile,
+            .initialFrom, .initialHost, .initialRole,
+            .provider.described(
+                "pin every root of this provider of managed certificates, such as cloudflare",
+                details: "The roots that aren't on the server's path are backups. The rules name the provider, so that "
+                    + "pinctl lint compares their pins with its roots."), .providers,
+            .initialSubdomains, .initialBackup, .intoPolicy, .output, .caFile,
             .profile, .at,
         ]
             + Flag.probing(
@@ -40,6 +45,10 @@ extension CommandDefinition {
                 "Pin the server's own key and a backup key, for all subdomains",
                 "pinctl init --role leaf --backup backup.csr --subdomains -o pins.jsonc example.com"
             ),
+            (
+                "Pin every CA that a provider may issue from",
+                "pinctl init --provider cloudflare -o pins.jsonc www.example.com"
+            ),
             ("Add a host to a policy", "pinctl init --into pins.jsonc pay.example.com"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
@@ -54,6 +63,11 @@ extension CommandDefinition {
 
             var draft = destination.draft
             let backups = try arguments.settings(of: &draft)
+            if let pool = try arguments.initialProvider() {
+                let time = try arguments.time(in: environment)
+                console.note(of: pool, at: time)
+                draft.pinRoots(of: pool, at: time)
+            }
             var violated: Set<TrustRule> = []
             func add(_ result: CheckResult, _ endpoint: Endpoint, target: String?) {
                 guard let path = result.verdict.path else {
@@ -118,6 +132,18 @@ extension CommandDefinition {
 }
 
 extension Arguments {
+    /// Returns the provider of `--provider`, if given.
+    fileprivate func initialProvider() throws(UsageError) -> ProviderPools.Pool? {
+        let pools = try providerPools()
+        guard pools.count < 2 else {
+            throw .unusable(["--provider was given twice: make the rules of each provider with a run of its own"])
+        }
+        guard pools.isEmpty || all(.initialRole).isEmpty else {
+            throw .unusable(["--provider and --role cannot be used together: the provider's roots are pinned"])
+        }
+        return pools.first
+    }
+
     /// Applies `--role`, `--subdomains` and `--backup` to a draft. Returns the backup pins with their files.
     fileprivate func settings(of draft: inout PolicyDraft) throws(UsageError) -> [(pin: Pin, file: String)] {
         for word in all(.initialRole) {
@@ -147,6 +173,11 @@ extension PolicyDraft {
     /// Returns why the keys of a path can't be pinned as the flags say, if they can't.
     fileprivate func problem(with path: VerifiedPath, _ backups: [(pin: Pin, file: String)]) -> String? {
         let certificates = path.certificates
+        // mutant init-provider: true for `hasProviderRoot(on: path)` by InitProviderTests/otherProvider
+        guard hasProviderRoot(on: path) else {
+            return "its path ends at \(path.anchor.subject), and has no root of the provider: "
+                + "check \(Flag.provider.dashed), or pin the keys of this chain without it"
+        }
         let isPinned = certificates.indices.contains { index in
             roles.isEmpty || roles.contains { $0.covers(index: index, of: certificates.count) }
         }

@@ -9,7 +9,8 @@ extension CommandDefinition {
         name: "lint", summary: "check pin files for problems", operands: "[FILE|DIR…]",
         operandCount: 0...Int.max,
         flags: [
-            .from, .lintRule, .calendar, .issuance, .passwordFile, .passwordDescriptor, .targetLevel, .at, .report,
+            .from, .lintRule, .calendar, .providers, .issuance, .passwordFile, .passwordDescriptor, .targetLevel, .at,
+            .report,
             .annotations,
         ],
         notes: [
@@ -37,6 +38,7 @@ extension CommandDefinition {
             let job = LintJob(
                 settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),
                 calendar: try arguments.rootCalendar(), renewals: try arguments.keyRenewals(at: time),
+                providers: try arguments.allProviderPools(),
                 target: try arguments.targetLevel(), time: time)
             if let note = job.calendar?.note(at: job.time) { console.note("note: \(note)") }
             let reports = try arguments.reports(in: environment, &console)
@@ -91,6 +93,8 @@ private struct LintJob {
     let calendar: RootCalendar?
     /// The renewals of `--issuance`, or `nil` without the flag.
     let renewals: [KeyRenewal]?
+    /// The roots of providers of certificates.
+    let providers: ProviderPools
     /// The API level of Android apps, or `nil` to look for it above each file.
     let target: AndroidTarget?
     let time: Date
@@ -208,6 +212,7 @@ private struct LintJob {
         if let given = self.calendar { calendar = given } else { calendar = try RootCalendar(of: file) }
         if self.calendar == nil, let note = calendar.note(at: time) { console.note("note: \(note)") }
         console.note(of: file)
+        for note in file.providers.compactMap({ providers[$0]?.agingNote(at: time) }) { console.note("note: \(note)") }
         if let first = file.filesOutsideBundle.first {
             console.note(
                 "note: \(title): pins come from files that the bundle doesn't contain (\(first)), so they aren't "
@@ -221,7 +226,9 @@ private struct LintJob {
             let policy = Result { () throws(UsageError) in try DialectInput(title, bytes, .policy) }
             others += file.exports.compactMap { drift(of: $0, policy) }
         }
-        return file.lint(at: time, settings: settings, calendar: calendar, renewals: renewals, besides: others)
+        return file.lint(
+            at: time, settings: settings, calendar: calendar, renewals: renewals, providers: providers,
+            besides: others)
     }
 
     /// Returns a finding if an exported file differs from the policy.

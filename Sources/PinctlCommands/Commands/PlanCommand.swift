@@ -10,7 +10,8 @@ extension CommandDefinition {
         name: "plan", summary: "check whether released apps survive a certificate change", operands: "--new INPUT",
         operandCount: 0...0,
         flags: [
-            .newInput, .passwordFile, .passwordDescriptor, .against, .from, .repository, .targetLevel,
+            .newInput, .provider, .providers, .passwordFile, .passwordDescriptor, .against, .from, .repository,
+            .targetLevel,
             .allowUnread.described(
                 "exit without 2 if a release, a tag or a file in a directory wasn't understood",
                 details: "It is still reported as unread, on standard error and in the summary, and nothing is known "
@@ -25,6 +26,9 @@ extension CommandDefinition {
             "INPUT is a chain, leaf first, as servers will present it, or a request or a key if no",
             "certificate has been issued yet. If several are given, such as RSA and ECDSA, clients may",
             "receive any of them.",
+            "",
+            "--provider judges the chains below every root of a provider of managed certificates, by the",
+            "roots' keys alone: whether clients trust them isn't checked.",
             "",
             "SOURCE is git:TAGGLOB:PATH, a file as it was at each matching tag; a pin file in any",
             "dialect; or a directory of them. If the file moved, add its other paths: git:v*:OLD:NEW.",
@@ -52,14 +56,22 @@ extension CommandDefinition {
                 "Check a request before the certificate is issued",
                 "pinctl plan --new backup.csr --against app/network_security_config.xml"
             ),
+            (
+                "Check whether releases survive every CA that a provider may change to",
+                "pinctl plan --provider cloudflare --against 'git:v*:pins/pins.jsonc'"
+            ),
             ("Fail early, while there is time for a new release", "pinctl plan --new chain.pem --fail-within 100d"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let input = InputReader(password: try arguments.password())
-            let candidates = try arguments.chains(.newInput, input)
+            let now = try arguments.time(in: environment)
+            var candidates = try arguments.chains(.newInput, input)
+            for pool in try arguments.providerPools() {
+                console.note(of: pool, at: now)
+                candidates += NewChain.all(of: pool, at: now)
+            }
             guard !candidates.isEmpty else { throw .missingFlag(.newInput) }
             let current = try arguments.chains(.currentInput, input)
-            let now = try arguments.time(in: environment)
             let limit = try arguments.period(.failWithin).map { now + $0 }
             let shares = try arguments.shares()
             let named = try arguments.plannedHosts()

@@ -1,6 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlBasics
+import PinctlFoundation
 
 /// The output of a command and its outcome. The rules are the same for every command:
 ///
@@ -191,6 +192,12 @@ package struct Console {
         output.flush()
         diagnostics.write(line + "\n")
         diagnostics.flush()
+    }
+
+    /// Prints the age and the limit of what is known about a provider.
+    mutating func note(of pool: ProviderPools.Pool, at time: Date) {
+        if let aging = pool.agingNote(at: time) { note("note: \(aging)") }
+        if let limit = pool.note { note("note: \(pool.title): \(limit)") }
     }
 
     /// Prints what a command doesn't know about a policy if it is in a bundle, and counts the bundle.

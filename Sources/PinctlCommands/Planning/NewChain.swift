@@ -8,6 +8,8 @@ struct NewChain: Sendable {
         case chain(PresentedChain)
         /// A key, whose certificate may be issued by any CA.
         case key(SPKIFingerprint, isRequest: Bool)
+        /// A chain below a root of a provider, of which only the root's key is known.
+        case below(ProviderPools.Root)
     }
 
     /// The name of the file.
@@ -18,28 +20,44 @@ struct NewChain: Sendable {
 
     /// Returns whether it can be served for a host.
     func covers(_ host: ServerName) -> Bool {
-        if case .key = content, names.isEmpty { return true }
-        return names.contains { host.matches($0) }
+        switch content {
+        case .key where names.isEmpty, .below: true
+        case .chain, .key: names.contains { host.matches($0) }
+        }
     }
 
     /// Returns why it can't be served for a host that it doesn't cover.
     func mismatch(with host: String) -> String {
         switch content {
         case .chain: "the new certificate isn't valid for \(host), \([self].extent)"
-        case .key: "the request isn't for \(host), \([self].extent)"
+        case .key, .below: "the request isn't for \(host), \([self].extent)"
         }
     }
 
-    var leafFingerprint: SPKIFingerprint {
+    /// The pin with which a rule accepts it: that of the leaf, or of the root if only that is known.
+    var acceptingPin: String {
         switch content {
-        case .chain(let chain): chain.leaf.spkiFingerprint
-        case .key(let fingerprint, _): fingerprint
+        case .chain(let chain): chain.leaf.spkiFingerprint.description
+        case .key(let fingerprint, _): fingerprint.description
+        case .below(let root): "\(root.key.name) (\(root.key.pin))"
         }
     }
+
+    /// Whether it is a chain of a provider, which chooses the keys.
+    var isOfProvider: Bool { if case .below = content { true } else { false } }
 
     /// Returns the time at which to judge it: now, or when it becomes valid.
     func time(from now: Date) -> Date {
         if case .chain(let chain) = content { max(now, chain.leaf.notBefore) } else { now }
+    }
+}
+
+extension NewChain {
+    /// Returns a chain for each root of a provider.
+    static func all(of pool: ProviderPools.Pool, at time: Date) -> [NewChain] {
+        pool.roots(at: time).map { root in
+            NewChain(title: "\(root.authority) (\(root.key.name))", content: .below(root), names: [])
+        }
     }
 }
 

@@ -193,6 +193,15 @@ extension ReleaseRule {
         return canMeet ? .depends(authorities) : .refused("no pin matches this key", .missing(unmet))
     }
 
+    /// Judges the chains below a root of a provider. Clients find different paths, so each of them has to be accepted.
+    func judge(_ root: ProviderPools.Root, at time: Date) -> PathJudgement {
+        let judged = root.paths(at: time).map { path in
+            judgement(of: release.decisions(on: path.served, by: rules, at: time), at: time)
+        }
+        // mutant plan-provider-path: judged[0] by PlanProviderTests/crossSigned
+        return judged.first { !$0.isAccepted } ?? judged[0]
+    }
+
     private func deniedPin(of key: SPKIFingerprint) -> String? {
         release.policy.denied.first { $0.role.covers(index: 0, of: 3) && $0.pins(key) }?.title
     }

@@ -63,7 +63,13 @@ struct Plan {
     /// Returns whether a candidate, or a path that was found for it, has the pinned key or certificate.
     func serves(_ pin: CanonicalPin) -> Bool {
         names.has(pin)
-            || candidates.contains { if case .key(let key, _) = $0.content { pin.pins(key) } else { false } }
+            || candidates.contains { candidate in
+                switch candidate.content {
+                case .chain: false
+                case .key(let key, _): pin.pins(key)
+                case .below(let root): pin.isSameKey(as: root.key.pin)
+                }
+            }
     }
 
     /// Judges every release at a host, using the candidates that cover the host.
@@ -143,6 +149,11 @@ struct Plan {
                     StoreJudgement(
                         candidate: candidate, index: index, store: nil, untrusted: nil, paths: [],
                         direct: rule.judge(key, at: time)))
+            case .below(let root):
+                judged.append(
+                    StoreJudgement(
+                        candidate: candidate, index: index, store: nil, untrusted: nil, paths: [],
+                        direct: rule.judge(root, at: time)))
             case .chain(let chain):
                 let direct =
                     rule.judgeUntrusted(chain, at: time) ?? judgeByAnchors(of: rule, chain, host.name, at: time)

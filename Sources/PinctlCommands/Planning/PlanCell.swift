@@ -124,6 +124,9 @@ struct StoreJudgement: Sendable {
     var lengths: [Int] {
         guard let direct else { return paths.map(\.path.certificates.count) }
         guard case .matched(let matches) = direct else { return [1] }
+        if case .below(let root) = candidate.content, let path = root.paths(at: .distantFuture).first {
+            return [path.served.count]
+        }
         return [(matches.map(\.index).max() ?? 0) + 1]
     }
 }
@@ -148,7 +151,13 @@ extension PlanCell {
         let isEverywhere = worst.count == outcomes.count
         var findings: [String] = []
         for outcome in worst {
-            let text = isEverywhere || outcome.place.isEmpty ? outcome.finding : "\(outcome.finding) \(outcome.place)"
+            // A provider has many chains, which share a finding.
+            if let root = outcome.root, let last = findings.last, last.hasPrefix("\(outcome.finding) below ") {
+                findings[findings.count - 1] += ", \(root)"
+                continue
+            }
+            let isPlaced = !outcome.place.isEmpty && (!isEverywhere || outcome.root != nil)
+            let text = isPlaced ? "\(outcome.finding) \(outcome.place)" : outcome.finding
             if !findings.contains(text) { findings.append(text) }
         }
         if !isEverywhere, standing == .breaks, outcomes.contains(where: \.standing.isSurvival) {
@@ -201,12 +210,16 @@ extension PlanCell {
         var standing: Standing
         var finding: String
         var place: String
+        /// The CA and root of a chain that a provider may serve, or `nil` for a chain that was given.
+        let root: String?
         var essential: [CanonicalPin] = []
         var matched: [CanonicalPin] = []
 
         init(_ store: StoreJudgement, rule: ReleaseRule, names: KnownNames) {
             let with = store.candidate.title
-            place = [store.store.map { "under \($0)" }, "with \(with)"].compactMap(\.self).joined(separator: " ")
+            root = store.candidate.isOfProvider ? with : nil
+            let chain = "\(root == nil ? "with" : "below") \(with)"
+            place = [store.store.map { "under \($0)" }, chain].compactMap(\.self).joined(separator: " ")
             // mutant plan-untrusted: false for 2 by PlanTrustTests PlanTests PlanAgreementTests
             if let reason = store.untrusted, store.direct == nil {
                 // Clients verify the chain before its pins, and also if there are none.
@@ -249,7 +262,7 @@ extension PlanCell {
                 standing = .survivesOnly
                 let ends = store.paths.filter { $0.judgement.isAccepted }.map { names.title($0.path.anchor) }
                 finding = "survives only by the path to \(ends.joined(separator: ", ")), which its clients find"
-            } else if matched.count == 1, let pin = matched.first {
+            } else if matched.count == 1, let pin = matched.first, root == nil {
                 standing = .survivesOnly
                 finding = "survives only by \(titles[0])" + (pin.isBackup ? ", a backup" : "")
             } else {

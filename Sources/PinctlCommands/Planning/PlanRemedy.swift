@@ -86,9 +86,12 @@ struct PlanRemedy {
             let hosts = titles(Set(failing.map(\.host)))
             return unshipped(release) + "change its rule for \(hosts) before it does"
         }
-        let leaves = Set(failing.flatMap(\.broken)).sorted().map { candidates[$0].leafFingerprint.description }
-        return unshipped(release) + "pin \(leaves.joined(separator: " and "))"
-            + " in it, or the root of the new chain, before it does"
+        let broken = Set(failing.flatMap(\.broken)).sorted().map { candidates[$0] }
+        let other = broken.allSatisfy(\.isOfProvider) ? "" : ", or the root of the new chain,"
+        let pins = broken.map(\.acceptingPin)
+        let first = pins.dropLast().joined(separator: ", ")
+        let list = [first, pins.last ?? ""].filter { !$0.isEmpty }.joined(separator: " and ")
+        return unshipped(release) + "pin \(list) in it\(other) before it does"
     }
 
     /// The clause that names the keys with which nothing breaks, if there are any.
@@ -97,7 +100,9 @@ struct PlanRemedy {
     private var keyText: String? {
         let failing = Set(broken.flatMap(\.broken))
         // mutant plan-one-key: true for 2 by PlanSentenceTests
-        guard distrusted.isEmpty, failing.count == 1, let candidate = failing.first else { return nil }
+        guard distrusted.isEmpty, failing.count == 1, let candidate = failing.first,
+            !candidates[candidate].isOfProvider
+        else { return nil }
         let keys = keys(for: broken)
         guard !keys.isEmpty else { return nil }
         var titles: [String] = []

@@ -266,11 +266,11 @@ struct LintTests {
     func help() async throws {
         let run = await pinctl("help", "lint-rules")
         #expect(run.lines[0] == "P001  error    a pin of the wrong length, or not in canonical base64")
-        #expect(run.lines.count { $0.hasPrefix("P0") } == 37)
+        #expect(run.lines.count { $0.hasPrefix("P0") } == 38)
         #expect(
             run.lines.suffix(2) == [
-                "P037  error    a certificate that its program refuses to renew, so it expires",
-                "               (--issuance)",
+                "P038  error    a rule whose pins don't match every chain of its \"x-provider\", or",
+                "               an unknown provider",
             ])
     }
 }

@@ -12,6 +12,12 @@ extension Flag {
         "calendar", value: .file("FILE"),
         "judge by the coming changes of trust stores in FILE, such as public-roots.jsonc (default: those in the files "
             + "that the policy includes)")
+    static let provider = Flag(
+        "provider", value: .choice("NAME", ProviderPools.builtIn.names), repeatable: true,
+        "plan for every root of this provider of managed certificates, such as cloudflare")
+    static let providers = Flag(
+        "providers", value: .file("FILE"),
+        "use the providers' roots in FILE, such as a newer pins/providers.jsonc (default: those built in)")
     static let issuance = Flag(
         "issuance", value: .file("FILE|DIR"), repeatable: true,
         "report pinned keys that change at renewal, as the settings of the client or its last certificates show",
