@@ -80,8 +80,8 @@ struct PinMapReader {
             take(root.literal, scope)
         }
         for index in rules.indices {
+            // mutant map-sibling: nil by PinMapTests/shapes
             guard let scope = settings[rules[index].patterns[0].host] else { continue }
-            // mutant map-sibling: {} by PinMapTests/shapes
             for member in scope.unread {
                 problems.add(
                     "\(quoted(member.key)) isn't a literal: write true, false or a date such as 2026-12-31",
