@@ -42,7 +42,9 @@ package struct PinSearch: Sendable {
                 let reading = try dialect.read(bytes, path: path)
                 add(reading.policy, of: dialect, path: path, isTest: isTest, at: time)
             } catch {
-                let isProgram = [.okhttp, .swift, .map].contains(dialect) || SearchedText.language(name) == .code
+                let isProgram =
+                    [.okhttp, .swift, .map].contains(dialect)
+                    || [.trustkit, .apple].contains(dialect) && SearchedText.language(name) == .code
                 problems.append(Problem(dialect: dialect, problems: error.problems, isExpected: isProgram || isTest))
             }
         }
