@@ -46,7 +46,7 @@ extension PolicyFile {
         }
         return linter.findings(
             allowing: allowances, settings: settings,
-            besides: emptySlots(in: root) + capitals + unpinned(linter) + others)
+            besides: emptySlots(in: root) + capitals + unpinned(linter) + misspelledProviders + others)
     }
 
     /// The files that the policy names.

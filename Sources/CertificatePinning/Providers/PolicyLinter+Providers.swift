@@ -9,6 +9,19 @@ extension PolicyFile {
     /// is.
     static let providerKey = "x-provider"
 
+    /// Findings about free keys of rules that look like the one of a provider, and that lint would ignore.
+    var misspelledProviders: [LintFinding] {
+        (root["domains"]?.elements ?? []).flatMap { $0.members ?? [] }.compactMap { member in
+            let (key, known) = (member.key, Self.providerKey)
+            let isNear = abs(key.utf8.count - known.utf8.count) < 3 && suggestion(for: key, among: [known]) != nil
+            // mutant lint-provider-key: false for 3 by ProviderPoolTests/misspelled
+            guard PolicyKey.isFree(key), key != known, isNear else { return nil }
+            return LintFinding(
+                .providerGap, at: PolicyLocation(path: path, member.keyPosition),
+                "\(quoted(key)) isn't read: did you mean \"\(known)\"?")
+        }
+    }
+
     /// The providers that rules name.
     package var providers: [String] {
         var names: [String] = []

@@ -163,6 +163,19 @@ struct ProviderPoolTests {
         #expect(try lint(roots, rule: #""note": "no provider""#) == [])
     }
 
+    @Test(
+        "A misspelled x-provider is an error, and other free keys are not",
+        arguments: [
+            "x-povider", "x-providers", "x-Provider", "x-provder",
+        ])
+    func misspelled(key: String) throws {
+        let roots = try Self.provider("lets-encrypt").roots
+        #expect(
+            try lint(roots, rule: #""\#(key)": "cloudflare""#)
+                == [#"error: "\#(key)" isn't read: did you mean "x-provider"?"#])
+        #expect(try lint(roots, rule: #""x-report-since": "2027-01-01", "x-provider-note": "a", "x-owner": "b""#) == [])
+    }
+
     @Test("A root that only signed an intermediate of the CA is needed until that signature ends")
     func until() throws {
         let rule = #""x-provider": "cloudflare""#
