@@ -48,7 +48,7 @@ struct PinMapReader {
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
         return DialectReading(
             CanonicalPolicy(rules: reader.rules, combination: .union),
-            notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.notes)
+            notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.notes + reader.alternatives)
     }
 
     /// Returns whether a text has hosts with pins, or with values that should be pins, and the pins without a host.
@@ -94,6 +94,22 @@ struct PinMapReader {
         rules.sort {
             guard let first = $0.location, let second = $1.location else { return false }
             return (first.line, first.column) < (second.line, second.column)
+        }
+    }
+
+    /// The notes on hosts that are listed several times. The program decides which of the lists it uses.
+    private var alternatives: [ConversionNote] {
+        var known: [String: PolicyLocation] = [:]
+        return rules.compactMap { rule in
+            guard let host = rule.patterns.first?.host, let location = rule.location else { return nil }
+            guard let first = known[host] else {
+                known[host] = location
+                return nil
+            }
+            return ConversionNote(
+                .combinationChanged, .weaker,
+                "\(rule.title) is in line \(first.line) too, and the pins of both count here: if the program uses only "
+                    + "one of them, give each a file of its own", at: location, rule: .misreadSetting)
         }
     }
 
@@ -332,10 +348,17 @@ extension PinMapReader {
                     at: position)
                 return
             }
-            rules.append(
-                CanonicalRule(
-                    patterns: [pattern], pins: pins.without([]), mode: scope.mode, expiry: scope.expiry,
-                    location: PolicyLocation(path: path, position)))
+            let rule = CanonicalRule(
+                patterns: [pattern], pins: pins.without([]), mode: scope.mode, expiry: scope.expiry,
+                location: PolicyLocation(path: path, position))
+            // One object may have several lists of pins.
+            if let last = rules.indices.last, rules[last].location == rule.location,
+                rules[last].patterns == rule.patterns, rules[last].mode == rule.mode, rules[last].expiry == rule.expiry
+            {
+                rules[last].pins += rule.pins.without(rules[last].pins)
+            } else {
+                rules.append(rule)
+            }
         }
     }
 

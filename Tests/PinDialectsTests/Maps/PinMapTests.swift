@@ -79,7 +79,7 @@ struct PinMapTests {
                 export default { load: async () => { await init({
                   'api.test': { primary: '\(first)', backup: ['\(second)'], expires: END },
                 }); } };
-                """, ["api.test exact 1893456000: a", "api.test exact 1893456000: b"]
+                """, ["api.test exact 1893456000: a b"]
             ),
             (
                 "http_certificate_pinning",
@@ -179,6 +179,17 @@ struct PinMapTests {
         #expect(notes.map(\.direction) == [.unchanged, .weaker])
         #expect(notes.first?.message == "api.test was understood as a host with 1 pin, without subdomains")
         #expect(notes.last?.rule == .pinsNothing && notes.last?.location?.column == 70)
+    }
+
+    @Test("A host that is listed twice is noted, because a program may use one of the lists")
+    func alternatives() throws {
+        let text =
+            "if (dev) { init({ 'api.test': ['\(Self.first)'] }) }\n"
+            + "else { init({ 'api.test': ['\(Self.second)'] }) }"
+        let reading = try PinDialect.map.read(Array(text.utf8), path: "x")
+        #expect(reading.policy.rules.count == 2)
+        #expect(reading.notes.map(\.change) == [.quirk, .quirk, .combinationChanged])
+        #expect(reading.notes.last?.direction == .weaker && reading.notes.last?.location?.line == 2)
     }
 
     @Test("A switch of another object doesn't turn pins off")
