@@ -102,6 +102,7 @@ struct PinMapReader {
         var known: [String: PolicyLocation] = [:]
         return rules.compactMap { rule in
             guard let host = rule.patterns.first?.host, let location = rule.location else { return nil }
+            // mutant map-alternatives: nil by PinMapTests/alternatives
             guard let first = known[host] else {
                 known[host] = location
                 return nil
