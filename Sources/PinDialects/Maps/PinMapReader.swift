@@ -82,11 +82,7 @@ struct PinMapReader {
         for index in rules.indices {
             // mutant map-sibling: nil by PinMapTests/shapes
             guard let scope = settings[rules[index].patterns[0].host] else { continue }
-            for member in scope.unread {
-                problems.add(
-                    "\(quoted(member.key)) isn't a literal: write true, false or a date such as 2026-12-31",
-                    at: member.value.position)
-            }
+            for (message, position) in scope.unread { problems.add(message, at: position) }
             if scope.includesSubdomains { rules[index].patterns[0].scope = .exactAndBelow }
             if scope.mode != .enforce { rules[index].mode = scope.mode }
             if let expiry = scope.expiry { rules[index].expiry = expiry }
@@ -134,8 +130,8 @@ extension PinMapReader {
         var includesSubdomains = false
         var expiry: RuleExpiry?
         var mode = PinningMode.enforce
-        /// The settings whose values aren't literals.
-        var unread: [SourceLiteral.Member] = []
+        /// What can't be read of the settings.
+        var unread: [(message: String, position: SourcePosition)] = []
         /// Whether an object has any of these settings.
         var isSet = false
         /// The words of the keys on the way to the value.
@@ -161,23 +157,28 @@ extension PinMapReader {
             let isOfHost = !scope.hosts.isEmpty && text.utf8.count == 44
             if let pin = PinText(text, scope.words) {
                 if pin.isMarked || isNamed(scope) || isOfHost { addRule([literal], scope) }
-            } else if !scope.hosts.isEmpty, text.lowercased().hasPrefix("sha256/") {
+            } else if !scope.hosts.isEmpty, Self.isMeant(text, by: ["sha256/", "sha1/"]) {
                 addRule([literal], scope)
             }
         case .word(let name):
             guard let value = resolve(name) else { return }
             take(value, scope)
             resolving.remove(name)
-        case .expression: break
+        case .expression:
+            guard !scope.hosts.isEmpty, isNamed(scope) else { return }
+            problems.add("these pins aren't literals: write them themselves", at: literal.position)
         }
     }
 
     private mutating func take(_ members: [SourceLiteral.Member], _ outer: Scope) {
         var scope = outer
+        var unresolved: [SourceLiteral.Member] = []
+        let count = rules.count
         for member in members { takeSetting(member, &scope) }
         for member in members where !isHostSetting(member) {
             var inner = scope
-            let words = PinWords(Array(member.key.utf8)[...])
+            let found = member.isComputed ? nil : host(member.key, isKey: true)
+            let words = found == nil ? PinWords(Array(member.key.utf8)[...]) : []
             // An object of packages, images or files.
             guard !words.contains(.other) || words.contains(.pin) else { continue }
             inner.words.formUnion(words)
@@ -187,14 +188,36 @@ extension PinMapReader {
                     continue
                 }
                 inner.hosts = [(host, member.position)]
-            } else if let host = host(member.key, isKey: true) {
+            } else if let host = found {
                 inner.hosts = [(host, member.position)]
+                if isUnresolved(member.value) { unresolved.append(member) }
                 if case .object(let members) = member.value.kind { takeSettings(of: host, members) }
             }
             resolving.remove(member.key)
             // Subdomains are included by default in what react-native-ssl-manager reads.
             if member.key == "sha256Keys" { inner.includesSubdomains = true }
             take(member.value, inner)
+        }
+        // Among hosts with pins, one with another value has pins, too.
+        // mutant map-unresolved: false by PinMapTests/unreadable
+        guard rules.count > count || isNamed(scope) else { return }
+        for member in unresolved {
+            problems.add(
+                "the pins of \(quoted(member.key)) aren't literals: write them themselves", at: member.value.position)
+        }
+    }
+
+    /// Whether a value is known only when the program runs.
+    private mutating func isUnresolved(_ value: SourceLiteral) -> Bool {
+        switch value.kind {
+        case .expression: return true
+        case .word(let name):
+            guard value.bool == nil, !["null", "nil", "undefined"].contains(name), Double(name) == nil else {
+                return false
+            }
+            defer { resolving.remove(name) }
+            return resolve(name) == nil
+        case .object, .list, .text: return false
         }
     }
 
@@ -231,10 +254,18 @@ extension PinMapReader {
         let key = member.key.lowercased().filter { $0 != "_" && $0 != "-" }
         if isHostSetting(member) {
             let values: [SourceLiteral] = if case .list(let list) = member.value.kind { list } else { [member.value] }
-            let hosts = values.compactMap { value in
-                text(of: value).flatMap { host($0, isKey: false) }.map { ($0, value.position) }
+            var hosts: [(HostPattern, SourcePosition)] = []
+            for value in values {
+                if let found = text(of: value).flatMap({ host($0, isKey: false) }) {
+                    hosts.append((found, value.position))
+                } else if values.count > 1 {
+                    scope.unread.append(
+                        ("\(quoted(value.text ?? member.key)) isn't a host: write a hostname", value.position))
+                }
             }
-            if !hosts.isEmpty { scope.hosts = hosts }
+            // The hosts of an outer object aren't those of a constant that isn't known.
+            let isUnknown = values.contains { $0.text == nil }
+            if !hosts.isEmpty || isUnknown { scope.hosts = hosts }
         } else if let setting = Setting(key) {
             var value = member.value
             if case .word(let name) = value.kind, value.bool == nil {
@@ -245,7 +276,13 @@ extension PinMapReader {
             if setting == .off || setting == .on, scope.hosts.isEmpty, !scope.words.contains(.pin) { return }
             scope.isSet = true
             // mutant map-setting: {} by PinMapTests/unreadable
-            if !apply(setting, value, &scope) { scope.unread.append(member) }
+            if !apply(setting, value, &scope) {
+                scope.unread.append(
+                    (
+                        "\(quoted(member.key)) isn't a literal: write true, false or a date such as 2026-12-31",
+                        member.value.position
+                    ))
+            }
         }
     }
 
@@ -265,9 +302,11 @@ extension PinMapReader {
             case "reportonly", "monitoronly": self = .report
             case "enabled", "pinningenabled": self = .on
             case "disabled": self = .off
-            case "validuntil": self = .expiry
-            case _ where key.contains("subdomain"): self = key.contains("exclude") ? .noSubdomains : .subdomains
-            case _ where key.contains("expir"): self = .expiry
+            case "expires", "expiry", "expiration", "expirydate", "expiresat", "expireson", "validuntil": self = .expiry
+            case _ where key.hasSuffix("expirationdate"): self = .expiry
+            case _ where key.contains("subdomain"):
+                let isNegative = ["exclude", "ignore", "disable", "without"].contains { key.contains($0) }
+                self = isNegative || key.hasPrefix("no") ? .noSubdomains : .subdomains
             default: return nil
             }
         }
@@ -321,7 +360,14 @@ extension PinMapReader {
         guard isPlain, !elements.isEmpty else { return false }
         let pins = elements.compactMap { text(of: $0).flatMap { PinText($0, scope.words) } }
         if pins.contains(where: \.isMarked) { return true }
+        let texts = elements.compactMap(\.text)
+        let isMeant = texts.contains { Self.isMeant($0, by: ["sha256", "sha-256", "sha1"]) }
+        if !scope.hosts.isEmpty, isMeant { return true }
         return scope.hosts.isEmpty ? isNamed(scope) && !pins.isEmpty : isNamed(scope) || !pins.isEmpty
+    }
+
+    private static func isMeant(_ text: String, by prefixes: [String]) -> Bool {
+        prefixes.contains { text.lowercased().hasPrefix($0) }
     }
 
     // MARK: Rules
@@ -335,11 +381,7 @@ extension PinMapReader {
             if stray.count < TextLimits.notes { stray += pins }
             return
         }
-        for member in scope.unread {
-            problems.add(
-                "\(quoted(member.key)) isn't a literal: write true, false or a date such as 2026-12-31",
-                at: member.value.position)
-        }
+        for (message, position) in scope.unread { problems.add(message, at: position) }
         for (pattern, position) in scope.hosts {
             var pattern = pattern
             if scope.includesSubdomains, pattern.scope == .exact { pattern.scope = .exactAndBelow }
@@ -425,6 +467,8 @@ extension PinMapReader {
         if let address = try? ServerName(String(name)), address.isIPAddress {
             return HostPattern(address.description, .exact)
         }
-        return NearbyHost.hostname(String(name), isURL: isURL, suffixes).map { HostPattern($0, scope) }
+        // Names of packages are hosts in reverse, but have no pins. Names of files with two labels may have digests.
+        let isHost = isURL || name.split(separator: ".").count > 2
+        return NearbyHost.hostname(String(name), isURL: isHost, suffixes).map { HostPattern($0, scope) }
     }
 }

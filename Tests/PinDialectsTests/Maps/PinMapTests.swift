@@ -101,6 +101,12 @@ struct PinMapTests {
                 ["api.test exact: a", "pay.test exact: b"]
             ),
             (
+                "hosts whose labels are words, and other settings",
+                #"{"download.images.test":{"pins":["\#(first)"],"ignoreSubdomains":true,"warnExpiry":"soon"},"#
+                    + #""app.example.io":["\#(second)"]}"#,
+                ["download.images.test exact: a", "app.example.io exact: b"]
+            ),
+            (
                 "hexadecimal digits", #"{ "api.test": { "spki": "\#(hexadecimal)", "enabled": false } }"#,
                 ["api.test exact off: a"]
             ),
@@ -137,6 +143,13 @@ struct PinMapTests {
             ("let p = 'a'; p = 'b'; ({ 'api.test': { pins: [p] } })", "1:47: \"p\" isn't set to one value"),
             ("({ 'api.test': { pins: ['sha256/XXXX'] } })", "1:25: \"sha256/XXXX\" isn't a pin"),
             ("({ 'api.test': { pins: ['sha256/\(first)', 'later'] } })", "\"later\" isn't a pin"),
+            ("({ 'a.test': ['\(first)'], 'b.test': dev ? [] : x })", "the pins of \"b.test\" aren't literals"),
+            ("({ 'a.test': ['\(first)'], 'b.test': IMPORTED })", "the pins of \"b.test\" aren't literals"),
+            ("({ 'a.test': { pins: x ? ['\(first)'] : [] } })", "1:22: these pins aren't literals"),
+            ("({ 'a.test': { host: other, pins: ['\(first)'] } })", "no host is known for this pin"),
+            ("({ hosts: ['a.test', 'b'], pins: ['\(first)'] })", "1:22: \"b\" isn't a host"),
+            ("({ 'a.test': ['sha256:\(first)'] })", "isn't a pin"),
+            ("({ 'a.test': ['sha1/AAAA'] })", "isn't a pin"),
             ("({ pins: ['\(first)'] })", "1:11: no host is known for this pin"),
             ("({ 'api.test': { expires: 'soon', pins: ['\(first)'] } })", "1:27: \"expires\" isn't a literal"),
             ("({ 'api.test': { includeSubdomains: a.b, pins: ['\(first)'] } })", "1:37: \"includeSubdomains\" isn't"),

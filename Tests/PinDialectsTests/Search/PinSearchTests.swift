@@ -329,11 +329,11 @@ struct PinSearchTests {
             ("io.example.com", true),
             ("com.example.app", false), ("org.example.host", false), ("de.example.app", false), ("pins.json", false),
             ("run.sh", false),
-            ("a.run.sh", true), ("api.nowhere", false), ("1.2.3", false), ("127.0.0.1", true), ("example", false),
+            ("a.run.sh", true), ("api.nowhere", false), ("1.2.3", false), ("127.0.0.1", false), ("example", false),
             ("-a.example.com", false), ("a_b.example.com", false), ("a..com", false),
         ])
     func hostnames(row: (text: String, isHost: Bool)) {
-        let found = SearchText("pins.ts", "pins = { '\(row.text)': ['{A}'] }").search().sightings
+        let found = SearchText("pins.py", "pins = { '\(row.text)': ['{A}'] }").search().sightings
         let name = row.text.lowercased().drop { "*.".contains($0) }
         let expected = name.hasSuffix(".") ? name.dropLast() : name
         #expect(found.map(\.host) == [row.isHost ? String(expected) : nil])
