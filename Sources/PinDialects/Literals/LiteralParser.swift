@@ -99,7 +99,7 @@ struct LiteralParser {
         // `new Set([…])`, and Dart's `const [ … ]`.
         if ["new", "const", "await"].contains(word) {
             skipBlanks()
-            return primary(depth: depth)
+            return depth < Self.deepestNesting ? primary(depth: depth + 1) : nil
         }
         skipTypeArguments()
         guard cursor.byte == UInt8(ascii: "(") else { return .word(word) }

@@ -60,6 +60,8 @@ private struct LiteralConversion {
     var problems: PolicyProblems
     private var used: Set<String> = []
     private var depth = 0
+    /// The remaining number of values. Constants of constants can multiply.
+    private var room = 100_000
 
     init(literals: SourceLiterals, problems: PolicyProblems) {
         self.literals = literals
@@ -75,6 +77,13 @@ private struct LiteralConversion {
     }
 
     mutating func list(_ literal: SourceLiteral) -> PropertyList {
+        room -= 1
+        guard room > 0 else {
+            if room == 0 {
+                problems.add("the dictionary has too many values: write its pins themselves", at: literal.position)
+            }
+            return PropertyList(.other("a value"), at: literal.position)
+        }
         let kind: PropertyList.Kind
         switch literal.kind {
         case .object(let members): kind = .dictionary(self.members(members))
@@ -111,7 +120,8 @@ private struct LiteralConversion {
             if member.key == "..." {
                 var value = member.value
                 if case .word(let name) = value.kind { value = literals.value(of: name, used: &used) ?? value }
-                if let spread = value.members, depth < 16 {
+                if let spread = value.members, depth < 16, room > 0 {
+                    room -= 1
                     depth += 1
                     result += self.members(spread)
                     depth -= 1

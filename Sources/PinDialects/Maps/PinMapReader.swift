@@ -21,6 +21,9 @@ struct PinMapReader {
     private var stray: [CanonicalPin] = []
     /// The settings of hosts whose pins are in another object.
     private var settings: [String: Scope] = [:]
+    /// The number of constants that were resolved. Constants of constants can multiply.
+    private var resolutions = 0
+    private static let mostResolutions = 4_000
     /// The names that are being resolved.
     private var resolving: Set<String> = []
 
@@ -38,7 +41,7 @@ struct PinMapReader {
         }
         let start = SourcePosition(line: 1, column: 1)
         // mutant map-exhausted: false by PinMapTests
-        if reader.literals.isExhausted {
+        if reader.literals.isExhausted || reader.resolutions >= mostResolutions {
             reader.problems.add("the text is nested too deeply to be read: name a file with the pins alone", at: start)
         } else if reader.rules.isEmpty, reader.problems.isEmpty {
             reader.problems.add(
@@ -434,9 +437,10 @@ extension PinMapReader {
 
     /// Returns the value of a constant. The caller removes the name from `resolving` when it is done with the value.
     private mutating func resolve(_ name: String) -> SourceLiteral? {
-        guard resolving.count < 16, !resolving.contains(name),
+        guard resolving.count < 16, resolutions < Self.mostResolutions, !resolving.contains(name),
             let value = literals.value(of: name, used: &used)
         else { return nil }
+        resolutions += 1
         resolving.insert(name)
         return value
     }

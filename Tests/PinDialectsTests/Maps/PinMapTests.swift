@@ -231,6 +231,13 @@ struct PinMapTests {
                 _ = PinMapReader.search(Array((String(repeating: part, count: count) + end).utf8))
             }
         }
+        _ = PinMapReader.search(Array(("x = { a: " + String(repeating: "new ", count: 100_000)).utf8))
+        // Constants of constants multiply.
+        let names = (0..<15).map { "const c\($0) = { a: c\($0 + 1), b: c\($0 + 1), c: c\($0 + 1), d: c\($0 + 1) };" }
+        let multiplied = names.joined(separator: "\n") + "init({ 'api.test': c0 });"
+        #expect(throws: PolicyFileError.self) { try PinDialect.map.read(Array(multiplied.utf8), path: "x") }
+        let dictionary = names.joined(separator: "\n") + "init({ TSKPinnedDomains: { 'a.com': c0 } });"
+        #expect(throws: PolicyFileError.self) { try PinDialect.trustkit.read(Array(dictionary.utf8), path: "x") }
         // What is behind the limit could have pins.
         let map = "({ 'api.test': { pins: ['\(Self.first)'] } });"
         let deep = map + String(repeating: "x = (", count: 2_000)
