@@ -54,6 +54,14 @@ package struct RootCalendar: Sendable {
     /// The keys of a file with a calendar, besides those of a file that names pins.
     static let keys = ["x-checked", "x-sources"]
 
+    /// The calendar of this version of the library. It is empty if its file can't be read.
+    static let builtIn: RootCalendar = {
+        let path = "public-roots.jsonc"
+        var problems = PolicyProblems(path: path)
+        let calendar = PublicRoots.file.map { RootCalendar($0, path: path, isRequired: true, &problems) }
+        return problems.isEmpty ? calendar ?? RootCalendar() : RootCalendar()
+    }()
+
     /// Creates a calendar without roots.
     package init() {}
 
@@ -75,6 +83,12 @@ package struct RootCalendar: Sendable {
     func successors(of root: Root, at time: Date) -> [Root] {
         (signed[root.name] ?? [:]).filter { time < $0.value.adding(days: 1) }.compactMap { roots[$0.key] }
             .sorted { $0.name < $1.name }
+    }
+
+    /// Returns the roots that have signed a certificate for the root with a key, in order of their names, and the last
+    /// day on which it is valid.
+    func signers(of key: [UInt8]) -> [(name: String, until: Date)] {
+        signed.compactMap { name, keys in keys[key].map { (name, $0) } }.sorted { $0.0 < $1.0 }
     }
 
     /// The age at which a calendar is too old to be relied on without a note, in days: half a year.
@@ -176,14 +190,14 @@ extension RootCalendar {
         for store in Store.allCases {
             guard let value = stores[store.rawValue] else { continue }
             trust[store] = Trust(
-                isAbsent: value["absent"]?.bool ?? false, since: Self.day(value["since"], &problems),
+                isAbsent: value["absent"]?.bool ?? false, since: value["since"]?.day(&problems),
                 isPending: value["pending"]?.bool ?? false,
-                issuedUntil: Self.day(value["issuedUntil"], &problems),
-                removed: Self.day(value["removed"], &problems))
+                issuedUntil: value["issuedUntil"]?.day(&problems),
+                removed: value["removed"]?.day(&problems))
         }
         let bytes = Array(copying: key.bytes.span)
         for value in pin.value["x-cross-signs"]?.elements ?? [] {
-            guard let issuer = value["by"]?.string, let until = Self.day(value["until"], &problems) else { continue }
+            guard let issuer = value["by"]?.string, let until = value["until"]?.day(&problems) else { continue }
             signed[issuer, default: [:]].merge([bytes: until], uniquingKeysWith: max)
             guard signed[issuer]?.count ?? 0 > Self.successorLimit else { continue }
             problems.add(
@@ -197,11 +211,14 @@ extension RootCalendar {
                 at: pin.keyPosition)
         }
     }
+}
 
-    private static func day(_ value: JSONValue?, _ problems: inout PolicyProblems) -> Date? {
-        guard let value, let text = value.string else { return nil }
+extension JSONValue {
+    /// The day that a text states, such as `2026-11-20`. Another text is a problem.
+    func day(_ problems: inout PolicyProblems) -> Date? {
+        guard let text = string else { return nil }
         if let day = Date(rfc3339: text) { return day }
-        problems.add("\(quoted(text)) isn't a day: write 2026-11-20", at: value.position)
+        problems.add("\(quoted(text)) isn't a day: write 2026-11-20", at: position)
         return nil
     }
 }

@@ -86,9 +86,9 @@ extension PolicyLinter {
     private static func text(_ paths: [ProviderPools.Path]) -> String {
         var authorities: [String] = []
         for path in paths where !authorities.contains(path.authority) { authorities.append(path.authority) }
-        let parts = authorities.map { name in
-            "\(name) (\(paths.filter { $0.authority == name }.map(\.title).joined(separator: ", ")))"
-        }
-        return parts.count == 1 ? parts[0] : parts.dropLast().joined(separator: ", ") + " and " + (parts.last ?? "")
+        return enumeration(
+            authorities.map { name in
+                "\(name) (\(paths.filter { $0.authority == name }.map(\.title).joined(separator: ", ")))"
+            })
     }
 }

@@ -183,7 +183,6 @@ extension ProviderPools {
         private let authorities: JSONValue?
         private var documents: [String: Document] = [:]
         private var keys: [String: SPKIFingerprint] = [:]
-        private var signers: [String: [(key: Key, until: Date)]] = [:]
 
         init(_ root: JSONValue, _ problems: inout PolicyProblems) {
             sources = root["x-sources"]
@@ -192,13 +191,8 @@ extension ProviderPools {
             for pin in (PublicRoots.file?["pins"]?.members ?? []) + (root["pins"]?.members ?? []) {
                 keys[pin.key] = pin.value["pin"]?.string.flatMap { SPKIFingerprint($0) }
             }
-            for pin in PublicRoots.file?["pins"]?.members ?? [] {
-                signers[pin.key] = (pin.value["x-cross-signs"]?.elements ?? []).compactMap { sign in
-                    guard let name = sign["by"]?.string,
-                        let until = sign["until"]?.string.flatMap({ Date(rfc3339: $0) })
-                    else { return nil }
-                    return (Key(name, keys[name]), until)
-                }
+            if RootCalendar.builtIn.isEmpty {
+                problems.add("the list of public roots can't be read: report it", at: root.position)
             }
         }
 
@@ -211,7 +205,7 @@ extension ProviderPools {
                         + "else the day on which it was read", at: member.keyPosition)
                 return nil
             }
-            guard let url = member.value["url"]?.string, let day = ProviderPools.day(shown ?? read, &problems) else {
+            guard let url = member.value["url"]?.string, let day = (shown ?? read)?.day(&problems) else {
                 return nil
             }
             return Document(url: url, day: day, isDated: shown != nil)
@@ -230,6 +224,12 @@ extension ProviderPools {
             }
             let dated = found.filter(\.isDated)
             return (dated.isEmpty ? found : dated).max { $0.day < $1.day }
+        }
+
+        private func signers(of key: SPKIFingerprint) -> [(key: Key, until: Date)] {
+            RootCalendar.builtIn.signers(of: Array(copying: key.bytes.span)).map { signer in
+                (Key(signer.name, keys[signer.name]), signer.until)
+            }
         }
 
         func pool(_ provider: JSONValue.Member, _ problems: inout PolicyProblems) -> Pool {
@@ -253,8 +253,8 @@ extension ProviderPools {
                     roots.append(
                         Root(
                             authority: authority["title"]?.string ?? entry.key, key: Key(member.key, key),
-                            until: member.value["until"].flatMap { ProviderPools.day($0, &problems) },
-                            signers: signers[member.key] ?? []))
+                            until: member.value["until"]?.day(&problems),
+                            signers: signers(of: key)))
                 }
             }
             // mutant provider-empty: false by ProviderPoolTests/incomplete
@@ -267,12 +267,5 @@ extension ProviderPools {
                 name: provider.key, title: provider.value["title"]?.string ?? provider.key,
                 note: provider.value["note"]?.string, allRoots: roots, documents: found)
         }
-    }
-
-    private static func day(_ value: JSONValue?, _ problems: inout PolicyProblems) -> Date? {
-        guard let value, let text = value.string else { return nil }
-        if let day = Date(rfc3339: text) { return day }
-        problems.add("\(quoted(text)) isn't a day: write 2026-11-20", at: value.position)
-        return nil
     }
 }

@@ -107,8 +107,8 @@ extension PinDialect {
                 modes: [.enforce], connects: false)
         case .map:
             DialectTraits(
-                scopes: [.exact, .exactAndBelow], combination: .union, repeatsHosts: true, roles: [.any],
-                modes: [.enforce], expiry: .utcDay, effects: [.stopPinning])
+                scopes: [.exact, .exactAndBelow], combination: .union, roles: [.any], modes: [.enforce],
+                expiry: .utcDay, effects: [.stopPinning])
         case .envoy:
             DialectTraits(
                 scopes: [.exact], combination: .closest, roles: [.leaf], contents: [.publicKey, .certificate],

@@ -18,8 +18,12 @@ extension PinDialect {
         }
         if start.first == "{" {
             if has("\"pubkey_sha256\""), has("\"dns_names\"") { return .certspotter }
-            if isPolicy(bytes) { return .policy }
+            let document = JSONCReader.read(bytes, dialect: .jsonc)
+            if isPolicy(document) { return .policy }
             if isEnvoy(bytes) { return .envoy }
+            // A part of a policy looks like a map.
+            // mutant broken-policy: false by RecognitionTests
+            if !document.problems.isEmpty { return .policy }
             if has("NSPinnedDomains") { return .apple }
             return has("TSKPinnedDomains") ? .trustkit : PinMapReader.search(bytes).isMap ? .map : .policy
         }
@@ -64,8 +68,8 @@ extension PinDialect {
 
     /// Whether a text is a policy file, whose comments and notes can have the keys of other formats. Without a version
     /// it is one that can't be read.
-    private static func isPolicy(_ bytes: [UInt8]) -> Bool {
-        let root = JSONCReader.read(bytes, dialect: .jsonc).root
+    private static func isPolicy(_ document: JSONCReader.Document) -> Bool {
+        let root = document.root
         return root?["version"] != nil && (root?["domains"] != nil || root?["pins"] != nil)
             || root?["domains"]?.elements != nil
     }

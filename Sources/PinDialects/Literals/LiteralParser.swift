@@ -3,7 +3,7 @@ import PinctlBasics
 
 /// A parser of the literals that JSON, JavaScript, TypeScript, Dart, Swift and Objective-C have in common.
 ///
-/// Whatever isn't a literal becomes an expression, which is skipped up to the next comma or bracket.
+/// Anything else becomes an expression, which is skipped up to the next comma or bracket.
 struct LiteralParser {
     private(set) var cursor: TextCursor
     /// The remaining number of words and signs to skip in expressions. A text in which nothing is a literal is tried
@@ -24,13 +24,9 @@ struct LiteralParser {
     /// Skips white space, comments, and lines of a preprocessor.
     mutating func skipBlanks() {
         var startsLine = cursor.index == 0
-        while let byte = cursor.byte {
-            if byte.isLineEnd {
-                startsLine = true
-                cursor.step()
-            } else if byte.isBlank || byte < 0x20 {
-                cursor.step()
-            } else if cursor.stands("//") || startsLine && byte == UInt8(ascii: "#") {
+        while true {
+            if cursor.takeSpace() { startsLine = true }
+            if cursor.stands("//") || startsLine && cursor.byte == UInt8(ascii: "#") {
                 _ = cursor.take { !$0.isLineEnd }
             } else if cursor.take("/*") {
                 while cursor.byte != nil, !cursor.take("*/") { cursor.step() }

@@ -15,9 +15,7 @@ extension PropertyList {
         var problems = PolicyProblems(path: path)
         let found = literals.roots.flatMap { $0.literal.objects(with: key) }
         if literals.isExhausted {
-            problems.add(
-                "the text is nested too deeply to be read: name a file with the pins alone",
-                at: SourcePosition(line: 1, column: 1))
+            problems.add(SourceLiterals.exhaustion, at: SourcePosition(line: 1, column: 1))
         } else if found.count != 1 {
             problems.add(
                 found.isEmpty
@@ -116,6 +114,13 @@ private struct LiteralConversion {
     private mutating func members(_ members: [SourceLiteral.Member]) -> [PropertyList.Member] {
         var result: [PropertyList.Member] = []
         var known: Set<String> = []
+        func add(_ member: PropertyList.Member) {
+            if known.insert(member.key).inserted {
+                result.append(member)
+            } else {
+                problems.add("\(quoted(member.key)) appears twice: remove one", at: member.position)
+            }
+        }
         for member in members {
             if member.key == "..." {
                 var value = member.value
@@ -123,7 +128,7 @@ private struct LiteralConversion {
                 if let spread = value.members, depth < 16, room > 0 {
                     room -= 1
                     depth += 1
-                    result += self.members(spread)
+                    for member in self.members(spread) { add(member) }
                     depth -= 1
                 } else {
                     problems.add(
@@ -142,12 +147,7 @@ private struct LiteralConversion {
                 }
                 key = text
             }
-            guard known.insert(key).inserted else {
-                problems.add("\(quoted(key)) appears twice: remove one", at: member.position)
-                continue
-            }
-            // Nothing reads the algorithms, whose constants are TrustKit's own.
-            result.append(PropertyList.Member(key, list(member.value), at: member.position))
+            add(PropertyList.Member(key, list(member.value), at: member.position))
         }
         return result
     }

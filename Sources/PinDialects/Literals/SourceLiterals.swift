@@ -15,6 +15,7 @@ struct SourceLiterals {
     private(set) var roots: [Root] = []
     /// Whether the text is nested too deeply to be read as a whole.
     private(set) var isExhausted = false
+    static let exhaustion = "the text is nested too deeply to be read: name a file with the pins alone"
     /// The value of each constant, or `nil` for a name with several values.
     private var constants: [String: SourceLiteral?] = [:]
 

@@ -25,7 +25,7 @@ struct PinMapReader {
     private var resolutions = 0
     private static let mostResolutions = 4_000
     /// The names that are being resolved.
-    private var resolving: Set<String> = []
+    var resolving: Set<String> = []
 
     static func read(
         _ bytes: [UInt8], path: String, suffixes: PublicSuffixes = .system
@@ -42,7 +42,7 @@ struct PinMapReader {
         let start = SourcePosition(line: 1, column: 1)
         // mutant map-exhausted: false by PinMapTests
         if reader.literals.isExhausted || reader.resolutions >= mostResolutions {
-            reader.problems.add("the text is nested too deeply to be read: name a file with the pins alone", at: start)
+            reader.problems.add(SourceLiterals.exhaustion, at: start)
         } else if reader.rules.isEmpty, reader.problems.isEmpty {
             reader.problems.add(
                 "nothing is pinned here: write an object with hosts as keys and lists of sha256/ pins as values",
@@ -77,7 +77,7 @@ struct PinMapReader {
         for root in own + literals.roots.filter({ $0.constant != nil }).reversed() {
             if let constant = root.constant, used.contains(constant) { continue }
             var scope = Scope()
-            if let argument = root.argument.flatMap({ text(of: $0) }), let pattern = host(argument, isKey: false) {
+            if let argument = root.argument.flatMap({ text(of: $0) }), let pattern = host(argument) {
                 scope.hosts = [(pattern, root.literal.position)]
             }
             take(root.literal, scope)
@@ -127,20 +127,6 @@ struct PinMapReader {
 // MARK: - Objects
 
 extension PinMapReader {
-    /// The settings that the objects around a pin have.
-    private struct Scope {
-        var hosts: [(pattern: HostPattern, position: SourcePosition)] = []
-        var includesSubdomains = false
-        var expiry: RuleExpiry?
-        var mode = PinningMode.enforce
-        /// What can't be read of the settings.
-        var unread: [(message: String, position: SourcePosition)] = []
-        /// Whether an object has any of these settings.
-        var isSet = false
-        /// The words of the keys on the way to the value.
-        var words: PinWords = []
-    }
-
     private mutating func take(_ literal: SourceLiteral, _ scope: Scope) {
         switch literal.kind {
         case .object(let members): take(members, scope)
@@ -180,13 +166,13 @@ extension PinMapReader {
         for member in members { takeSetting(member, &scope) }
         for member in members where !isHostSetting(member) {
             var inner = scope
-            let found = member.isComputed ? nil : host(member.key, isKey: true)
+            let found = member.isComputed ? nil : host(member.key)
             let words = found == nil ? PinWords(Array(member.key.utf8)[...]) : []
             // An object of packages, images or files.
             guard !words.contains(.other) || words.contains(.pin) else { continue }
             inner.words.formUnion(words)
             if member.isComputed, member.key != "..." {
-                guard let host = resolve(member.key)?.text.flatMap({ host($0, isKey: true) }) else {
+                guard let host = resolve(member.key)?.text.flatMap({ host($0) }) else {
                     takeUnknownHost(member, inner)
                     continue
                 }
@@ -251,103 +237,6 @@ extension PinMapReader {
         problems.add(
             "\(quoted(member.key)) isn't set to a host in this file: write the host itself as the key",
             at: member.position)
-    }
-
-    private mutating func takeSetting(_ member: SourceLiteral.Member, _ scope: inout Scope) {
-        let key = member.key.lowercased().filter { $0 != "_" && $0 != "-" }
-        if isHostSetting(member) {
-            let values: [SourceLiteral] = if case .list(let list) = member.value.kind { list } else { [member.value] }
-            var hosts: [(HostPattern, SourcePosition)] = []
-            for value in values {
-                if let found = text(of: value).flatMap({ host($0, isKey: false) }) {
-                    hosts.append((found, value.position))
-                } else if values.count > 1 {
-                    scope.unread.append(
-                        ("\(quoted(value.text ?? member.key)) isn't a host: write a hostname", value.position))
-                }
-            }
-            // The hosts of an outer object aren't those of a constant that isn't known.
-            let isUnknown = values.contains { $0.text == nil }
-            if !hosts.isEmpty || isUnknown { scope.hosts = hosts }
-        } else if let setting = Setting(key) {
-            var value = member.value
-            if case .word(let name) = value.kind, value.bool == nil {
-                value = resolve(name) ?? value
-                resolving.remove(name)
-            }
-            // Other objects can be enabled, too.
-            if setting == .off || setting == .on, scope.hosts.isEmpty, !scope.words.contains(.pin) { return }
-            scope.isSet = true
-            // mutant map-setting: {} by PinMapTests/unreadable
-            if !apply(setting, value, &scope) {
-                scope.unread.append(
-                    (
-                        "\(quoted(member.key)) isn't a literal: write true, false or a date such as 2026-12-31",
-                        member.value.position
-                    ))
-            }
-        }
-    }
-
-    /// A setting by its key.
-    private enum Setting {
-        case subdomains
-        case noSubdomains
-        case enforce
-        case report
-        case on
-        case off
-        case expiry
-
-        init?(_ key: String) {
-            switch key {
-            case "enforce", "enforcepinning", "enforced", "tskenforcepinning": self = .enforce
-            case "reportonly", "monitoronly": self = .report
-            case "enabled", "pinningenabled": self = .on
-            case "disabled": self = .off
-            case "expires", "expiry", "expiration", "expirydate", "expiresat", "expireson", "validuntil": self = .expiry
-            case _ where key.hasSuffix("expirationdate"): self = .expiry
-            case _ where key.contains("subdomain"):
-                let isNegative = ["exclude", "ignore", "disable", "without"].contains { key.contains($0) }
-                self = isNegative || key.hasPrefix("no") ? .noSubdomains : .subdomains
-            default: return nil
-            }
-        }
-    }
-
-    /// Applies a setting. Returns false if its value isn't a literal of its type.
-    private func apply(_ setting: Setting, _ value: SourceLiteral, _ scope: inout Scope) -> Bool {
-        if setting == .expiry {
-            guard let end = value.text.flatMap({ Date(rfc3339: $0) }) else { return false }
-            scope.expiry = RuleExpiry(.instant(Int64(end.timeIntervalSince1970)), .stopPinning)
-            return true
-        }
-        guard let value = value.bool else { return false }
-        switch setting {
-        case .subdomains: scope.includesSubdomains = value
-        case .noSubdomains: scope.includesSubdomains = !value
-        case .enforce: if !value { scope.mode = .report }
-        case .report: if value { scope.mode = .report }
-        case .on: if !value { scope.mode = .off }
-        case .off: if value { scope.mode = .off }
-        case .expiry: break
-        }
-        return true
-    }
-
-    private static let hostKeys: Set = [
-        "host", "hosts", "hostname", "hostnames", "domain", "domains", "server", "url", "serverurl", "baseurl",
-        "origin", "pinnedhosts", "pattern",
-    ]
-
-    /// Whether a member names hosts, by its key and the form of its value.
-    private func isHostSetting(_ member: SourceLiteral.Member) -> Bool {
-        guard Self.hostKeys.contains(member.key.lowercased().filter { $0 != "_" && $0 != "-" }) else { return false }
-        switch member.value.kind {
-        case .text, .word: return member.value.bool == nil
-        case .list(let elements): return elements.allSatisfy { $0.text != nil }
-        case .object, .expression: return false
-        }
     }
 
     private func isNamed(_ scope: Scope) -> Bool { !scope.words.isDisjoint(with: [.pin, .fingerprint]) }
@@ -436,7 +325,7 @@ extension PinMapReader {
     // MARK: Values
 
     /// Returns the value of a constant. The caller removes the name from `resolving` when it is done with the value.
-    private mutating func resolve(_ name: String) -> SourceLiteral? {
+    mutating func resolve(_ name: String) -> SourceLiteral? {
         guard resolving.count < 16, resolutions < Self.mostResolutions, !resolving.contains(name),
             let value = literals.value(of: name, used: &used)
         else { return nil }
@@ -445,14 +334,14 @@ extension PinMapReader {
         return value
     }
 
-    private mutating func text(of literal: SourceLiteral) -> String? {
+    mutating func text(of literal: SourceLiteral) -> String? {
         guard case .word(let name) = literal.kind else { return literal.text }
         defer { resolving.remove(name) }
         return resolve(name)?.text
     }
 
     /// Returns the pattern of a hostname or a URL.
-    private func host(_ text: String, isKey: Bool) -> HostPattern? {
+    func host(_ text: String) -> HostPattern? {
         guard text.utf8.count <= 300, let start = text.firstRange(of: "://") else {
             return text.utf8.count <= 300 ? pattern(text, isURL: false) : nil
         }

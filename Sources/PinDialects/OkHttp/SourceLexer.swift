@@ -93,20 +93,13 @@ struct SourceLexer {
 
     private mutating func skipBlanks() {
         (comments, sideComment) = ([], nil)
-        while let byte = cursor.byte {
-            if byte.isLineEnd {
-                startsLine = true
-                cursor.step()
-            } else if byte.isBlank || byte < 0x20 {
-                cursor.step()
-            } else if cursor.stands("//") || cursor.stands("/*") {
-                let (start, isAtSide) = (cursor.index, !startsLine)
-                if cursor.take("/*") { skipComment() } else { _ = cursor.take { !$0.isLineEnd } }
-                comments.append(start..<cursor.index)
-                if isAtSide { sideComment = comments.last }
-            } else {
-                return
-            }
+        while true {
+            if cursor.takeSpace() { startsLine = true }
+            guard cursor.stands("//") || cursor.stands("/*") else { return }
+            let (start, isAtSide) = (cursor.index, !startsLine)
+            if cursor.take("/*") { skipComment() } else { _ = cursor.take { !$0.isLineEnd } }
+            comments.append(start..<cursor.index)
+            if isAtSide { sideComment = comments.last }
         }
     }
 

@@ -41,9 +41,6 @@ struct PinWords: OptionSet {
             if Self.signatures.contains(word), last != "self" { found.insert(.other) }
             (lastButOne, last) = (last, word)
         }
-        // As in the example for checkServerIdentity in the documentation of Node.js.
-        if Array(text).hasAny(of: ["pubkey256"]) { found.formUnion([.pin, .tls, .key]) }
-        if Array(text).hasAny(of: ["cert256", "fingerprint256"]) { found.formUnion([.pin, .tls, .certificate]) }
         self = found
     }
 
@@ -68,6 +65,9 @@ struct PinWords: OptionSet {
         for word in ["cert", "certs", "certificate", "certificates"] { meanings[word] = .tls }
         for word in ["ssl", "tls", "https", "okhttp"] { meanings[word] = .tls }
         meanings["pubkey"] = [.tls, .key]
+        // As in the example for checkServerIdentity in the documentation of Node.js.
+        meanings["pubkey256"] = [.pin, .tls, .key]
+        for word in ["cert256", "fingerprint256"] { meanings[word] = [.pin, .tls, .certificate] }
         for word in [
             "integrity", "checksum", "checksums", "docker", "image", "images", "tarball", "lockfile", "commit",
             "archive",
@@ -92,6 +92,10 @@ struct PinWords: OptionSet {
         for index in text.indices {
             let byte = text[index]
             guard isCapital(byte) || isSmall(byte) else {
+                if byte == UInt8(ascii: "2"), text[index...].starts(with: "256".utf8) {
+                    let longer = word + "256".utf8
+                    if meanings[String(decoding: longer, as: UTF8.self)] != nil { word = longer }
+                }
                 end()
                 continue
             }

@@ -80,6 +80,16 @@ struct TextCursor {
         return bytes[start..<index]
     }
 
+    /// Consumes white space and control characters, and returns whether a line ended.
+    mutating func takeSpace() -> Bool {
+        var endsLine = false
+        while let byte, byte.isLineEnd || byte.isBlank || byte < 0x20 {
+            endsLine = endsLine || byte.isLineEnd
+            step()
+        }
+        return endsLine
+    }
+
     /// Returns the text from `start` up to the current position.
     func text(from start: Int) -> String { text(in: start..<index) }
 

@@ -10,9 +10,13 @@ package func quoted(_ text: String) -> String {
 
 /// Returns a list of choices: `"a"`, `"a" or "b"`, or `"a", "b" or "c"`.
 package func alternatives(_ choices: [String]) -> String {
-    let names = choices.map { "\"\($0)\"" }
-    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
-    return names.dropLast().joined(separator: ", ") + " or " + last
+    enumeration(choices.map { "\"\($0)\"" }, "or")
+}
+
+/// Returns a list in words: `a`, `a and b`, or `a, b and c`.
+package func enumeration(_ words: [String], _ conjunction: String = "and") -> String {
+    guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+    return words.dropLast().joined(separator: ", ") + " \(conjunction) " + last
 }
 
 /// Returns the candidate that `text` probably misspells or contains (`includeSubdomain`). Returns `nil` if none is

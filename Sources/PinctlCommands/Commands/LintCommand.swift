@@ -179,9 +179,10 @@ private struct LintJob {
     private func dialects(of bytes: [UInt8], _ title: String) -> [PinDialect] {
         if let dialect { return [dialect] }
         let found = PinDialect.allRecognized(in: bytes)
-        // A broken policy may look like another text with pins, but not like one in JSON.
+        // A broken policy may look like another text with pins. JSON without a mistake is what it looks like.
         let isOther = found.contains { ![.envoy, .certspotter].contains($0) }
-        return isOther && Self.isNamedAsPolicy(title) ? [.policy] : found
+        let isBroken = !JSONCReader.read(bytes, dialect: .jsonc).problems.isEmpty
+        return isOther && isBroken && Self.isNamedAsPolicy(title) ? [.policy] : found
     }
 
     private static func isNamedAsPolicy(_ title: String) -> Bool {

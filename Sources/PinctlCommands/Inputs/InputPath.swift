@@ -34,8 +34,8 @@ extension InputPath {
     ///
     /// For a directory, these are the files in it and in the directories below it, through symbolic links too: first
     /// those of the directory, sorted by name, and hidden ones last. A hidden file that was found under a name that
-    /// isn't hidden isn't repeated. Whatever isn't a file, and a directory that can't be listed, is returned as it is, so that
-    /// reading it gives the reason.
+    /// isn't hidden isn't repeated. Anything else than a file, and a directory that can't be listed, is returned as it
+    /// is, so that reading it gives the reason.
     static func all(of operand: String) throws(InputProblem) -> [InputPath] {
         guard operand != "-", FileKind(operand) == .directory else { return [InputPath(path: operand, isNamed: true)] }
         guard let names = names(in: operand) else {

@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 
 /// The sentences below a matrix that say what makes the change safe. Each of them follows from the matrix.
 struct PlanRemedy {
@@ -88,10 +89,7 @@ struct PlanRemedy {
         }
         let broken = Set(failing.flatMap(\.broken)).sorted().map { candidates[$0] }
         let other = broken.allSatisfy(\.isOfProvider) ? "" : ", or the root of the new chain,"
-        let pins = broken.map(\.acceptingPin)
-        let first = pins.dropLast().joined(separator: ", ")
-        let list = [first, pins.last ?? ""].filter { !$0.isEmpty }.joined(separator: " and ")
-        return unshipped(release) + "pin \(list) in it\(other) before it does"
+        return unshipped(release) + "pin \(enumeration(broken.map(\.acceptingPin))) in it\(other) before it does"
     }
 
     /// The clause that names the keys with which nothing breaks, if there are any.

@@ -194,6 +194,16 @@ struct PinMapTests {
         #expect(notes.last?.rule == .pinsNothing && notes.last?.location?.column == 70)
     }
 
+    @Test("A host that is listed twice is written once, with the pins of both")
+    func writtenOnce() throws {
+        let text = "a({ 'api.test': ['\(Self.first)'] }); b({ 'api.test': ['\(Self.second)'] })"
+        let policy = try PinDialect.map.read(Array(text.utf8), path: "x").policy
+        let (converted, _) = policy.converted(to: .map, at: .now)
+        let bytes = try PinDialect.map.write(converted)
+        #expect(String(decoding: bytes, as: UTF8.self).ranges(of: "\"api.test\"").count == 1)
+        #expect(try PinDialect.map.read(bytes, path: "x").policy.rules.map(\.pins.count) == [2])
+    }
+
     @Test("A host that is listed twice is noted, because a program may use one of the lists")
     func alternatives() throws {
         let text =
@@ -295,6 +305,11 @@ struct SourceDictionaryTests {
             (
                 "[kTSKPinnedDomains: [\"a.com\": [kTSKEnforcePinning: true, kTSKEnforcePinning: false]]]",
                 "\"TSKEnforcePinning\" appears twice"
+            ),
+            (
+                "const a = { TSKIncludeSubdomains: true }; "
+                    + "init({ TSKPinnedDomains: { 'a.com': { ...a, TSKIncludeSubdomains: false } } })",
+                "\"TSKIncludeSubdomains\" appears twice"
             ),
             ("f([kTSKPinnedDomains: [:]]); f([kTSKPinnedDomains: [:]])", "several dictionaries have the key"),
             ("let x = kTSKPinnedDomains", "no dictionary has the key TSKPinnedDomains"),

@@ -24,6 +24,11 @@ struct RecognitionTests {
             ("{ \"note\": \"CertificatePinner\" }", .policy),
             ("<!-- CertificatePinner --><network-security-config/>", .android),
             ("{\"pubkey_sha256\":\"00\",\"dns_names\":[\"a.example\"]}", .certspotter),
+            // A policy that is cut off, and one without a version.
+            ("{ \"version\": 1, \"domains\": [ { \"host\": \"a.test\", \"pins\": [\"sha256/\(pin)\"] }, {", .policy),
+            ("{ \"rules\": [ { \"host\": \"a.test\", \"pins\": [\"sha256/\(pin)\"] }, {", .policy),
+            ("{ \"domains\": [ { \"host\": \"a.test\", \"pins\": [\"sha256/\(pin)\"] } ] }", .policy),
+            ("{ \"a.test\": [\"sha256/\(pin)\"] }", .map),
             ("hello", nil),
         ] as [(String, PinDialect?)])
     func recognized(text: String, dialect: PinDialect?) {

@@ -138,12 +138,13 @@ struct LintTests {
             """
         let android = androidText([try site.leaf.key.pin, unknownPin])
         let curl = "sha256//\(leaf);sha256//\(other)"
-        for (number, text) in [envoy, android, curl].enumerated() {
+        let map = "{ \"api.test\": [\"sha256/\(leaf)\", \"sha256/\(other)\"] }"
+        for (number, text) in [envoy, android, curl, map].enumerated() {
             for name in ["a.json", "a.jsonc", "a.txt", "a"] {
                 let file = try site.directory.add(text, name: "\(number)\(name)")
                 let run = await pinctl("lint", file)
                 // A text that isn't JSON is a broken policy if its name says so.
-                let isPolicy = text != envoy && name.hasPrefix("a.json")
+                let isPolicy = ![envoy, map].contains(text) && name.hasPrefix("a.json")
                 #expect(run.status == (isPolicy ? 2 : 0), "\(name): \(run.output)\(run.errors)")
             }
         }

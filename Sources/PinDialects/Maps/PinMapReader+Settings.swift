@@ -1,0 +1,120 @@
+import CertificatePinning
+import PinctlBasics
+import PinctlFoundation
+
+// The settings of hosts in a map, recognized by their keys and by the form of their values.
+
+extension PinMapReader {
+    /// The settings that the objects around a pin have.
+    struct Scope {
+        var hosts: [(pattern: HostPattern, position: SourcePosition)] = []
+        var includesSubdomains = false
+        var expiry: RuleExpiry?
+        var mode = PinningMode.enforce
+        /// The settings that can't be read, as problems.
+        var unread: [(message: String, position: SourcePosition)] = []
+        /// Whether an object has any of these settings.
+        var isSet = false
+        /// The words of the keys on the way to the value.
+        var words: PinWords = []
+    }
+
+    mutating func takeSetting(_ member: SourceLiteral.Member, _ scope: inout Scope) {
+        if isHostSetting(member) {
+            let values: [SourceLiteral] = if case .list(let list) = member.value.kind { list } else { [member.value] }
+            var hosts: [(HostPattern, SourcePosition)] = []
+            for value in values {
+                if let found = text(of: value).flatMap({ host($0) }) {
+                    hosts.append((found, value.position))
+                } else if values.count > 1 {
+                    scope.unread.append(
+                        ("\(quoted(value.text ?? member.key)) isn't a host: write a hostname", value.position))
+                }
+            }
+            // The hosts of an outer object aren't those of a constant that isn't known.
+            let isUnknown = values.contains { $0.text == nil }
+            if !hosts.isEmpty || isUnknown { scope.hosts = hosts }
+        } else if let setting = Setting(Self.plain(member.key)) {
+            var value = member.value
+            if case .word(let name) = value.kind, value.bool == nil {
+                value = resolve(name) ?? value
+                resolving.remove(name)
+            }
+            // Other objects can be enabled, too.
+            if setting == .off || setting == .on, scope.hosts.isEmpty, !scope.words.contains(.pin) { return }
+            scope.isSet = true
+            // mutant map-setting: {} by PinMapTests/unreadable
+            if !apply(setting, value, &scope) {
+                scope.unread.append(
+                    (
+                        "\(quoted(member.key)) isn't a literal: write true, false or a date such as 2026-12-31",
+                        member.value.position
+                    ))
+            }
+        }
+    }
+
+    /// A setting by its key.
+    private enum Setting {
+        case subdomains
+        case noSubdomains
+        case enforce
+        case report
+        case on
+        case off
+        case expiry
+
+        init?(_ key: String) {
+            switch key {
+            case "enforce", "enforcepinning", "enforced", "tskenforcepinning": self = .enforce
+            case "reportonly", "monitoronly": self = .report
+            case "enabled", "pinningenabled": self = .on
+            case "disabled": self = .off
+            case "expires", "expiry", "expiration", "expirydate", "expiresat", "expireson", "validuntil": self = .expiry
+            case _ where key.hasSuffix("expirationdate"): self = .expiry
+            case _ where key.contains("subdomain"):
+                let isNegative = ["exclude", "ignore", "disable", "without"].contains { key.contains($0) }
+                self = isNegative || key.hasPrefix("no") ? .noSubdomains : .subdomains
+            default: return nil
+            }
+        }
+    }
+
+    /// Applies a setting. Returns false if its value isn't a literal of its type.
+    private func apply(_ setting: Setting, _ value: SourceLiteral, _ scope: inout Scope) -> Bool {
+        if setting == .expiry {
+            guard let end = value.text.flatMap({ Date(rfc3339: $0) }) else { return false }
+            scope.expiry = RuleExpiry(.instant(Int64(end.timeIntervalSince1970)), .stopPinning)
+            return true
+        }
+        guard let value = value.bool else { return false }
+        switch setting {
+        case .subdomains: scope.includesSubdomains = value
+        case .noSubdomains: scope.includesSubdomains = !value
+        case .enforce: if !value { scope.mode = .report }
+        case .report: if value { scope.mode = .report }
+        case .on: if !value { scope.mode = .off }
+        case .off: if value { scope.mode = .off }
+        case .expiry: break
+        }
+        return true
+    }
+
+    /// Returns a key in lower case, without the signs between its words.
+    private static func plain(_ key: String) -> String { key.lowercased().filter { $0 != "_" && $0 != "-" } }
+
+    private static let hostKeys: Set = [
+        "host", "hosts", "hostname", "hostnames", "domain", "domains", "server", "url", "serverurl", "baseurl",
+        "origin", "pinnedhosts", "pattern",
+    ]
+
+    /// Whether a member names hosts, by its key and the form of its value.
+    func isHostSetting(_ member: SourceLiteral.Member) -> Bool {
+        guard Self.hostKeys.contains(Self.plain(member.key)) else { return false }
+        switch member.value.kind {
+        case .text, .word: return member.value.bool == nil
+        case .list(let elements): return elements.allSatisfy { $0.text != nil }
+        case .object, .expression: return false
+        }
+    }
+}
