@@ -26,8 +26,26 @@ extension TrustFinding {
     /// for programs, which have a trust store and a server.
     ///
     /// `flag` is the one that gives roots, or `nil` if the roots can't be changed, because a release has its own.
-    func text(from origin: ChainOrigin, trustedBy flag: Flag? = .caFile) -> ProblemText {
-        ProblemText(text.problem, remedy: advice(origin, flag) ?? text.remedy)
+    func text(
+        from origin: ChainOrigin, trustedBy flag: Flag? = .caFile, under pins: PinningRule? = nil
+    ) -> ProblemText {
+        ProblemText(
+            text.problem,
+            remedy: renewal(under: pins).map { "\($0), or check the clock" } ?? advice(origin, flag) ?? text.remedy)
+    }
+
+    /// Returns how to renew a leaf that has expired so that a rule accepts it, or `nil` for another finding, or without
+    /// pins.
+    func renewal(under pins: PinningRule?) -> String? {
+        guard rule == .expired, depth == 0, let certificate, let pins, !pins.pins.isEmpty else { return nil }
+        let held = pins.pins.fingerprints(of: certificate)
+        let isPinned = pins.pins.contains { pin in
+            pin.kind == .publicKey && pin.role.covers(index: 0, of: 3) && held.contains(pin.fingerprint)
+        }
+        // mutant expired-key: true for `isPinned` by TrustSituationTests/expiredKey
+        return isPinned
+            ? "renew it with the same key, which is pinned"
+            : "renew it with a pinned key or from a pinned CA, because its own key isn't pinned"
     }
 
     private func advice(_ origin: ChainOrigin, _ flag: Flag?) -> String? {

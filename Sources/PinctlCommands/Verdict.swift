@@ -73,7 +73,9 @@ extension Verdict {
         trustedBy flag: Flag = .caFile
     ) {
         func untrusted(_ finding: TrustFinding) -> Verdict {
-            .untrusted(finding, finding.text(from: origin, trustedBy: flag))
+            .untrusted(
+                finding,
+                finding.text(from: origin, trustedBy: flag, under: pins.rule(for: trust.name, port: port)))
         }
         if let file = pins.file(unlisting: trust.name, port: port) {
             self = .unlisted(by: file.path)

@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 import PinctlBasics
 
 /// A pin as dialects define it: of a key or a certificate, by one of several digests.
@@ -100,7 +100,7 @@ extension CanonicalPin {
 
 extension CanonicalPin {
     /// The fingerprint of the pinned key, or `nil` for pins of certificates and with other digests.
-    var spkiFingerprint: SPKIFingerprint? {
+    package var spkiFingerprint: SPKIFingerprint? {
         guard content == .publicKey, digest == .sha256, value.count == 32 else { return nil }
         return SPKIFingerprint(bytes: [32 of UInt8] { value[$0] })
     }

@@ -26,6 +26,9 @@ public struct DigestExplanation: Sendable, Hashable {
             for candidate in DigestInput.all(of: holder.key, in: holder.certificate) where matches(candidate.bytes) {
                 add(candidate.input, index)
             }
+            let wanted = digest.algorithm.hash(holder.key.derBytes) ?? []
+            // mutant digest-mistyped: false by DigestExplanationTests/mistyped
+            if (1...3).contains(zip(wanted, digest.bytes).count(where: !=)) { add(.mistyped, index) }
         }
         return found
     }

@@ -6,6 +6,9 @@ import PinctlBasics
 public enum DigestInput: String, Sendable, Hashable, CaseIterable {
     /// The SubjectPublicKeyInfo, DER. Its SHA-256 is the key's pin.
     case publicKey
+    /// The SubjectPublicKeyInfo, DER, but up to three bytes of the digest differ: it was mistyped. No other key has a
+    /// digest that is so close.
+    case mistyped
     /// The whole certificate, DER. Its digest is known as the certificate's fingerprint.
     case certificate
     /// The TBSCertificate, DER.
@@ -40,6 +43,7 @@ extension DigestInput: CustomStringConvertible {
     public var description: String {
         switch self {
         case .publicKey: "the SubjectPublicKeyInfo"
+        case .mistyped: "the SubjectPublicKeyInfo (mistyped)"
         case .certificate: "the whole certificate"
         case .signedPart: "the certificate without its signature (TBSCertificate)"
         case .keyOctets: "the raw key (PKCS #1 or X9.63, without its algorithm)"

@@ -61,7 +61,8 @@ extension PinnedKeyError: CustomStringConvertible {
         case .noKey: "contains no key: use a certificate, a certificate request or a public key"
         case .several: "contains more than one object: use a file that contains only the one to pin"
         case .privateKey:
-            "is a private key, which must not be in a policy's directory: use its certificate or public key"
+            "is a private key, which isn't read: use its public key, which openssl pkey -in KEY -pubout prints, and "
+                + "keep the private key out of the policy's directory"
         }
     }
 }

@@ -20,6 +20,7 @@ extension ChainJudge {
                 let cause = PinFailureCause.onlyBackup(verdict.matches.map(\.pin))
                 warnings.append(CheckWarning(kind: .backupOnly, text: "\(cause.finding): \(cause.remedy)"))
             }
+            warnings += unpinnedLeaf(of: verdict, path, rule)
             warnings += paths(of: trust, beside: path, rule, port: port, expecting: source)
         }
         warnings += underStores(trust, port: port, expecting: source)
@@ -27,6 +28,21 @@ extension ChainJudge {
         warnings += ending(verdict)
         if !isPrivate(path, by: verdict.rule) { warnings += CheckWarning.transparency(of: path) }
         return warnings + refusals.map(CheckWarning.init)
+    }
+
+    /// Returns a warning if a rule pins keys for the leaf, and the leaf has none of them. Its pins of CAs still accept
+    /// it, so that a key which somebody else obtained a certificate for isn't noticed otherwise.
+    private func unpinnedLeaf(of verdict: Verdict, _ path: VerifiedPath, _ rule: PinningRule) -> [CheckWarning] {
+        let pinned = rule.pins.filter { $0.role == .leaf && !$0.isBackup }
+        // mutant check-leaf-unpinned: false for 2 by GateTests/leafUnpinned
+        guard let first = pinned.first, !verdict.matches.contains(where: { $0.role == .leaf }) else { return [] }
+        let keys = pinned.count == 1 ? first.title : "one of those pinned for the leaf"
+        return [
+            CheckWarning(
+                kind: .leafUnpinned,
+                text: "the leaf's key isn't \(keys), so only pins of CAs match: if you replaced it, pin "
+                    + "\(path.leaf.spkiFingerprint)")
+        ]
     }
 
     /// Whether a path leads to a private CA that the rule names itself. The logs that browsers recognize don't accept

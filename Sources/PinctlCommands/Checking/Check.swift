@@ -13,6 +13,8 @@ struct Check: Sendable {
     let judge: ChainJudge
     private let files: FileCheck
     private let checksFiles: Bool
+    /// Whether the run was given roots, which rules with anchors of their own don't use.
+    private let hasRootFiles: Bool
     /// The key exchange group of the command line, which overrides those of rules.
     let requiredGroup: String?
     /// The gate before the first result.
@@ -44,6 +46,7 @@ struct Check: Sendable {
         gate = try arguments.gate()
         var judge = try ChainJudge(arguments, in: environment)
         judge.clientStores = try arguments.clientStores()
+        hasRootFiles = arguments.has(.caFile)
         judge.warningPeriod = period
         var source = try arguments.pinSource()
         if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
@@ -283,12 +286,14 @@ struct Check: Sendable {
         }
     }
 
-    /// Notes the hosts that `--store` doesn't apply to.
+    /// Notes the hosts that `--store` and `--ca-file` don't apply to.
     private func noteAnchors(_ console: inout Console) {
-        guard !judge.clientStores.isEmpty, case .policy(let file) = source else { return }
+        guard case .policy(let file) = source else { return }
         let hosts = file.policy.rules.filter { $0.anchors != nil }.map { "\($0.host)" }
-        guard let note = Flag.store.note(onAnchorsOf: hosts) else { return }
-        console.note(note)
+        // mutant check-ca-file-note: false for `hasRootFiles` by GateTests/anchorsNote
+        for (flag, isGiven) in [(Flag.store, !judge.clientStores.isEmpty), (.caFile, hasRootFiles)] where isGiven {
+            if let note = flag.note(onAnchorsOf: hosts) { console.note(note) }
+        }
     }
 
     /// Prints a result. The first failure for each cause is printed in full, the others in one line without the remedy,

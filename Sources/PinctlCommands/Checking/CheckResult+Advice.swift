@@ -43,7 +43,12 @@ extension CheckResult {
     }
 
     /// The remedy for the verdict, which doesn't depend on the cause, or `nil` for a good verdict.
-    var remedy: String? { isOfFile ? word.row.fileRemedy : word.row.remedy }
+    var remedy: String? {
+        guard let renewal = verdict.distrust?.renewal(under: rule) else {
+            return isOfFile ? word.row.fileRemedy : word.row.remedy
+        }
+        return isOfFile ? renewal : "\(renewal), and have the server load it"
+    }
 
     /// The remedy in a few words, which refer to the explanation of the first failure for the same cause.
     var shortRemedy: String {
@@ -71,7 +76,8 @@ extension CheckResult {
         }
         guard let place = path.firstIndex(where: holdsPin) else {
             if presented.contains(where: holdsPin) { return "not on the path" }
-            return isOfFile ? "not in the file" : "not served"
+            // The server has another chain, with which the pin may be served.
+            return isOfFile ? "not in the file" : word == .keyMismatch ? "not in this chain" : "not served"
         }
         return "\(isOfFile ? "on the path" : "served") as \(PinRole(index: place, of: path.count).rawValue)"
     }

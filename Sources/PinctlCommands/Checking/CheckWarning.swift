@@ -7,6 +7,7 @@ struct CheckWarning: Sendable, Hashable {
     /// A stable identifier that doesn't change between versions.
     enum Kind: String, Sendable, CaseIterable {
         case backupOnly = "backup-only"
+        case leafUnpinned = "leaf-unpinned"
         case somePaths = "some-paths"
         case expiresSoon = "expires-soon"
         case ruleEndsSoon = "rule-ends-soon"
@@ -17,6 +18,7 @@ struct CheckWarning: Sendable, Hashable {
         var meaning: String {
             switch self {
             case .backupOnly: "only backup pins match"
+            case .leafUnpinned: "the rule pins keys of leaves, but only the pin of a CA matches"
             case .somePaths: "pins match, but not on every path or with every trust store"
             case .expiresSoon: "a certificate on the path expires soon"
             case .ruleEndsSoon: "the rule, or the bundle that it is in, expires soon"

@@ -56,7 +56,10 @@ extension UsageError {
         case .unexpectedValue(let flag): ["\(flag.dashed) takes no value: leave it out"]
         case .repeated(let flag): ["\(flag.dashed) is given twice: give it once"]
         case .missingFlag(let flag):
-            ["\(flag.dashed) is required: give \(flag.dashed) \(flag.valueName ?? "")"]
+            [
+                "\(flag.dashed) is required: give \(flag.dashed) "
+                    + (flag.choices.isEmpty ? flag.valueName ?? "" : "with one of \(Self.list(flag.choices))")
+            ]
         case .missingOperand(let command):
             [
                 "\(command.name) needs \(command.operands.filter { !"[]".contains($0) }): "

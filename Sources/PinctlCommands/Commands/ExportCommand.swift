@@ -40,7 +40,7 @@ extension CommandDefinition {
             if arguments.has(.check), arguments[.into] == nil {
                 return try checkExports(of: input, arguments, time, &console)
             }
-            guard let target = try arguments.dialect(.to) else { throw .missingFlag(.to) }
+            let target = try arguments.exportTarget()
             try input.requirePins()
             let job = try ExportJob(input, to: target, host: arguments[.exportedHost], at: time)
             if arguments.has(.check), let file = arguments[.into] {
@@ -88,6 +88,16 @@ extension CommandDefinition {
 }
 
 extension Arguments {
+    /// Returns the dialect of `--to`, or else the only one of the file of `--into`.
+    fileprivate func exportTarget() throws(UsageError) -> PinDialect {
+        if let target = try dialect(.to) { return target }
+        guard let file = self[.into] else { throw .missingFlag(.to) }
+        let dialects = PinDialect.allRecognized(in: try DialectInput.contents(file))
+        // mutant export-into-dialect: false by DialectTests/intoWithoutTo
+        guard dialects.count == 1 else { throw .missingFlag(.to) }
+        return dialects[0]
+    }
+
     /// Returns the operand's policy, or else the default one.
     fileprivate func exportedInput(in environment: CommandEnvironment) throws(UsageError) -> DialectInput {
         let dialect = try dialect(.from)

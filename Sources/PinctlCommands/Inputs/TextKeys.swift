@@ -13,7 +13,7 @@ enum TextKeys {
         let start = text.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
         let isArray = start.first == UInt8(ascii: "[")
         if isArray || start.first == UInt8(ascii: "{") {
-            let document = JSONCReader.read(text, dialect: .json)
+            let document = JSONCReader.read(text, dialect: .jsonc)
             // A bracket begins a section of an INI file too.
             if !isArray || document.root != nil && document.problems.isEmpty {
                 do throws(InputProblem) { return try WebKeys.objects(in: document) } catch {

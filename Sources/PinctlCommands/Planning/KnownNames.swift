@@ -8,7 +8,10 @@ import PinctlBasics
 /// their digests.
 struct KnownNames: Sendable {
     private var subjects: [SPKIFingerprint: (name: String, isAuthority: Bool)] = [:]
+    /// The certificates of the given chains.
     private(set) var certificates: Set<X509Certificate> = []
+    /// These and others, of which only names and keys matter.
+    private var others: Set<X509Certificate> = []
     /// The pins by the name that they have in their files, or by the empty name.
     private var pins: [String: Set<PinnedKey>] = [:]
 
@@ -22,10 +25,17 @@ struct KnownNames: Sendable {
     }
 
     mutating func add(_ certificates: [X509Certificate]) {
-        for certificate in certificates {
-            let name = certificate.subject.commonName ?? certificate.subject.description
-            subjects[certificate.spkiFingerprint] = (name, certificate.isCertificateAuthority)
-            self.certificates.insert(certificate)
+        self.certificates.formUnion(certificates)
+        addSubjects(of: certificates)
+    }
+
+    /// Adds the subjects of certificates that aren't in the given chains.
+    mutating func addSubjects(of certificates: some Collection<X509Certificate>) {
+        for certificate in certificates where others.insert(certificate).inserted {
+            let known = subjects[certificate.spkiFingerprint]
+            subjects[certificate.spkiFingerprint] = (
+                known?.name ?? title(certificate), certificate.isCertificateAuthority || known?.isAuthority ?? false
+            )
         }
     }
 
@@ -34,8 +44,8 @@ struct KnownNames: Sendable {
         for pin in pins { self.pins[pin.name ?? "", default: []].insert(PinnedKey(pin)) }
     }
 
-    /// Adds the subjects of other chains, but not their certificates.
-    mutating func add(_ other: KnownNames) { subjects.merge(other.subjects) { known, _ in known } }
+    /// Adds the subjects of other chains.
+    mutating func addSubjects(of other: KnownNames) { addSubjects(of: other.others) }
 
     func issuer(of certificate: X509Certificate) -> String {
         certificate.issuer.commonName ?? certificate.issuer.description
@@ -72,15 +82,23 @@ struct KnownNames: Sendable {
         }
     }
 
-    func isAuthority(_ pin: CanonicalPin) -> Bool { subject(of: pin)?.isAuthority ?? false }
+    /// Returns whether a pin is one of a CA, or `nil` if neither its role nor a certificate shows it.
+    func isAuthority(_ pin: CanonicalPin) -> Bool? {
+        guard pin.role.covers(index: 0, of: 3) else { return true }
+        guard pin.role != .leaf else { return false }
+        if let subject = subject(of: pin) { return subject.isAuthority }
+        if let key = pin.spkiFingerprint, PublicRoots.names[key] != nil { return true }
+        if pin.content == .certificate, pin.digest == .full {
+            return (try? X509Certificate(derBytes: pin.value))?.isCertificateAuthority
+        }
+        let owners = others.filter(pin.matches)
+        return owners.isEmpty ? nil : owners.contains(where: \.isCertificateAuthority)
+    }
 
     /// Returns whether a certificate of the chains, or its key, is the pinned one.
     func has(_ pin: CanonicalPin) -> Bool { certificates.contains { pin.matches($0) } }
 
     private func subject(of pin: CanonicalPin) -> (name: String, isAuthority: Bool)? {
-        guard pin.content == .publicKey, pin.digest == .sha256,
-            let fingerprint = SPKIFingerprint("sha256/" + Base64.encode(pin.value.span))
-        else { return nil }
-        return subjects[fingerprint]
+        pin.spkiFingerprint.flatMap { subjects[$0] }
     }
 }

@@ -43,6 +43,9 @@ struct NewChain: Sendable {
         }
     }
 
+    /// Whether it is a key, whose certificate may be issued by any CA.
+    var isKey: Bool { if case .key = content { true } else { false } }
+
     /// Whether it is a chain of a provider, which chooses the keys.
     var isOfProvider: Bool { if case .below = content { true } else { false } }
 

@@ -170,7 +170,7 @@ extension ReleaseRule {
 
 extension ReleaseRule {
     /// Judges a key alone. Whichever CA issues its certificate, the key is the leaf's.
-    func judge(_ key: SPKIFingerprint, at time: Date) -> PathJudgement {
+    func judge(_ key: SPKIFingerprint, names: KnownNames, at time: Date) -> PathJudgement {
         // mutant plan-denied: nil by PlanSettingTests PlanTests PlanRoleTests PlanAgreementTests
         if let denied = deniedPin(of: key) { return self.denied(denied, at: time) }
         guard !rules.isEmpty else { return isPinned ? Self.unlisted : .unpinned }
@@ -182,9 +182,11 @@ extension ReleaseRule {
         let leaf = pins.filter { $0.role.covers(index: 0, of: 3) && $0.content == .publicKey && $0.pins(key) }
         let unmet = leaf.isEmpty ? roles : roles.filter { !$0.covers(index: 0, of: 3) }
         if unmet.isEmpty, let pin = leaf.first { return .matched([CanonicalMatch(pin: pin, index: 0)]) }
-        // A pin for any position that isn't of this key may be of a CA key.
-        let authorities = pins.filter { $0.role.covers(index: 1, of: 3) || $0.role.covers(index: 2, of: 3) }
-            .filter { !$0.pins(key) }
+        // A pin for any position may be one of a CA, unless it is of this key or of a leaf that is known.
+        let authorities = pins.filter { pin in
+            // mutant plan-leaf-issuer: true for `names.isAuthority(pin) != false` by PlanRoleTests/knownLeaves
+            !pin.pins(key) && names.isAuthority(pin) != false
+        }
         let canMeet = unmet.allSatisfy { role in
             authorities.contains { pin in
                 (1...2).contains { role.covers(index: $0, of: 3) && pin.role.covers(index: $0, of: 3) }

@@ -49,6 +49,9 @@ struct Plan {
         self.calendar = calendar
         self.now = now
         learn(candidates)
+        if candidates.contains(where: \.isKey) {
+            for (_, store) in stores { names.addSubjects(of: store.certificates ?? []) }
+        }
         for release in releases where release.original == nil { names.add(release.allPins) }
     }
 
@@ -58,7 +61,7 @@ struct Plan {
     }
 
     /// Adds the names of the keys that another plan found.
-    mutating func learn(from other: Plan) { names.add(other.names) }
+    mutating func learn(from other: Plan) { names.addSubjects(of: other.names) }
 
     /// Returns whether a candidate, or a path that was found for it, has the pinned key or certificate.
     func serves(_ pin: CanonicalPin) -> Bool {
@@ -148,7 +151,7 @@ struct Plan {
                 judged.append(
                     StoreJudgement(
                         candidate: candidate, index: index, store: nil, untrusted: nil, paths: [],
-                        direct: rule.judge(key, at: time)))
+                        direct: rule.judge(key, names: names, at: time)))
             case .below(let root):
                 judged.append(
                     StoreJudgement(

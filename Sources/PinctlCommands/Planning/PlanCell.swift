@@ -53,6 +53,8 @@ struct PlanCell: Sendable {
     var countsPins = true
     /// Whether it breaks because no new certificate is valid for the host, so that no pin or key helps.
     let isUncovered: Bool
+    /// Whether it depends on pins of which none is known to be one of a CA.
+    let dependsOnUnknownKeys: Bool
 }
 
 extension PlanCell {
@@ -61,6 +63,8 @@ extension PlanCell {
         switch standing {
         case .breaks: .failed
         case .notTrusted: .notTrusted
+        // mutant plan-unknown-issuer: false for `dependsOnUnknownKeys` by PlanRoleTests/unknownIssuers
+        case .depends where dependsOnUnknownKeys: .failed
         case .depends, .off: end == nil ? .warning : .failed
         case .unpinned, .survives, .survivesOnly: end == nil ? .ok : .failed
         }
@@ -90,7 +94,8 @@ extension PlanCell {
             standsWithoutLeaf: standsWithoutLeaf && other.standsWithoutLeaf,
             // A file whose pins are off doesn't keep the other from breaking.
             hasRemarks: hasRemarks || other.hasRemarks, end: standing < .notTrusted ? end : nil,
-            countsPins: countsPins || other.countsPins, isUncovered: isUncovered || other.isUncovered)
+            countsPins: countsPins || other.countsPins, isUncovered: isUncovered || other.isUncovered,
+            dependsOnUnknownKeys: dependsOnUnknownKeys || other.dependsOnUnknownKeys)
     }
 
     /// Returns the pins of both lists, preferring those of the first.
@@ -173,6 +178,10 @@ extension PlanCell {
         finding = (findings + remarks).filter { !$0.isEmpty }.joined(separator: "; ")
         self.standing = standing
         self.isUncovered = isUncovered && standing == .breaks
+        dependsOnUnknownKeys = stores.flatMap(\.judgements).contains { judgement in
+            guard case .depends(let pins) = judgement else { return false }
+            return !pins.contains { names.isAuthority($0) == true }
+        }
         var seen: Set<CanonicalPin> = []
         essential = outcomes.flatMap(\.essential).filter { seen.insert($0).inserted }
         seen = []
@@ -193,8 +202,8 @@ extension PlanCell {
         sufficientPins =
             isMismatch && positions.contains(0)
             ? helpful.filter {
-                // mutant plan-ca-key: true for `!names.isAuthority($0)` by PlanRoleTests/authorityKey
-                $0.content == .publicKey && $0.role.covers(index: 0, of: 3) && !names.isAuthority($0)
+                // mutant plan-ca-key: true for `names.isAuthority($0) != true` by PlanRoleTests/authorityKey
+                $0.content == .publicKey && $0.role.covers(index: 0, of: 3) && names.isAuthority($0) != true
             } : []
         standsWithoutLeaf = stores.allSatisfy { store in
             let stands = zip(store.judgements, store.lengths).map { judgement, length in
@@ -279,8 +288,11 @@ extension PlanCell {
             _ store: StoreJudgement, isPartial: Bool, names: KnownNames
         ) -> (Standing, String) {
             for case .depends(let pins) in store.judgements {
-                let titles = pins.map { names.title($0) }
-                return (.depends, "survives only if issued under \(titles.joined(separator: " or "))")
+                let titles = pins.map { names.title($0) }.joined(separator: " or ")
+                let doubt =
+                    pins.contains { names.isAuthority($0) == true }
+                    ? "" : ", which \(pins.count == 1 ? "isn't" : "aren't") known to be a CA's"
+                return (.depends, "survives only if issued under \(titles)\(doubt)")
             }
             var reasons: [String] = []
             for case .refused(let reason, _) in store.judgements where !reasons.contains(reason) {

@@ -13,7 +13,7 @@ struct PlanRemedy {
     let isComplete: Bool
 
     /// A line for each remedy, empty if nothing breaks.
-    var lines: [String] { trustLines + keyLines + nameLines }
+    var lines: [String] { trustLines + keyLines + nameLines + issuerLines }
 
     /// The combinations that break at hosts that a new certificate is valid for.
     private var broken: [PlanCell] { cells.filter { $0.standing == .breaks && !$0.isUncovered } }
@@ -46,6 +46,15 @@ struct PlanRemedy {
             "the new certificate lacks \(titles(uncovered)): have it issued for "
                 + "\(uncovered.count == 1 ? "that name" : "those names") too; if another certificate is served there, "
                 + "give it with another \(Flag.newInput.dashed), or choose hosts with \(Flag.plannedHost.dashed)"
+        ]
+    }
+
+    /// The remedy for keys that may belong to a CA or to servers.
+    private var issuerLines: [String] {
+        guard cells.contains(where: { $0.standing == .depends && $0.dependsOnUnknownKeys }) else { return [] }
+        return [
+            "the new key isn't pinned: issue the certificate for a pinned key, or if a CA that is pinned issues it, "
+                + "give a chain of that CA with \(Flag.currentInput.dashed) or its root with \(Flag.caFile.dashed)"
         ]
     }
 

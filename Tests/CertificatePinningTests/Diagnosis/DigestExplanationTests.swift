@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 import PinctlTestPKI
 import Testing
 
@@ -15,6 +16,21 @@ struct DigestExplanationTests {
         let result = try TestCommand.run(["sh", "-c", "cd \(directory.path) && \(script)"])
         try #require(result.status == 0)
         return String(decoding: result.output, as: UTF8.self)
+    }
+
+    @Test("A digest with up to three other bytes is the pin of a key, mistyped, and one with more is unknown")
+    func mistyped() throws {
+        let certificate = try TestCertificate.root("Test")
+        let digest = Array(sha256Digest(try certificate.parsed.subjectPublicKeyInfo.derBytes.span))
+        for count in 0...5 {
+            var bytes = digest
+            for index in 0..<count { bytes[index * 7] ^= 0x41 }
+            let found = try explain("sha256/" + Base64.encode(bytes.span), TestCertificate.root("Other"), certificate)
+            let expected = [
+                0: ["SHA-256 of the SubjectPublicKeyInfo 1"], 4: [], 5: [],
+            ][count, default: ["SHA-256 of the SubjectPublicKeyInfo (mistyped) 1"]]
+            #expect(found == expected, "\(count)")
+        }
     }
 
     /// Commands that people type, and the bytes that they hash.

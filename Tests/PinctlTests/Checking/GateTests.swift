@@ -74,6 +74,43 @@ struct GateTests {
         }
     }
 
+    @Test(
+        "A rule that pins keys of leaves warns of a leaf with another key",
+        arguments: [
+            (["leaf leaf", "root root"], false), (["other leaf", "root root"], true),
+            (["other leaf", "root any"], true), (["other leaf", "leaf any"], false), (["root root"], false),
+            (["other leaf backup", "root root"], false),
+            (["other leaf", "third leaf", "root ca"], true), (["other leaf", "leaf leaf", "root ca"], false),
+        ])
+    func leafUnpinned(_ pins: [String], warns: Bool) async throws {
+        let keys = ["leaf": try site.leaf.key.pin, "root": try site.root.key.pin, "other": unknownPin]
+        let objects = try pins.map { text in
+            let words = text.split(separator: " ").map(String.init)
+            return "{ \"pin\": \"\(try keys[words[0]] ?? TestKey().pin)\", \"role\": \"\(words[1])\""
+                + (words.count > 2 ? ", \"backup\": true }" : " }")
+        }
+        let policy = try site.policy(objects.joined(separator: ", "))
+        let run = await pinctl("check", "--ca-file", site.rootFile, "--policy", policy, "--files", site.chainFile)
+        #expect(run.status == 0, "\(run.output)\(run.errors)")
+        #expect(run.output.contains("warning: the leaf's key isn't") == warns, "\(run.output)")
+    }
+
+    @Test("--ca-file is noted if rules have their own anchors, for which it means nothing")
+    func anchorsNote() async throws {
+        let other = try site.directory.add(TestCertificate.root("Other").pemText)
+        let policy = try site.directory.add(
+            """
+            { "version": 1, "domains": [{ "host": "api.test", "anchors": { "files": ["\(site.rootFile)"] },
+              "pins": ["\(try site.root.key.pin)"] }] }
+            """, name: "own.jsonc")
+        let run = await pinctl("check", "--ca-file", other, "--policy", policy, "--files", site.chainFile)
+        #expect(run.status == 0, "\(run.output)\(run.errors)")
+        let note = "--ca-file doesn't apply to hosts whose rules have their own anchors: api.test"
+        #expect(run.errors.contains(note), "\(run.errors)")
+        let without = await pinctl("check", "--policy", policy, "--files", site.chainFile)
+        #expect(without.errors == "")
+    }
+
     @Test("A certificate and a rule that expire soon produce warnings")
     func endings() async throws {
         try await site.serve { server in

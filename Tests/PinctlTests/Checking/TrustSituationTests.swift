@@ -324,6 +324,29 @@ struct TrustSituationTests {
         }
     }
 
+    @Test(
+        "The renewal of an expired certificate keeps its key only if that is pinned",
+        arguments: [
+            ("leaf", "leaf", true), ("leaf", "any", true), ("leaf", "ca", false), ("root", "any", false),
+            ("issuer", "intermediate", false),
+        ])
+    func expiredKey(key: String, role: String, keepsKey: Bool) async throws {
+        let site = try PinctlSite()
+        let keys = [
+            "leaf": try site.leaf.key.pin, "issuer": try site.intermediate.key.pin, "root": try site.root.key.pin,
+        ]
+        let policy = try site.policy("{ \"pin\": \"\(keys[key] ?? "")\", \"role\": \"\(role)\" }, \"\(unknownPin)\"")
+        let words = ["check", "--ca-file", site.rootFile, "--files", site.chainFile, "--at", "2048-01-01"]
+        let run = await pinctl(words + ["--policy", policy])
+        #expect(run.status == 4, "\(run)")
+        for (text, isExpected) in [
+            ("renew it with the same key, which is pinned, or check the clock", keepsKey),
+            ("renew it with a pinned key or from a pinned CA, because its own key isn't pinned, or", !keepsKey),
+        ] {
+            #expect(run.output.contains(text) == isExpected, "\(run)")
+        }
+    }
+
     @Test("init advises --ca-file only if a root is missing", arguments: ["expired", "name", "unknown", "gone"])
     func initial(kind: String) async throws {
         let site = try PinctlSite()

@@ -32,6 +32,24 @@ extension DialectTests {
         #expect(await pinctl("export", "--check", site.directory.path + "/none.jsonc").status == 2)
     }
 
+    @Test("The format of --into is that of the file, unless it is none or one of several")
+    func intoWithoutTo() async throws {
+        let policy = try pins()
+        let file = try site.directory.add(
+            androidText([unknownPin]).replacing("api.test", with: "api.example.com"), name: "nsc.xml")
+        let drift = await pinctl("export", "--check", "--into", file, policy)
+        #expect(drift.status == 1 && drift.output.contains("differs from the policy"), "\(drift)")
+        let written = await pinctl("export", "--into", file, policy, "--lossy")
+        #expect(written.status == 0, "\(written)")
+        #expect(await pinctl("export", "--check", "--into", file, policy).status == 0)
+        let text = try site.directory.add("nothing", name: "notes.txt")
+        let unknown = await pinctl("export", "--into", text, policy)
+        #expect(unknown.status == 2, "\(unknown)")
+        for text in ["--to is required: give --to with one of ", "android", "tlsa"] {
+            #expect(unknown.errors.contains(text), "\(unknown)")
+        }
+    }
+
     @Test(
         "The header of a rule that expires agrees with the rule until it expires",
         arguments: [(2, 0), (86_400, 0), (40 * 86_400, 0), (42 * 86_400, 1)])

@@ -1,3 +1,4 @@
+import CertificateTrust
 import FoundationEssentials
 import PinctlCommands
 import PinctlTestPKI
@@ -85,6 +86,43 @@ struct PlanRoleTests {
         ])
     func keyAlone(_ row: KeyRow) async throws {
         #expect(try await verdict(publicKey, release(row.pins, require: row.require, deny: row.deny)) == row.verdict)
+    }
+
+    @Test("A pin of a key that is known to be a server's isn't that of an issuer, whatever form the pin has")
+    func knownLeaves() async throws {
+        let release = try release([("leaf", "any"), ("leaf", "ca")])
+        let alone = await plan(publicKey, release)
+        #expect(alone.output.contains("survives only if issued under leaf-any or leaf-ca"), "\(alone.output)")
+        let current = await plan(publicKey, release, "--current", site.chainFile)
+        #expect(current.output.contains("survives only if issued under leaf-ca"), "\(current.output)")
+        // Of a certificate pin only the certificate shows whose it is.
+        let bytes = site.leaf.derBytes
+        let digest = sha256Digest(bytes.span).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let map = try site.directory.add(
+            "fetch('https://api.test', { allowedSHAFingerprints: ['\(digest)'] })", name: "pins.js")
+        let unknown = await plan(publicKey, map, "--host", "api.test")
+        #expect(unknown.output.contains("survives only if issued under"), "\(unknown.output)\(unknown.errors)")
+        let known = await plan(publicKey, map, "--host", "api.test", "--current", site.chainFile)
+        #expect(known.status == 1 && known.output.contains("no pin matches this key"), "\(known.output)")
+        let only = try self.release([("leaf", "any"), ("unknown", "leaf")])
+        let run = await plan(publicKey, only, "--current", site.chainFile)
+        #expect(run.status == 1 && run.output.contains("BREAKS"), "\(run.output)")
+    }
+
+    @Test(
+        "A key that depends on pins of which none is known to be a CA's fails",
+        arguments: [
+            ([("unknown", "any")], [], 1), ([("unknown", "any"), ("leaf", "any")], [], 1),
+            ([("unknown", "ca")], [], 0), ([("root", "any")], [], 0), ([("issuer", "any")], [], 1),
+            ([("issuer", "any")], ["--current"], 0), ([("unknown", "any"), ("root", "any")], [], 0),
+        ] as [([(name: String, role: String)], [String], Int32)])
+    func unknownIssuers(_ pins: [(name: String, role: String)], _ flags: [String], _ status: Int32) async throws {
+        let words = ["plan", "--ca-file", site.rootFile, "--new", publicKey, "--against", try release(pins)]
+        let run = await pinctl(words + flags.flatMap { [$0, site.chainFile] })
+        #expect(run.status == status, "\(run.output)")
+        #expect(run.output.contains("survives only if issued under"), "\(run.output)")
+        #expect(run.output.contains("known to be a CA's") == (status == 1), "\(run.output)")
+        #expect(run.lines.contains { $0.hasPrefix("the new key isn't pinned: ") } == (status == 1), "\(run.output)")
     }
 
     @Test("plan names the issuer pins that a key depends on, and no leaf pins")

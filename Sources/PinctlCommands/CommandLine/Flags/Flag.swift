@@ -82,6 +82,9 @@ package struct Flag: Sendable, Hashable {
     /// The name of the value in the help.
     package var valueName: String? { value?.name }
 
+    /// The words that the flag takes, or empty if it takes others.
+    var choices: [String] { if case .choice(_, let words)? = value { words } else { [] } }
+
     /// The flag as it is typed, such as `--host`.
     package var dashed: String { "--\(long)" }
 }
