@@ -117,11 +117,6 @@ extension Arguments {
         }
         let sequence = try sequence(after: previous)
         try Self.requirePrevious(previous, for: sequence, keySet.number)
-        if previous == nil {
-            console.note(
-                "note: this is bundle 1, which programs that have had a bundle ignore: if it isn't the first, give the "
-                    + "one before with \(Flag.previousBundle.dashed)")
-        }
         let period = try period(.validFor) ?? 30 * 86_400
         guard period > 0, period <= PolicyBundle.maximumLifetime else {
             throw .invalidValue(.validFor, reason: "a bundle is valid for up to 400 days: give another period")
@@ -136,6 +131,11 @@ extension Arguments {
                 keySet: keySet, after: previous)
         } catch {
             throw .unusable(Self.problems(of: error, in: path))
+        }
+        if previous == nil {
+            console.note(
+                "note: this is bundle 1, which programs that have had a bundle ignore: if it isn't the first, give the "
+                    + "one before with \(Flag.previousBundle.dashed)")
         }
         try report(bundle, after: previous, path, check: Flag.servers.dashed, &console)
         return bundle

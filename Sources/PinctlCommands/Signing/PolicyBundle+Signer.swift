@@ -11,7 +11,7 @@ extension PolicyBundle {
     mutating func sign(with command: String, keys: [SubjectPublicKeyInfo], in environment: CommandEnvironment)
         throws(UsageError)
     {
-        func unusable(_ reason: String) -> UsageError { .invalidValue(.signer, reason: "\(quoted(command)) \(reason)") }
+        func unusable(_ reason: String) -> UsageError { .invalidValue(.signer, reason: "the command \(reason)") }
         guard !keys.isEmpty else { throw .missingFlag(.keySets) }
         let variables = environment.variables().map { "\($0.key)=\($0.value)" }
         // Only its signatures show which key the command has. There are at most two documents to sign.
@@ -52,13 +52,13 @@ extension PolicyBundle {
                 case .tooMuch: "printed more than a signature: print only that, in Base64"
                 case .failed, .ended: error.description
                 }
-            throw .invalidValue(.signer, reason: "\(quoted(command)): \(reason)")
+            throw .invalidValue(.signer, reason: "the command \(reason)")
         }
         guard !text.isEmpty else {
-            throw .invalidValue(.signer, reason: "\(quoted(command)) printed no signature: check the command")
+            throw .invalidValue(.signer, reason: "the command printed no signature: check the command")
         }
         guard let signature = Base64.decodeCanonical(text.filter { !" \n\r\t".utf8.contains($0) }) else {
-            throw .invalidValue(.signer, reason: "\(quoted(command)) didn't print Base64: pipe its output into base64")
+            throw .invalidValue(.signer, reason: "the command didn't print Base64: pipe its output into base64")
         }
         return signature
     }

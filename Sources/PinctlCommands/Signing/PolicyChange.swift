@@ -78,23 +78,27 @@ extension PinningPolicy {
         for scope in Set(new.keys).union(known.keys).sorted() {
             switch (known[scope], new[scope]) {
             case (nil, let to?):
-                // mutant sign-rule: [] for `old.rules(deciding: to, samples)` by ScriptTests
-                let before = old.rules(deciding: to, samples)
+                let (before, bare) = old.decisions(on: to, samples)
+                let direction: PolicyChange.Direction = to.mode == .enforce ? .stricter : .changed
+                let effect = to.mode == .enforce ? "pinned" : "in mode \(to.mode.rawValue)"
+                // mutant sign-rule: true by ScriptTests
                 if before.isEmpty {
-                    let isEnforced = to.mode == .enforce
-                    add(
-                        scope, isEnforced ? .stricter : .changed,
-                        isEnforced ? "is pinned" : "has a rule in mode \(to.mode.rawValue)")
+                    add(scope, direction, to.mode == .enforce ? "is pinned" : "has a rule in mode \(to.mode.rawValue)")
                 } else {
                     add(scope, .changed, "has a rule of its own, before that for \(before.scopes)")
+                    // mutant sign-bare-before: [String]() for `bare` by PolicyLockoutTests/bare
+                    for part in bare { add(scope, direction, "\(part), without a rule before, is \(effect)") }
                 }
                 for from in before { changes += to.changes(from: from, scope, certificates) }
             case (let from?, nil):
-                let now = rules(deciding: from, samples)
+                let (now, bare) = decisions(on: from, samples)
+                let direction: PolicyChange.Direction = unlisted == .refuse ? .stricter : .weaker
                 if now.isEmpty {
-                    add(scope, unlisted == .refuse ? .stricter : .weaker, "isn't pinned any more")
+                    add(scope, direction, "isn't pinned any more")
                 } else {
                     add(scope, .changed, "has no rule of its own any more, and that for \(now.scopes) applies")
+                    // mutant sign-bare: [String]() for `bare` by PolicyLockoutTests/bare
+                    for part in bare { add(scope, direction, "\(part) isn't pinned any more") }
                 }
                 // The changes to a new rule are shown under its own hosts.
                 // mutant sign-rule-left: false by ScriptTests
@@ -106,12 +110,24 @@ extension PinningPolicy {
         return changes + lockouts(from: old, knowing: certificates)
     }
 
-    /// Returns the rules that decide for the hosts of a rule of another policy, in order of their hosts.
-    private func rules(deciding other: PinningRule, _ samples: RuleSamples) -> [PinningRule] {
-        let found = samples.names(of: other).flatMap { name in
-            samples.ports(of: other, at: name).compactMap { rule(for: name, port: $0) }
+    /// Returns the rules that decide for the hosts of a rule of another policy, in order of their hosts, and in words
+    /// the hosts and ports for which none does.
+    private func decisions(
+        on other: PinningRule, _ samples: RuleSamples
+    ) -> (rules: [PinningRule], bare: [String]) {
+        var found: [PinningRule] = []
+        var bare: [String] = []
+        for name in samples.names(of: other) {
+            let ports = samples.ports(of: other, at: name)
+            found += ports.compactMap { rule(for: name, port: $0) }
+            let without = ports.filter { rule(for: name, port: $0) == nil }
+            guard !without.isEmpty else { continue }
+            let title = name == other.host ? "\(name)" : "every other name below \(other.host)"
+            // The last port stands for all that no rule lists.
+            let words = without.map { other.ports == nil && $0 == ports.last ? "every other port" : "port \($0)" }
+            bare.append(without.count == ports.count ? title : "\(title) at \(enumeration(words))")
         }
-        return Self.byScope(found).sorted { $0.key < $1.key }.map(\.value)
+        return (Self.byScope(found).sorted { $0.key < $1.key }.map(\.value), bare)
     }
 
     /// Returns rules by the hosts and ports that they cover.

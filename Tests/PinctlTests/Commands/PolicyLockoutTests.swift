@@ -449,6 +449,39 @@ struct PolicyLockoutTests {
         }
     }
 
+    @Test(
+        "Names and ports that lose their rule, or have none before, are named beside those of another rule",
+        arguments: [
+            (#""subdomains": true"#, "", ["*.api.test: weaker: every other name below api.test isn't pinned any more"]),
+            ("", #""subdomains": true"#, ["*.api.test: stricter: every other name below api.test, without a rule"]),
+            ("", #""ports": [443, 8443]"#, ["api.test: weaker: api.test at every other port isn't pinned any more"]),
+            (
+                #""ports": [443, 8443]"#, #""ports": [443]"#,
+                ["api.test:443,8443: weaker: api.test at port 8443 isn't pinned any more"]
+            ),
+            (
+                #""subdomains": true"#, #""subdomains": true, "ports": [443]"#,
+                [
+                    "*.api.test: weaker: api.test at every other port isn't pinned any more",
+                    "*.api.test: weaker: every other name below api.test at every other port isn't pinned any more",
+                ]
+            ),
+            (
+                #""mode": "report""#, #""mode": "report", "subdomains": true"#,
+                ["every other name below api.test, without a rule before, is in mode report"]
+            ),
+            ("", "", []),
+        ])
+    func bare(_ before: String, _ after: String, _ messages: [String]) async throws {
+        let first = try await sign(Row.rule(before), [], to: "first")
+        try #require(first.status == 0, "\(first)")
+        let run = try await sign(Row.rule(after), ["--after", directory.path + "/first.json"], to: "next")
+        #expect(run.status == 0, "\(run)")
+        for message in messages { #expect(run.errors.contains(message), "\(run.errors)") }
+        let parts = run.errors.split(separator: "\n").filter { $0.contains("every other") || $0.contains("at port") }
+        #expect(parts.isEmpty == messages.isEmpty, "\(run.errors)")
+    }
+
     @Test("A rule for a host doesn't hide that names beside it are refused")
     func label() async throws {
         let row = Row(
