@@ -8,6 +8,7 @@ package struct InputFile: ~Copyable {
     private let descriptor: Int32
     private let isOwned: Bool
     private let isPipe: Bool
+    private let isRegular: Bool
     /// The last nine bits of the mode (`st_mode`), or 0 for standard input and inherited descriptors.
     package let permissions: UInt32
     /// Whether other users have rights to the file. For a file that this process's user doesn't own, the group isn't
@@ -46,6 +47,7 @@ package struct InputFile: ~Copyable {
         descriptor = opened
         isOwned = true
         isPipe = kind == S_IFIFO
+        isRegular = kind == S_IFREG
         permissions = UInt32(information.st_mode & 0o777)
         modified = Int64(information.st_mtim.tv_sec)
         // mutant key-file-mode: false by ClientIdentityFileTests
@@ -67,6 +69,7 @@ package struct InputFile: ~Copyable {
         self.descriptor = descriptor
         isOwned = false
         isPipe = false
+        isRegular = false
         permissions = 0
         isOpenToOthers = false
         modified = 0
@@ -95,10 +98,12 @@ package struct InputFile: ~Copyable {
             }
             switch errno {
             case EINTR: continue
-            case EAGAIN:
+            // mutant input-endless: true for `!isRegular` by InputTests/endless
+            case EAGAIN where !isRegular:
                 // A writer has the pipe open: wait without a limit.
                 hasSeenWriter = true
                 _ = waitForInput(milliseconds: -1)
+            // A file of the kernel that waits for events, such as /proc/kmsg, is regular and never ends.
             default: throw InputFileError(path: name, reason: .failed(operation: "read", errno: errno))
             }
         }

@@ -70,7 +70,13 @@ extension ReleaseReader {
             [
                 "\(title) \(verb) at \(absent.count) of \(tags.count) tags: \(shown): add the path that it had there "
                     + "as \(source):PATH, or choose tags that have it"
-            ], source, absent, &console)
+            ], source, absent.map { name(of: paths.joined(separator: " or "), at: $0, isAlone: true) }, &console)
+    }
+
+    /// Returns the name of the row for a path at a tag: the tag's, unless it has several.
+    private func name(of path: String, at tag: String, isAlone isOnlyPath: Bool) -> String {
+        // mutant plan-tag-twice: false for `isTaken(tag)` by PlanTagTests/secondSource
+        isTaken(tag) || !isOnlyPath ? untaken("\(tag):\(path)") : tag
     }
 
     /// Returns the paths to read at a tag, in which files stand for patterns.
@@ -100,13 +106,15 @@ extension ReleaseReader {
             bytes = try files.contents(path, at: tag, limit: TaggedFiles.maximumSize)
         } catch {
             if error.isNoSuchFile { return false }
-            report(["\(tag.name): \(path): \(error)"], source, [tag.name], &console)
+            let name = name(of: path, at: tag.name, isAlone: isOnlyPath)
+            report(["\(tag.name): \(path): \(error)"], source, [name], &console)
             return true
         }
         do throws(UsageError) {
             try add(path, bytes, at: tag, isAlone: isOnlyPath, files, &console)
         } catch {
-            report(error.messages.map { "\(tag.name): \($0)" }, source, [tag.name], &console)
+            let name = name(of: path, at: tag.name, isAlone: isOnlyPath)
+            report(error.messages.map { "\(tag.name): \($0)" }, source, [name], &console)
         }
         return true
     }
@@ -115,7 +123,7 @@ extension ReleaseReader {
         _ path: String, _ bytes: [UInt8], at tag: TaggedFiles.Tag, isAlone isOnlyPath: Bool, _ files: TaggedFiles,
         _ console: inout Console
     ) throws(UsageError) {
-        let name = isTaken(tag.name) || !isOnlyPath ? untaken("\(tag.name):\(path)") : tag.name
+        let name = name(of: path, at: tag.name, isAlone: isOnlyPath)
         let start = [Array(path.utf8), bytes]
         if let known = releasesByBytes[start] {
             append(equalTo: known, as: name)

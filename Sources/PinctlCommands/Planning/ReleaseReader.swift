@@ -94,7 +94,9 @@ struct ReleaseReader {
         releases.append(release)
     }
 
-    func isTaken(_ name: String) -> Bool { releases.contains { $0.source == name } }
+    func isTaken(_ name: String) -> Bool {
+        releases.contains { $0.source == name } || unread.contains { $0.name == name }
+    }
 
     /// Returns the name, with a number if an earlier release has the same, because rows and shares are identified by
     /// name.

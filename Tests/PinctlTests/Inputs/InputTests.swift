@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PinctlBasics
 import PinctlTestPKI
 import Testing
 
@@ -19,6 +20,17 @@ struct InputTests {
 
     private func pins(_ words: String...) async -> [String] {
         await pinctl(["hash"] + words).lines.map { String($0.prefix { $0 != " " }) }
+    }
+
+    @Test(
+        "A file of the kernel that waits for events is an error, and the others are read",
+        .enabled(if: (try? InputFile(path: "/proc/kmsg")) != nil, "only root may open /proc/kmsg"))
+    func endless() async throws {
+        _ = try directory.add(leaf.pemText, name: "leaf.pem")
+        let script = "mkdir in; mv leaf.pem in; ln -s /proc/kmsg in/kmsg; timeout 20 pinctl hash in"
+        let run = try await shell(script, in: directory)
+        #expect(run.status == 2, "\(run)")
+        #expect(run.output.contains(try leaf.key.pin) && run.errors.contains("in/kmsg: cannot read it"), "\(run)")
     }
 
     @Test("Encrypted keys are opened with the password file, and without it the error names the flag")

@@ -80,6 +80,25 @@ struct PlanTagTests {
         #expect(FileManager.default.fileExists(atPath: directory.path + "/ran"))
     }
 
+    @Test("Two sources at one tag have rows of two names, also if one of them is unread")
+    func secondSource() async throws {
+        try write("app/pins.jsonc", policyText([("api.test", ["\"\(unknownPin)\""])]))
+        try write("app/broken.jsonc", "{")
+        try tag("v5.2")
+        let run = await plan(
+            "git:v5.*:pins/pins.jsonc", "--against", "git:v5.*:app/pins.jsonc", "--against", "git:v5.2:app/broken.jsonc",
+            "--json")
+        #expect(run.status == 2, "\(run)")
+        let names = try verdicts(run).compactMap { $0.split(separator: " ").first }.filter { $0 != "unread" }
+        #expect(names == ["v5.0", "v5.1", "v5.2", "v5.2:app/pins.jsonc"], "\(names)")
+        let text = await plan(
+            "git:v5.*:pins/pins.jsonc", "--against", "git:v5.*:app/pins.jsonc", "--against", "git:v5.2:app/broken.jsonc")
+        for row in ["v5.0:app/pins.jsonc ", "v5.1:app/pins.jsonc ", "v5.2:app/broken.jsonc "] {
+            #expect(text.lines.contains { $0.hasPrefix(row) && $0.contains("unread") }, "\(text)")
+        }
+        #expect(text.output.contains("3 releases unread"), "\(text)")
+    }
+
     @Test("P5: A release whose tag name isn't UTF-8 isn't skipped")
     func foreignTagName() async throws {
         let script = "cd \(repository)/.git/refs/tags && cp v5.1 $'v5.2\\xff'"
