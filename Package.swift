@@ -169,6 +169,15 @@ let package = Package(
             // Run by the tests themselves.
             exclude: ["Scripts"],
             swiftSettings: modern),
+        // What tools/fuzz feeds, with its seeds.
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "PinctlBasics", "PinnedNetworking", "PinctlCommands", "PinctlTLSTransport", "PinctlHTTPMessages",
+                "CertificatePinning", "CertificateTrust", "OpenSSLBridge", "PinDialects", "PinctlTestPKI",
+            ],
+            path: "tools/fuzz/Sources/fuzz", exclude: ["main.swift", "System/LibFuzzer.swift"],
+            swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
     ]
 )
 

@@ -18,6 +18,8 @@ let package = Package(
                 .product(name: "PinctlCommands", package: "pinctl"),
                 .product(name: "PinnedNetworking", package: "pinctl"),
             ],
+            // A test of the project, in which all other files are built too.
+            exclude: ["SeedTests.swift"],
             swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
         .systemLibrary(name: "CLibFuzzer"),
         // A link to what mints the certificates of the project's tests, which isn't a product. PinctlTestPKI imports

@@ -31,10 +31,12 @@ extension FuzzTarget {
         FuzzTarget(name: "issuance") { bytes in
             _ = IssuanceProgram(recognizing: bytes)
             _ = IssuanceProgram.refusal(of: bytes, path: "f")
-            let key = SPKIFingerprint(hashing: bytes.span)
-            let issued = IssuedCertificate(names: ["a.test", "*.b.test"], key: .ed25519, fingerprint: key)
+            let issued = CertificatePool.shared.leaves[0].certificate
             for program in IssuanceProgram.allCases {
-                _ = try? program.read(bytes, path: "f", options: ("o", bytes), archive: { _ in [issued] }) { _ in issued
+                _ = try? program.read(bytes, path: "f", options: ("o", bytes)) { _ in
+                    [issued]
+                } certificate: { _ in
+                    issued
                 }
             }
         },

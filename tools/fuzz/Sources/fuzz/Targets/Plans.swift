@@ -23,14 +23,15 @@ extension FuzzTarget {
 
         // What is printed.
         _ = Plan.hosts(for: candidates, replacing: [], in: releases)
-        let timeline = PlanTimeline(cells, today: [], releases: releases, hosts: scene.hosts, names: plan.names)
+        let timeline = PlanTimeline(cells, of: plan, today: nil, isComplete: true)
         _ = (timeline.json, timeline.lines, timeline.removals)
         let text = PlanText(
-            releases: releases, hosts: scene.hosts, cells: cells, names: plan.names, columns: 80, isVerbose: true)
+            releases: releases, hosts: scene.hosts, cells: cells, names: plan.names, unread: [], columns: 80,
+            isVerbose: true)
         _ = text.lines
         let remedy = PlanRemedy(
-            releases: releases, hosts: scene.hosts, cells: cells, names: plan.names,
-            leaf: candidates.map(\.leafFingerprint))
+            releases: releases, hosts: scene.hosts, cells: cells, names: plan.names, candidates: candidates,
+            isComplete: true)
         _ = remedy.lines
     }
 }

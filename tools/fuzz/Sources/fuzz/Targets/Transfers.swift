@@ -157,7 +157,7 @@ private struct ScriptedTransfer {
         switch choice {
         case 0: transfer.stopWaiting()
         case 1: transfer.requestBodyWasSent()
-        case 2: transfer.requestBodyFailed(.stream)
+        case 2: transfer.requestBodyFailed(CancellationError())
         default: _ = transfer.bufferedCount
         }
         precondition(choice != 1 || !transfer.wantsRequestBody, "a body that was sent is wanted")
