@@ -90,7 +90,7 @@ struct ChainJudge: Sendable {
             verdict: verdict, subject: subject, source: source, presented: presented.certificates, now: time,
             causes: verdict.causes(among: causes).map(\.namingFormerSubjects),
             warnings: warnings(
-                beside: verdict, of: trust, port: port, expecting: pins,
+                beside: verdict, of: trust, port: port, from: source, expecting: pins,
                 refusals: refusals.filter { !$0.isWhole }),
             refusals: whole, endpoint: (name, port), rule: rule)
     }

@@ -37,7 +37,8 @@ extension TrustFinding {
     /// Returns how to renew a leaf that has expired so that a rule accepts it, or `nil` for another finding, or without
     /// pins.
     func renewal(under pins: PinningRule?) -> String? {
-        guard rule == .expired, depth == 0, let certificate, let pins, !pins.pins.isEmpty else { return nil }
+        guard rule == .expired, depth == 0, let certificate, let pins, !pins.pins.isEmpty, pins.requirement == .any
+        else { return nil }
         let held = pins.pins.fingerprints(of: certificate)
         let isPinned = pins.pins.contains { pin in
             pin.kind == .publicKey && pin.role.covers(index: 0, of: 3) && held.contains(pin.fingerprint)

@@ -43,7 +43,7 @@ extension DigestInput: CustomStringConvertible {
     public var description: String {
         switch self {
         case .publicKey: "the SubjectPublicKeyInfo"
-        case .mistyped: "the SubjectPublicKeyInfo (mistyped)"
+        case .mistyped: "the SubjectPublicKeyInfo, but for a digit or a few"
         case .certificate: "the whole certificate"
         case .signedPart: "the certificate without its signature (TBSCertificate)"
         case .keyOctets: "the raw key (PKCS #1 or X9.63, without its algorithm)"

@@ -211,6 +211,8 @@ extension PinFailureCause {
         case .wrongPosition(let pin, let role):
             "\(pin.titleWithKind) is on the path as \(role.rawValue), but the pin counts only as "
                 + "\(pin.role.rawValue)"
+        case .wrongBytes(let pin, .mistyped, let certificate):
+            "\(pin.title) differs from the pin of \(certificate.subject) in a digit or a few, so it was mistyped"
         case .wrongBytes(let pin, let input, let certificate):
             "\(pin.title) is the SHA-256 of \(input) of \(certificate.subject)\(Self.wanted(by: pin))"
         case .offPath(let pin, let certificate, let finding):

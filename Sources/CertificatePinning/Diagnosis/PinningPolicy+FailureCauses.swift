@@ -97,6 +97,10 @@ extension Examination {
         // If the connection is intercepted, don't suggest the interceptor's key.
         // mutant cause-interception: true by PinFailureCauseTests
         guard !isInspected else { return causes }
+        // A pin that was mistyped shows that the server still has its key.
+        let mistaken = causes.compactMap { if case .wrongBytes(let pin, .mistyped, _) = $0 { pin } else { nil } }
+        // mutant cause-mistaken: false by PinFailureCauseTests/mistyped
+        gone.removeAll { pin in mistaken.contains { $0.role.overlaps(pin.role) } }
         return Self.ordered(causes) + rotation(of: gone, on: path)
     }
 

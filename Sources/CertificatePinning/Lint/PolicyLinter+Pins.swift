@@ -9,7 +9,7 @@ extension CanonicalPin {
     var lintTitle: String { name ?? (digest == .full ? "a pin" : description) }
 
     /// The digest algorithm, or `nil` if the bytes themselves are pinned.
-    var algorithm: DigestText.Algorithm? {
+    package var algorithm: DigestText.Algorithm? {
         switch digest {
         case .sha1: .sha1
         case .sha256: .sha256
@@ -103,6 +103,12 @@ extension PolicyLinter {
         let right: DigestInput = pin.content == .certificate ? .certificate : .publicKey
         let found = DigestText(bytes: pin.value)
             .map { DigestExplanation.all(of: $0, among: evidence.keys) }?.first { $0.input != right }
+        if let found, let index = found.index, found.input == .mistyped {
+            return LintFinding(
+                .otherKey, at: location,
+                "\(pin.lintTitle) differs from the pin of the key in \(file) in a digit or a few, so it was mistyped: "
+                    + "write \(evidence.keys[index].key.fingerprint)")
+        }
         if let found, let index = found.index {
             return LintFinding(
                 .wrongBytes, at: location,

@@ -9,8 +9,8 @@ extension ChainJudge {
 
     /// Returns all warnings about a good verdict, and one for each exported file that rejects some of the paths.
     func warnings(
-        beside verdict: Verdict, of trust: ServerTrust, port: UInt16, expecting source: PinSource,
-        refusals: [ExportRefusal]
+        beside verdict: Verdict, of trust: ServerTrust, port: UInt16, from origin: ChainOrigin,
+        expecting source: PinSource, refusals: [ExportRefusal]
     ) -> [CheckWarning] {
         guard let warningPeriod else { return [] }
         guard verdict.isGood, let path = verdict.path else { return refusals.map(CheckWarning.init) }
@@ -20,7 +20,7 @@ extension ChainJudge {
                 let cause = PinFailureCause.onlyBackup(verdict.matches.map(\.pin))
                 warnings.append(CheckWarning(kind: .backupOnly, text: "\(cause.finding): \(cause.remedy)"))
             }
-            warnings += unpinnedLeaf(of: verdict, path, rule)
+            warnings += unpinnedLeaf(of: verdict, path, rule, from: origin)
             warnings += paths(of: trust, beside: path, rule, port: port, expecting: source)
         }
         warnings += underStores(trust, port: port, expecting: source)
@@ -32,16 +32,19 @@ extension ChainJudge {
 
     /// Returns a warning if a rule pins keys for the leaf, and the leaf has none of them. Its pins of CAs still accept
     /// it, so that a key which somebody else obtained a certificate for isn't noticed otherwise.
-    private func unpinnedLeaf(of verdict: Verdict, _ path: VerifiedPath, _ rule: PinningRule) -> [CheckWarning] {
-        let pinned = rule.pins.filter { $0.role == .leaf && !$0.isBackup }
+    private func unpinnedLeaf(
+        of verdict: Verdict, _ path: VerifiedPath, _ rule: PinningRule, from origin: ChainOrigin
+    ) -> [CheckWarning] {
+        let pinned = rule.pins.filter { $0.role == .leaf && !$0.isBackup && $0.kind == .publicKey }
         // mutant check-leaf-unpinned: false for 2 by GateTests/leafUnpinned
         guard let first = pinned.first, !verdict.matches.contains(where: { $0.role == .leaf }) else { return [] }
         let keys = pinned.count == 1 ? first.title : "one of those pinned for the leaf"
+        let pin = "pin \(path.leaf.spkiFingerprint)"
         return [
             CheckWarning(
                 kind: .leafUnpinned,
-                text: "the leaf's key isn't \(keys), so only pins of CAs match: if you replaced it, pin "
-                    + "\(path.leaf.spkiFingerprint)")
+                text: "the leaf's key isn't \(keys), so only pins of CAs match: "
+                    + (origin == .file ? pin : PinFailureCause.confirmed(pin)))
         ]
     }
 

@@ -196,8 +196,8 @@ private struct PlanTally {
             let sum = broken.map { releases[$0] }.share
             // Without a share, the number of users of a release isn't known.
             for release in broken.sorted().map({ releases[$0] })
-            where release.share == nil && !release.isCurrent && unshared.last != release.source {
-                unshared.append(release.source)
+            where release.share == nil && !release.isCurrent && !unshared.contains(release.users) {
+                unshared.append(release.users)
             }
             let users = "\(Self.text(sum)) % of users have a release that breaks"
             parts.append(

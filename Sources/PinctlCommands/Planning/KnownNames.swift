@@ -7,9 +7,11 @@ import PinctlBasics
 /// Two keys with the same name, such as the certificate of a host and its successor, are told apart by the beginning of
 /// their digests.
 struct KnownNames: Sendable {
-    private var subjects: [SPKIFingerprint: (name: String, isAuthority: Bool)] = [:]
+    private var subjects: [SPKIFingerprint: String] = [:]
     /// The certificates of the given chains.
     private(set) var certificates: Set<X509Certificate> = []
+    /// Those that servers present as their own.
+    private var leaves: Set<X509Certificate> = []
     /// These and others, of which only names and keys matter.
     private var others: Set<X509Certificate> = []
     /// The pins by the name that they have in their files, or by the empty name.
@@ -24,18 +26,18 @@ struct KnownNames: Sendable {
         init(_ pin: CanonicalPin) { (content, digest, value) = (pin.content, pin.digest, pin.value) }
     }
 
+    /// Adds the certificates of a path or a chain, the leaf first.
     mutating func add(_ certificates: [X509Certificate]) {
         self.certificates.formUnion(certificates)
+        leaves.formUnion(certificates.prefix(1))
         addSubjects(of: certificates)
     }
 
     /// Adds the subjects of certificates that aren't in the given chains.
     mutating func addSubjects(of certificates: some Collection<X509Certificate>) {
         for certificate in certificates where others.insert(certificate).inserted {
-            let known = subjects[certificate.spkiFingerprint]
-            subjects[certificate.spkiFingerprint] = (
-                known?.name ?? title(certificate), certificate.isCertificateAuthority || known?.isAuthority ?? false
-            )
+            let key = certificate.spkiFingerprint
+            subjects[key] = subjects[key] ?? title(certificate)
         }
     }
 
@@ -45,7 +47,10 @@ struct KnownNames: Sendable {
     }
 
     /// Adds the subjects of other chains.
-    mutating func addSubjects(of other: KnownNames) { addSubjects(of: other.others) }
+    mutating func addSubjects(of other: KnownNames) {
+        leaves.formUnion(other.leaves)
+        addSubjects(of: other.others)
+    }
 
     func issuer(of certificate: X509Certificate) -> String {
         certificate.issuer.commonName ?? certificate.issuer.description
@@ -63,7 +68,7 @@ struct KnownNames: Sendable {
 
     /// Returns the name of a pin, and the beginning of its digest if other pins have the same name.
     func label(_ pin: CanonicalPin) -> (name: String, beginning: String?) {
-        guard let name = pin.name ?? subject(of: pin).map({ "CN=\($0.name)" }) else { return (pin.description, nil) }
+        guard let name = pin.name ?? subject(of: pin).map({ "CN=\($0)" }) else { return (pin.description, nil) }
         let key = PinnedKey(pin)
         let others = (pins[name] ?? []).union(pin.name == nil ? namesakes(of: pin) : []).subtracting([key])
         guard !others.isEmpty else { return (name, nil) }
@@ -75,30 +80,36 @@ struct KnownNames: Sendable {
 
     /// Returns the pins without a name of their own whose keys have the same subject.
     private func namesakes(of pin: CanonicalPin) -> Set<PinnedKey> {
-        guard let name = subject(of: pin)?.name else { return [] }
+        guard let name = subject(of: pin) else { return [] }
         return (pins[""] ?? []).filter { other in
             let other = CanonicalPin(other.content, other.digest, other.value)
-            return subject(of: other)?.name == name
+            return subject(of: other) == name
         }
     }
 
     /// Returns whether a pin is one of a CA, or `nil` if neither its role nor a certificate shows it.
+    ///
+    /// A key that a server has for its own certificate isn't that of a CA, whatever the role of its pin is. By default,
+    /// `openssl req -x509` marks certificates of servers as those of CAs, which have no hostnames otherwise.
     func isAuthority(_ pin: CanonicalPin) -> Bool? {
+        guard pin.role != .leaf, !leaves.contains(where: pin.matches) else { return false }
         guard pin.role.covers(index: 0, of: 3) else { return true }
-        guard pin.role != .leaf else { return false }
-        if let subject = subject(of: pin) { return subject.isAuthority }
         if let key = pin.spkiFingerprint, PublicRoots.names[key] != nil { return true }
-        if pin.content == .certificate, pin.digest == .full {
-            return (try? X509Certificate(derBytes: pin.value))?.isCertificateAuthority
+        var owners = others.filter(pin.matches)
+        if owners.isEmpty, pin.content == .certificate, pin.digest == .full,
+            let certificate = try? X509Certificate(derBytes: pin.value)
+        {
+            owners = [certificate]
         }
-        let owners = others.filter(pin.matches)
-        return owners.isEmpty ? nil : owners.contains(where: \.isCertificateAuthority)
+        guard !owners.isEmpty else { return nil }
+        if owners.contains(where: { $0.isCertificateAuthority && $0.subjectAlternativeNames.isEmpty }) { return true }
+        return owners.contains(where: \.isCertificateAuthority) ? nil : false
     }
 
     /// Returns whether a certificate of the chains, or its key, is the pinned one.
     func has(_ pin: CanonicalPin) -> Bool { certificates.contains { pin.matches($0) } }
 
-    private func subject(of pin: CanonicalPin) -> (name: String, isAuthority: Bool)? {
+    private func subject(of pin: CanonicalPin) -> String? {
         pin.spkiFingerprint.flatMap { subjects[$0] }
     }
 }

@@ -7,7 +7,7 @@ struct NewChain: Sendable {
     enum Content: Sendable {
         case chain(PresentedChain)
         /// A key, whose certificate may be issued by any CA.
-        case key(SPKIFingerprint, isRequest: Bool)
+        case key(NewKey, isRequest: Bool)
         /// A chain below a root of a provider, of which only the root's key is known.
         case below(ProviderPools.Root)
     }
@@ -38,7 +38,7 @@ struct NewChain: Sendable {
     var acceptingPin: String {
         switch content {
         case .chain(let chain): chain.leaf.spkiFingerprint.description
-        case .key(let fingerprint, _): fingerprint.description
+        case .key(let key, _): key.fingerprint.description
         case .below(let root): "\(root.key.name) (\(root.key.pin))"
         }
     }
@@ -52,6 +52,21 @@ struct NewChain: Sendable {
     /// Returns the time at which to judge it: now, or when it becomes valid.
     func time(from now: Date) -> Date {
         if case .chain(let chain) = content { max(now, chain.leaf.notBefore) } else { now }
+    }
+}
+
+/// A key for which a certificate will be issued.
+struct NewKey: Sendable {
+    let fingerprint: SPKIFingerprint
+    /// The DER SubjectPublicKeyInfo, or `nil` if only its pin was given.
+    let bytes: [UInt8]?
+
+    /// Returns whether a pin is one of this key, whatever its digest is.
+    func isPinned(by pin: CanonicalPin) -> Bool {
+        guard pin.content == .publicKey else { return false }
+        if let known = pin.spkiFingerprint { return known == fingerprint }
+        guard let bytes else { return false }
+        return pin.digest == .full ? pin.value == bytes : pin.algorithm?.hash(bytes) == pin.value
     }
 }
 
@@ -89,15 +104,19 @@ extension NewChain {
                     addKey(nil)
                     problems.append("\(place): \(problem.reason)")
                 case .success(.pin(let fingerprint, _, _)):
-                    keys.append(NewChain(title: title, content: .key(fingerprint, isRequest: false), names: []))
+                    let key = NewKey(fingerprint: fingerprint, bytes: nil)
+                    keys.append(NewChain(title: title, content: .key(key, isRequest: false), names: []))
                 case .success(.key(let material)):
                     switch material.certificate {
                     case .success(let certificate): content.add(certificate, object)
                     case .failure(let error): problems.append("\(place): the certificate is malformed: \(error)")
                     case nil:
                         addKey(material.fingerprint)
-                        let key = Content.key(material.fingerprint, isRequest: material.kind == .certificateRequest)
-                        keys.append(NewChain(title: title, content: key, names: material.requestedNames))
+                        let key = NewKey(fingerprint: material.fingerprint, bytes: material.subjectPublicKeyInfo)
+                        keys.append(
+                            NewChain(
+                                title: title, content: .key(key, isRequest: material.kind == .certificateRequest),
+                                names: material.requestedNames))
                     }
                 }
             }

@@ -170,7 +170,7 @@ extension ReleaseRule {
 
 extension ReleaseRule {
     /// Judges a key alone. Whichever CA issues its certificate, the key is the leaf's.
-    func judge(_ key: SPKIFingerprint, names: KnownNames, at time: Date) -> PathJudgement {
+    func judge(_ key: NewKey, names: KnownNames, at time: Date) -> PathJudgement {
         // mutant plan-denied: nil by PlanSettingTests PlanTests PlanRoleTests PlanAgreementTests
         if let denied = deniedPin(of: key) { return self.denied(denied, at: time) }
         guard !rules.isEmpty else { return isPinned ? Self.unlisted : .unpinned }
@@ -179,20 +179,34 @@ extension ReleaseRule {
         guard case .refused(_, .missing) = bare else { return bare }
         let roles = requiredRoles
         // mutant plan-role: true for `$0.role.covers(index: 0, of: 3)` by PlanRoleTests PlanAgreementTests
-        let leaf = pins.filter { $0.role.covers(index: 0, of: 3) && $0.content == .publicKey && $0.pins(key) }
+        let leaf = pins.filter { $0.role.covers(index: 0, of: 3) && key.isPinned(by: $0) }
         let unmet = leaf.isEmpty ? roles : roles.filter { !$0.covers(index: 0, of: 3) }
         if unmet.isEmpty, let pin = leaf.first { return .matched([CanonicalMatch(pin: pin, index: 0)]) }
         // A pin for any position may be one of a CA, unless it is of this key or of a leaf that is known.
         let authorities = pins.filter { pin in
             // mutant plan-leaf-issuer: true for `names.isAuthority(pin) != false` by PlanRoleTests/knownLeaves
-            !pin.pins(key) && names.isAuthority(pin) != false
+            !key.isPinned(by: pin) && names.isAuthority(pin) != false && !isDenied(pin)
         }
-        let canMeet = unmet.allSatisfy { role in
-            authorities.contains { pin in
-                (1...2).contains { role.covers(index: $0, of: 3) && pin.role.covers(index: $0, of: 3) }
-            }
+        guard canMeet(unmet, authorities) else { return .refused("no pin matches this key", .missing(unmet)) }
+        return .depends(authorities)
+    }
+
+    /// Returns whether CAs with these pins can have all of the roles, each CA at one position of a chain.
+    private func canMeet(_ roles: [PinRole], _ authorities: [CanonicalPin]) -> Bool {
+        let issuers = authorities.filter { $0.role.covers(index: 1, of: 3) }
+        let roots = authorities.filter { $0.role.covers(index: 2, of: 3) }
+        func isMet(_ role: PinRole, at indices: Int...) -> Bool { indices.contains { role.covers(index: $0, of: 3) } }
+        if !issuers.isEmpty, roles.allSatisfy({ isMet($0, at: 1) }) { return true }
+        if !roots.isEmpty, roles.allSatisfy({ isMet($0, at: 2) }) { return true }
+        return roles.allSatisfy { isMet($0, at: 1, 2) }
+            && issuers.contains { issuer in roots.contains { !$0.isSameKey(as: issuer) } }
+    }
+
+    /// Returns whether a pin is denied for CAs.
+    private func isDenied(_ pin: CanonicalPin) -> Bool {
+        release.policy.denied.contains { denied in
+            denied.isSameKey(as: pin) && (1...2).allSatisfy { denied.role.covers(index: $0, of: 3) }
         }
-        return canMeet ? .depends(authorities) : .refused("no pin matches this key", .missing(unmet))
     }
 
     /// Judges the chains below a root of a provider. Clients find different paths, so each of them has to be accepted.
@@ -204,14 +218,7 @@ extension ReleaseRule {
         return judged.first { !$0.isAccepted } ?? judged[0]
     }
 
-    private func deniedPin(of key: SPKIFingerprint) -> String? {
-        release.policy.denied.first { $0.role.covers(index: 0, of: 3) && $0.pins(key) }?.title
-    }
-}
-
-extension CanonicalPin {
-    /// Returns whether this is the SHA-256 pin of the key.
-    func pins(_ key: SPKIFingerprint) -> Bool {
-        content == .publicKey && digest == .sha256 && value == Array(copying: key.bytes.span)
+    private func deniedPin(of key: NewKey) -> String? {
+        release.policy.denied.first { $0.role.covers(index: 0, of: 3) && key.isPinned(by: $0) }?.title
     }
 }

@@ -69,7 +69,7 @@ struct Plan {
             || candidates.contains { candidate in
                 switch candidate.content {
                 case .chain: false
-                case .key(let key, _): pin.pins(key)
+                case .key(let key, _): key.isPinned(by: pin)
                 case .below(let root): pin.isSameKey(as: root.key.pin)
                 }
             }
@@ -111,11 +111,10 @@ struct Plan {
         var cell = PlanCell(release: release, host: host, rule: rule, judged, names: names, isUncovered: !isCovered)
         let isApplied = cell.standing != .off || rule.lastEnds.contains { $0 > now }
         cell.countsPins = isApplied && (cell.isUncovered || !judged.flatMap(\.judgements).contains(where: \.isFinal))
-        // A key among the candidates leaves open who issues it, but not what happens to the chains.
+        // A key among the candidates leaves open who issues it, but not what happens to the rule and to chains.
         if cell.standing.isSurvival || cell.standing == .depends {
-            let expiry = cell.standing.isSurvival ? limit : nil
             let ends = [
-                expiry.flatMap { end(of: cell, rule, shown, judged, planned, before: $0) },
+                limit.flatMap { end(of: cell, rule, shown, judged, planned, before: $0) },
                 endByStores(rule, judged, before: limit),
             ]
             cell.end = ends.compactMap(\.self).min()
@@ -262,7 +261,10 @@ struct Plan {
             let then = PlanCell(release: cell.release, host: cell.host, rule: rule, later, names: names)
             // The pins of a rule that only reports decide nothing that their expiry could end.
             let onlyReports = !rule.rules.contains { $0.mode == .enforce }
-            guard !then.standing.isSurvival, then.standing != .off || !onlyReports else { continue }
+            // mutant plan-fail-within-key: true for 2 by PlanRoleTests/expiringKey
+            guard !then.standing.isSurvival, then.standing != .depends, then.standing != .off || !onlyReports else {
+                continue
+            }
             let effect = then.standing == .off ? ", and its pins are off then" : ""
             return PlanEnd(date: date, why: why + effect)
         }

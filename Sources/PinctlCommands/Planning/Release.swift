@@ -8,6 +8,8 @@ struct Release: Sendable {
     let name: String
     /// The tag or path. Users of a file with several policies have all of them.
     let source: String
+    /// The tag that it is in, whose users have all of its files.
+    var tag: String?
     let pins: ShippedPolicy
     /// The index of the first release with the same file contents, or `nil` for that release itself.
     var original: Int?
@@ -37,6 +39,9 @@ struct Release: Sendable {
         bundle = other.bundle
         exports = other.exports
     }
+
+    /// What its users have: its tag, or its file.
+    var users: String { tag ?? source }
 
     /// Returns the rule for a host.
     func rule(for host: ServerName, port: Int) -> ReleaseRule {
@@ -103,7 +108,7 @@ extension CanonicalRule {
 extension Sequence<Release> {
     /// The percentage of users that have one of these releases. No user is counted twice.
     var share: Double {
-        Dictionary(map { ($0.source, $0.share ?? 0) }) { first, _ in first }.values.reduce(0, +)
+        Dictionary(map { ($0.users, $0.share ?? 0) }) { first, _ in first }.values.reduce(0, +)
     }
 }
 

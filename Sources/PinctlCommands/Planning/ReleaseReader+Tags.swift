@@ -125,11 +125,13 @@ extension ReleaseReader {
     ) throws(UsageError) {
         let name = name(of: path, at: tag.name, isAlone: isOnlyPath)
         let start = [Array(path.utf8), bytes]
+        let first = releases.count
+        // mutant plan-share-tag: 0..<0 for `first..<releases.count` by PlanTagTests/shares
+        defer { for place in first..<releases.count { releases[place].tag = tag.name } }
         if let known = releasesByBytes[start] {
             append(equalTo: known, as: name)
             return
         }
-        let first = releases.count
         var isAlone = true
         let directory = PolicyDirectory(kept: { name, limit throws(InputFileError) in
             isAlone = false

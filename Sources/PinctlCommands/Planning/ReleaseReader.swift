@@ -249,11 +249,10 @@ struct ReleaseReader {
     /// Sets the share of users of each release.
     mutating func assign(_ shares: [(name: String, share: Double)]) throws(UsageError) {
         for (name, share) in shares {
-            let places = releases.indices.filter { releases[$0].source == name }
-            guard !places.isEmpty else {
-                throw .unknownChoice(.share, name, known: releases.prefix(50).map(\.source))
+            guard let users = releases.first(where: { $0.source == name || $0.tag == name })?.users else {
+                throw .unknownChoice(.share, name, known: releases.prefix(50).map(\.users))
             }
-            for place in places { releases[place].share = share }
+            for place in releases.indices where releases[place].users == users { releases[place].share = share }
         }
         // The sum of shares with decimals isn't exact.
         let sum = releases.share

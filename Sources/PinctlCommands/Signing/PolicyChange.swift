@@ -66,12 +66,15 @@ extension PinningPolicy {
             changes.append(PolicyChange(host: host, direction: direction, message: message))
         }
         if unlisted == .trust, old.unlisted == .refuse { add("hosts without a rule", .weaker, "they are accepted") }
-        let (denied, before) = (Set(deny.map(\.fingerprint)), Set(old.deny.map(\.fingerprint)))
-        for pin in deny.map(\.fingerprint) where !before.contains(pin) {
-            add("all hosts", .stricter, "\(pin) is denied")
-        }
-        for pin in old.deny.map(\.fingerprint) where !denied.contains(pin) {
-            add("all hosts", .weaker, "\(pin) isn't denied any more")
+        let (denied, before) = (deny.roles, old.deny.roles)
+        for pin in Set(denied.keys).union(before.keys).sorted(by: { "\($0)" < "\($1)" }) {
+            let (now, then) = (denied[pin] ?? [], before[pin] ?? [])
+            // A pin that is denied in every role needs no name of one.
+            func text(_ roles: Set<PinRole>) -> String { roles.names == "any" ? "" : " as \(roles.names)" }
+            let (added, removed) = (now.subtracting(then), then.subtracting(now))
+            if !added.isEmpty { add("all hosts", .stricter, "\(pin) is denied\(text(added))") }
+            // mutant sign-deny-role: false by PolicyLockoutTests/weaker
+            if !removed.isEmpty { add("all hosts", .weaker, "\(pin) isn't denied\(text(removed)) any more") }
         }
         let (new, known) = (Self.byScope(rules), Self.byScope(old.rules))
         let samples = RuleSamples(of: self, old)
@@ -79,11 +82,16 @@ extension PinningPolicy {
             switch (known[scope], new[scope]) {
             case (nil, let to?):
                 let (before, bare) = old.decisions(on: to, samples)
-                let direction: PolicyChange.Direction = to.mode == .enforce ? .stricter : .changed
-                let effect = to.mode == .enforce ? "pinned" : "in mode \(to.mode.rawValue)"
+                // mutant sign-first-rule: false for `old.unlisted == .refuse` by PolicyLockoutTests/weaker
+                let isFirst = old.unlisted == .refuse
+                let direction: PolicyChange.Direction =
+                    isFirst ? .weaker : to.mode == .enforce ? .stricter : .changed
+                let effect =
+                    (to.mode == .enforce ? "pinned" : "in mode \(to.mode.rawValue)")
+                    + (isFirst ? ", and was refused before" : "")
                 // mutant sign-rule: true by ScriptTests
                 if before.isEmpty {
-                    add(scope, direction, to.mode == .enforce ? "is pinned" : "has a rule in mode \(to.mode.rawValue)")
+                    add(scope, direction, "is \(effect)")
                 } else {
                     add(scope, .changed, "has a rule of its own, before that for \(before.scopes)")
                     // mutant sign-bare-before: [String]() for `bare` by PolicyLockoutTests/bare
@@ -100,9 +108,13 @@ extension PinningPolicy {
                     // mutant sign-bare: [String]() for `bare` by PolicyLockoutTests/bare
                     for part in bare { add(scope, direction, "\(part) isn't pinned any more") }
                 }
-                // The changes to a new rule are shown under its own hosts.
-                // mutant sign-rule-left: false by ScriptTests
-                for to in now where known[to.scope] != nil { changes += to.changes(from: from, scope, certificates) }
+                // The changes to a new rule are shown under its own hosts, if this rule decided there.
+                for to in now {
+                    let decided = known[to.scope] == nil ? old.decisions(on: to, samples).rules : []
+                    // mutant sign-rule-left: true by ScriptTests
+                    let isShown = decided.contains { $0.scope == scope }
+                    if !isShown { changes += to.changes(from: from, scope, certificates) }
+                }
             case (let from?, let to?): changes += to.changes(from: from, scope, certificates)
             case (nil, nil): break
             }

@@ -28,7 +28,7 @@ struct DigestExplanationTests {
             let found = try explain("sha256/" + Base64.encode(bytes.span), TestCertificate.root("Other"), certificate)
             let expected = [
                 0: ["SHA-256 of the SubjectPublicKeyInfo 1"], 4: [], 5: [],
-            ][count, default: ["SHA-256 of the SubjectPublicKeyInfo (mistyped) 1"]]
+            ][count, default: ["SHA-256 of the SubjectPublicKeyInfo, but for a digit or a few 1"]]
             #expect(found == expected, "\(count)")
         }
     }

@@ -184,6 +184,23 @@ struct PinFailureCauseTests {
         }
     }
 
+    @Test("A pin with another digit than the served key's is diagnosed as mistyped, and not as a new key")
+    func mistyped() throws {
+        let key = try server.leaf.parsed.spkiFingerprint
+        var bytes = key.bytes
+        bytes[5] ^= 4
+        let pin = Pin(.publicKey(SPKIFingerprint(bytes: bytes)), role: .leaf, name: "api")
+        let other = Pin(.publicKey(SPKIFingerprint(hashing: [1, 2, 3].span)), role: .leaf)
+        let found = try diagnose(server.trust, PinningPolicy(pins: [pin, other]))
+        #expect(found.causes == ["wrong-bytes"])
+        #expect(found.text.hasPrefix("api differs from the pin of CN="), "\(found.text)")
+        #expect(found.text.contains("write \(key)"), "\(found.text)")
+        bytes = key.bytes
+        for index in 0..<4 { bytes[index] ^= 4 }
+        let far = Pin(.publicKey(SPKIFingerprint(bytes: bytes)), role: .leaf, name: "api")
+        #expect(try diagnose(server.trust, PinningPolicy(pins: [far, other])).causes == ["leaf-rekeyed"])
+    }
+
     @Test("The digest of a key in place of a certificate's digest is diagnosed")
     func keyAsCertificate() throws {
         let key = try server.leaf.parsed.spkiFingerprint

@@ -482,6 +482,46 @@ struct PolicyLockoutTests {
         #expect(parts.isEmpty == messages.isEmpty, "\(run.errors)")
     }
 
+    @Test(
+        "What a signer allows more is called weaker, with the host or the role",
+        arguments: [
+            (
+                #""deny": ["@B"], "# + Row.rule(""), #""deny": [{ "pin": "@B", "role": "leaf" }], "# + Row.rule(""),
+                ["all hosts: weaker: @B isn't denied as ca any more"]
+            ),
+            (
+                #""deny": [{ "pin": "@B", "role": "ca" }], "# + Row.rule(""),
+                #""deny": [{ "pin": "@B", "role": "leaf" }], "# + Row.rule(""),
+                ["all hosts: stricter: @B is denied as leaf", "all hosts: weaker: @B isn't denied as ca any more"]
+            ),
+            (
+                #""unlisted": "refuse", "# + Row.rule(""),
+                #""unlisted": "refuse", "# + Row.rule(#""subdomains": true"#),
+                ["weaker: every other name below api.test, without a rule before, is pinned, and was refused before"]
+            ),
+            (
+                #""unlisted": "refuse", "domains": [{ "host": "w.test", "pins": ["@A", "@B"] }]"#,
+                #""unlisted": "refuse", "# + Row.rule(""), ["api.test: weaker: is pinned, and was refused before"]
+            ),
+            (
+                Row.rule("", host: "x.api.test"), Row.rule(#""subdomains": true, "mode": "report""#),
+                ["x.api.test: weaker: its mode is report"]
+            ),
+            (
+                Row.rule("", host: "x.api.test"), Row.rule(#""subdomains": true, "pins": ["@A", "@B", "@C"]"#),
+                ["x.api.test: weaker: @C is accepted"]
+            ),
+        ] as [(String, String, [String])])
+    func weaker(_ before: String, _ after: String, _ messages: [String]) async throws {
+        let first = try await sign(before, [], to: "first")
+        try #require(first.status == 0, "\(first)")
+        let run = try await sign(after, ["--after", directory.path + "/first.json"], to: "next")
+        for message in messages {
+            let text = pins.reduce(message) { $0.replacing($1.key, with: $1.value) }
+            #expect(run.errors.contains(text), "\(run.errors)")
+        }
+    }
+
     @Test("A rule for a host doesn't hide that names beside it are refused")
     func label() async throws {
         let row = Row(

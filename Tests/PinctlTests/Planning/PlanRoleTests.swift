@@ -90,11 +90,13 @@ struct PlanRoleTests {
 
     @Test("A pin of a key that is known to be a server's isn't that of an issuer, whatever form the pin has")
     func knownLeaves() async throws {
-        let release = try release([("leaf", "any"), ("leaf", "ca")])
-        let alone = await plan(publicKey, release)
-        #expect(alone.output.contains("survives only if issued under leaf-any or leaf-ca"), "\(alone.output)")
-        let current = await plan(publicKey, release, "--current", site.chainFile)
-        #expect(current.output.contains("survives only if issued under leaf-ca"), "\(current.output)")
+        for role in ["any", "ca", "root"] {
+            let release = try release([("leaf", role), ("unknown", "leaf")])
+            let alone = await plan(publicKey, release)
+            #expect(alone.output.contains("survives only if issued under leaf-\(role)"), "\(alone.output)")
+            let current = await plan(publicKey, release, "--current", site.chainFile)
+            #expect(current.status == 1 && current.output.contains("no pin matches this key"), "\(current.output)")
+        }
         // Of a certificate pin only the certificate shows whose it is.
         let bytes = site.leaf.derBytes
         let digest = sha256Digest(bytes.span).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -104,9 +106,15 @@ struct PlanRoleTests {
         #expect(unknown.output.contains("survives only if issued under"), "\(unknown.output)\(unknown.errors)")
         let known = await plan(publicKey, map, "--host", "api.test", "--current", site.chainFile)
         #expect(known.status == 1 && known.output.contains("no pin matches this key"), "\(known.output)")
-        let only = try self.release([("leaf", "any"), ("unknown", "leaf")])
-        let run = await plan(publicKey, only, "--current", site.chainFile)
-        #expect(run.status == 1 && run.output.contains("BREAKS"), "\(run.output)")
+        // A certificate that openssl req -x509 made says that it is a CA's.
+        let own = try TestCertificate.root("api.test") { $0.alternativeNames = [.dns("api.test")] }
+        let server = try site.directory.add(own.pemText, name: "own.pem")
+        let pinned = try site.directory.add(policyText([("api.test", ["\"\(try own.key.pin)\""])]), name: "own.jsonc")
+        let selfSigned = await pinctl(
+            "plan", "--ca-file", server, "--new", publicKey, "--against", pinned, "--current", server)
+        #expect(selfSigned.status == 1 && selfSigned.output.contains("no pin matches this key"), "\(selfSigned)")
+        let unlisted = await pinctl("plan", "--ca-file", server, "--new", publicKey, "--against", pinned)
+        #expect(unlisted.status == 1 && unlisted.output.contains("known to be a CA's"), "\(unlisted)")
     }
 
     @Test(
@@ -123,6 +131,78 @@ struct PlanRoleTests {
         #expect(run.output.contains("survives only if issued under"), "\(run.output)")
         #expect(run.output.contains("known to be a CA's") == (status == 1), "\(run.output)")
         #expect(run.lines.contains { $0.hasPrefix("the new key isn't pinned: ") } == (status == 1), "\(run.output)")
+    }
+
+    @Test(
+        "A key depends only on CAs that aren't denied and that can have all required roles",
+        arguments: [
+            ([("issuer", "any"), ("root", "any")], [], [], "depends"),
+            ([("issuer", "any")], [], [("issuer", "any")], "breaks"),
+            ([("issuer", "any")], [], [("issuer", "leaf")], "depends"),
+            ([("issuer", "any"), ("root", "any")], [], [("issuer", "ca")], "depends"),
+            ([("issuer", "any")], ["intermediate", "root"], [], "breaks"),
+            ([("issuer", "any"), ("root", "root")], ["intermediate", "root"], [], "depends"),
+            ([("root", "root")], ["ca", "root"], [], "depends"),
+        ] as [([(name: String, role: String)], [String], [(name: String, role: String)], String)])
+    func possibleIssuers(
+        _ pins: [(name: String, role: String)], _ require: [String], _ deny: [(name: String, role: String)],
+        _ expected: String
+    ) async throws {
+        let release = try release(pins, require: require, deny: deny)
+        let run = await plan(publicKey, release, "--json", "--current", site.chainFile)
+        #expect(try run.decoded(as: PlanDocument.self).results.first?.verdict == expected, "\(run.output)")
+    }
+
+    @Test("The key of a request is recognized in pins of any digest")
+    func digests() async throws {
+        let key = try key.publicKeyDER
+        let digest = sha512Digest(key.span)
+        let long = try #require(digest)
+        func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+        let digests = [
+            "1 0 \(hex(key))", "1 1 \(hex(sha256Digest(key.span)))", "1 2 \(hex(long))",
+        ]
+        for digest in digests {
+            for (usage, isPinned) in [(3, true), (1, true), (2, false), (0, false)] {
+                let zone = try site.directory.add("_443._tcp.api.test. IN TLSA \(usage) \(digest)\n")
+                let run = await plan(publicKey, zone, "--host", "api.test")
+                #expect((run.status == 0) == isPinned, "\(usage) \(digest): \(run.output)\(run.errors)")
+                #expect(!run.output.contains("issued under"), "\(usage) \(digest): \(run.output)")
+            }
+        }
+    }
+
+    @Test("A key that depends on its issuer doesn't hide that the rule expires")
+    func expiringKey() async throws {
+        func release(_ effect: String) throws -> String {
+            try site.directory.add(
+                """
+                { "version": 1, "domains": [{ "host": "api.test", "expires": "2026-12-20T00:00:00Z",
+                  "onExpiry": "\(effect)", "pins": [{ "pin": "\(try site.root.key.pin)", "role": "root" }] }] }
+                """)
+        }
+        for effect in ["fail", "stop-pinning"] {
+            let file = try release(effect)
+            #expect(await plan(publicKey, file).status == 0)
+            let soon = await plan(publicKey, file, "--fail-within", "60d")
+            #expect(soon.status == 1 && soon.output.contains("until 2026-12-20"), "\(soon)")
+            let both = await plan(site.chainFile, file, "--new", publicKey, "--fail-within", "60d")
+            #expect(both.status == 1, "\(both)")
+        }
+    }
+
+    @Test("An exported file that depends on unknown keys is named")
+    func exportedFile() async throws {
+        let file = try site.directory.add(androidText([unknownPin]), name: "nsc.xml")
+        let policy = try site.directory.add(
+            """
+            { "version": 1, "exports": [{ "to": "android", "file": "\(file)" }], "domains": [{ "host": "api.test",
+              "pins": [{ "pin": "\(try site.root.key.pin)", "role": "root" }] }] }
+            """, name: "exporting.jsonc")
+        let run = await plan(publicKey, policy)
+        #expect(run.status == 1, "\(run)")
+        let finding = "nsc.xml: survives only if issued under \(unknownPin), which isn't known"
+        #expect(run.output.contains(finding), "\(run)")
     }
 
     @Test("plan names the issuer pins that a key depends on, and no leaf pins")

@@ -99,6 +99,19 @@ struct PlanTagTests {
         #expect(text.output.contains("3 releases unread"), "\(text)")
     }
 
+    @Test("The share of a tag counts for all of its files")
+    func shares() async throws {
+        try write("app/pins.jsonc", policyText([("api.test", ["\"\(unknownPin)\""])]))
+        try tag("v5.2")
+        for sources in [["pins/pins.jsonc", "app/pins.jsonc"], ["app/pins.jsonc", "pins/pins.jsonc"]] {
+            let run = await plan(
+                "git:v5.2:\(sources[0])", "--against", "git:v5.2:\(sources[1])", "--share", "v5.2=10%")
+            #expect(run.status == 1 && run.output.contains(", 10 % of users"), "\(run)")
+        }
+        let several = await plan("git:v5.2:pins/pins.jsonc:app/pins.jsonc", "--share", "v5.2=10%")
+        #expect(several.status == 1 && several.output.contains(", 10 % of users"), "\(several)")
+    }
+
     @Test("P5: A release whose tag name isn't UTF-8 isn't skipped")
     func foreignTagName() async throws {
         let script = "cd \(repository)/.git/refs/tags && cp v5.1 $'v5.2\\xff'"

@@ -102,9 +102,11 @@ private struct ScriptedPlan {
             let names = leaf.certificate.subjectAlternativeNames
             let isKey = script.number(below: 4) == 3
             let others = (0..<script.number(below: 4)).map { _ in script.element(of: Self.authorities).certificate }
+            let key = NewKey(
+                fingerprint: leaf.certificate.spkiFingerprint, bytes: leaf.certificate.subjectPublicKeyInfo.derBytes)
             let content =
                 isKey
-                ? NewChain.Content.key(leaf.certificate.spkiFingerprint, isRequest: true)
+                ? NewChain.Content.key(key, isRequest: true)
                 : .chain(PresentedChain(leaf: leaf.certificate, intermediates: others))
             return Candidate(
                 leaf: leaf, chain: NewChain(title: "new \(index)", content: content, names: names), isKey: isKey)
