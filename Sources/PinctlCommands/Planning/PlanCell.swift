@@ -72,10 +72,9 @@ extension PlanCell {
 
     /// Combines this cell with that of an exported file: the more severe standing, and the pins that either needs.
     func joined(with other: PlanCell, of file: String) -> PlanCell {
-        // mutant plan-graver-file: false for 2 by PlanRoleTests/exportedFile
-        let isGraver =
-            other.standing > standing
-            || other.standing == standing && other.dependsOnUnknownKeys && !dependsOnUnknownKeys
+        // mutant plan-graver-file: false by PlanRoleTests/exportedFile
+        let isLessKnown = other.dependsOnUnknownKeys && !dependsOnUnknownKeys
+        let isGraver = other.standing > standing || other.standing == standing && isLessKnown
         let breaking = [self, other].filter { $0.standing == .breaks }
         func shared(_ keys: KeyPath<PlanCell, [CanonicalPin]>) -> [CanonicalPin] {
             (breaking.first ?? self)[keyPath: keys].filter { pin in
