@@ -40,7 +40,7 @@ package struct HostPattern: Sendable, Hashable {
 
 extension HostPattern.Scope {
     /// Returns whether the scope includes a name with this number of labels before the pattern's host.
-    func includes(depth: Int) -> Bool {
+    package func includes(depth: Int) -> Bool {
         switch self {
         case .exact: depth == 0
         case .oneLabelBelow: depth == 1

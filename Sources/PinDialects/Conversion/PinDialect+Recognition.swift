@@ -3,102 +3,23 @@ import PinctlBasics
 
 extension PinDialect {
     /// Returns the dialect of a text based on its contents, or `nil` if it isn't recognized.
-    public static func recognized(in bytes: [UInt8]) -> PinDialect? {
-        if bytes.starts(with: Array("bplist".utf8)) {
-            return bytes.hasAny(of: ["TSK"]) ? .trustkit : .apple
-        }
-        let bytes = (try? XMLReader.decoded(bytes))?.bytes ?? bytes
-        let text = String(decoding: bytes, as: UTF8.self)
-        func has(_ word: String) -> Bool { bytes.hasAny(of: [word]) }
-        let start = withoutComments(text)
-        if start.first == "<" {
-            if has("<network-security-config") { return .android }
-            if has("TSKConfiguration") || has("TSKPinnedDomains") { return .trustkit }
-            return has("<plist") ? .apple : nil
-        }
-        if start.first == "{" {
-            if has("\"pubkey_sha256\""), has("\"dns_names\"") { return .certspotter }
-            let document = JSONCReader.read(bytes, dialect: .jsonc)
-            if isPolicy(document) { return .policy }
-            if isEnvoy(bytes) { return .envoy }
-            // A part of a policy looks like a map.
-            // mutant broken-policy: false by RecognitionTests
-            if !document.problems.isEmpty { return .policy }
-            if has("NSPinnedDomains") { return .apple }
-            return has("TSKPinnedDomains") ? .trustkit : PinMapReader.search(bytes).isMap ? .map : .policy
-        }
-        // A program can contain pins of other formats in its comments and strings.
-        if has("CertificatePinner") { return .okhttp }
-        if has("PinningPolicy(") || has("PinningRule(") { return .swift }
-        if has("TSKPinnedDomains:") || has("TSKPinnedDomains\"") || has("kTSKPinnedDomains") { return .trustkit }
-        if has("NSPinnedDomains") { return .apple }
-        if isEnvoy(bytes) { return .envoy }
-        if isZone(text) { return .tlsa }
-        if has("sha256//") { return .curl }
-        if has("pin-sha256") || text.lowercased().hasPrefix("public-key-pins") { return .hpkp }
-        if has("TLSA") || has("TYPE52") { return .tlsa }
-        let literals = PinMapReader.search(bytes)
-        if literals.isMap || !literals.stray.isEmpty { return .map }
-        if has("Certificate pinning failure") || has("sha256/") || has("sha1/") {
-            return .okhttp
-        }
-        return nil
-    }
+    public static func recognized(in bytes: [UInt8]) -> PinDialect? { allRecognized(in: bytes).first }
 
     /// Returns every dialect that has pins in the file.
     ///
     /// This is the dialect returned by ``recognized(in:)``, or two for a property list that contains both TrustKit's
     /// configuration and NSPinnedDomains. Each of them is a separate policy, and an app enforces both. A key that is
     /// misspelled or misplaced counts too, and the reader of its dialect notes it.
-    public static func allRecognized(in bytes: [UInt8]) -> [PinDialect] {
-        guard let first = recognized(in: bytes) else { return [] }
-        guard [.trustkit, .apple].contains(first), let list = try? PropertyList.read(bytes, path: "") else {
+    public static func allRecognized(in bytes: [UInt8]) -> [PinDialect] { allRecognized(in: DialectText(bytes)) }
+
+    /// Returns the dialects of a file that a user has named, or of one in a tree.
+    static func allRecognized(in text: DialectText) -> [PinDialect] {
+        guard let first = marks.first(where: { $0.isIn(text) })?.dialect else { return [] }
+        guard [.trustkit, .apple].contains(first), let list = try? PropertyList.read(text.bytes, path: "") else {
             return [first]
         }
         let found = [PinDialect.trustkit, .apple].filter { $0.isMeant(by: list) }
         return found.isEmpty ? [first] : found
-    }
-
-    /// Whether a text in YAML or JSON has a key of a validation context, or Envoy's name of a TLS context.
-    static func isEnvoy(_ bytes: [UInt8]) -> Bool {
-        let keys = EnvoyContext.keyHashes + EnvoyContext.certificateHashes
-        return bytes.hasAny(
-            of: ["envoy.extensions.transport_sockets.tls"] + keys.flatMap { ["\($0):", "\"\($0)\""] })
-    }
-
-    /// Whether a text is a policy file, whose comments and notes can have the keys of other formats. Without a version
-    /// it is one that can't be read.
-    private static func isPolicy(_ document: JSONCReader.Document) -> Bool {
-        let root = document.root
-        return root?["version"] != nil && (root?["domains"] != nil || root?["pins"] != nil)
-            || root?["domains"]?.elements != nil
-    }
-
-    /// Whether a line of a text is a TLSA record of a zone file: the type and the usage, after an owner and other
-    /// words.
-    private static func isZone(_ text: String) -> Bool {
-        text.split(whereSeparator: \.isNewline).contains { line in
-            let words = line.prefix { $0 != ";" }.split(maxSplits: 6) { $0 == " " || $0 == "\t" || $0 == "(" }
-            return zip(words, words.dropFirst()).prefix(4).contains { type, usage in
-                ["TLSA", "TYPE52"].contains(type.uppercased())
-                    && (usage.utf8.allSatisfy(\.isDigit) || usage == "\\#" || usage.contains("-"))
-            }
-        }
-    }
-
-    /// Returns the text after leading white space and C-style comments of both kinds.
-    private static func withoutComments(_ text: String) -> Substring {
-        var rest = text[...]
-        while true {
-            rest = rest.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
-            if rest.hasPrefix("//") {
-                rest = rest.drop { !$0.isNewline }
-            } else if rest.hasPrefix("/*"), let end = rest.firstRange(of: "*/") {
-                rest = rest[end.upperBound...]
-            } else {
-                return rest
-            }
-        }
     }
 
     /// Returns whether the list has a key of the dialect's pins, wherever it is. A key in the wrong place counts too,
@@ -110,12 +31,272 @@ extension PinDialect {
     }
 }
 
+// MARK: - Marks
+
+/// A mark by which the files of a dialect are recognized.
+private struct DialectMark: Sendable {
+    let dialect: PinDialect
+    let forms: Set<DialectText.Form>
+    /// The kinds of files in a tree that the mark is enough for. A file that a user has named can have any name.
+    let kinds: Set<DialectText.Kind>
+    let isFound: @Sendable (DialectText) -> Bool
+
+    init(
+        _ dialect: PinDialect, _ forms: Set<DialectText.Form>, in kinds: Set<DialectText.Kind> = [],
+        _ isFound: @escaping @Sendable (DialectText) -> Bool
+    ) {
+        (self.dialect, self.forms, self.kinds, self.isFound) = (dialect, forms, kinds, isFound)
+    }
+
+    func isIn(_ text: DialectText) -> Bool {
+        forms.contains(text.form) && (text.kind.map { kinds.contains($0) } ?? true) && isFound(text)
+    }
+}
+
+extension PinDialect {
+    /// The marks in the order in which they count: a program or a policy can contain the text of other formats in its
+    /// comments and strings.
+    ///
+    /// A mark is a call, an element or a key, and never a digest, since a damaged digest is a reason to read the file.
+    /// Most files of a tree have nothing to do with pins, so there the mark has to be in use. Marks without kinds are
+    /// for files that a user has named.
+    private static let marks: [DialectMark] = [
+        DialectMark(.trustkit, [.binary], in: Set(DialectText.Kind.allCases)) { $0.has("TSK") },
+        DialectMark(.apple, [.binary], in: Set(DialectText.Kind.allCases)) { !$0.isInTree || $0.has("NSPinned") },
+        // Markup.
+        DialectMark(.android, [.markup], in: [.markup, .plain]) {
+            $0.has("<network-security-config", "<pin-set", ignoringCase: true)
+                && $0.isRoot(among: ["network-security-config", "domain-config", "base-config", "pin-set"])
+        },
+        DialectMark(.trustkit, [.markup], in: [.markup, .plain]) {
+            $0.has("tskconfiguration", "tskpinneddomains", "tskpublickeyhashes", ignoringCase: true)
+                && $0.isRoot(among: ["plist", "dict"])
+        },
+        DialectMark(.apple, [.markup], in: [.markup, .plain]) {
+            // A property list without pins is read only if a user has named it.
+            guard $0.isInTree else { return $0.has("<plist") }
+            return $0.has("nspinned", "spki-sha256-base64", "sectrustpinningrequired", ignoringCase: true)
+                && $0.isRoot(among: ["plist", "dict"])
+        },
+        // Objects of JSON.
+        DialectMark(.certspotter, [.object], in: [.json]) { $0.has("\"pubkey_sha256\"", ignoringCase: true) },
+        DialectMark(.policy, [.object], in: [.json], isPolicy),
+        DialectMark(.envoy, [.object], in: [.json], isEnvoy),
+        // A part of a policy looks like a map.
+        // mutant broken-policy: false for `!$0.document.problems.isEmpty` by RecognitionTests
+        DialectMark(.policy, [.object]) { !$0.document.problems.isEmpty },
+        // Programs.
+        DialectMark(.okhttp, [.other], in: [.jvm]) {
+            guard $0.isInTree else { return $0.has("CertificatePinner") }
+            let isWritten = $0.has("CertificatePinner")
+            return isWritten && OkHttpReader.buildsPinner($0.bytes)
+                || !isWritten && $0.has("certificatepinner.builder", ignoringCase: true)
+        },
+        DialectMark(.swift, [.other], in: [.swift]) {
+            $0.has("PinningPolicy(", "PinningRule(")
+                && (!$0.isInTree || $0.has("func pinned() throws") || SwiftReader.writesPins($0.bytes))
+        },
+        DialectMark(.trustkit, [.object, .other], in: [.json, .swift, .literals]) {
+            $0.hasKey("TSKPinnedDomains", orMentions: $0.form == .object || $0.has("kTSKPinnedDomains"))
+        },
+        DialectMark(.apple, [.object, .other], in: [.json, .swift, .literals]) {
+            $0.hasKey("NSPinnedDomains", orMentions: true)
+        },
+        // Texts.
+        DialectMark(.envoy, [.other], in: [.json, .yaml], isEnvoy),
+        DialectMark(.tlsa, [.other], in: [.plain, .text]) { ZoneReader.hasTLSARecord($0.marked) },
+        DialectMark(.curl, [.other], in: [.plain, .text]) {
+            guard $0.isInTree else { return $0.has("sha256//") }
+            return $0.has("pinnedpubkey") && $0.has("sha256/") && $0.kind == .plain || $0.begins(with: "sha256//")
+        },
+        DialectMark(.hpkp, [.other], in: [.plain, .text]) {
+            $0.isInTree
+                ? $0.hasLine(from: "public-key-pins") || $0.begins(with: "pin-sha256=")
+                : $0.has("pin-sha256") || $0.begins(with: "public-key-pins")
+        },
+        DialectMark(.tlsa, [.other]) { $0.has("TLSA", "TYPE52") },
+        DialectMark(.map, [.object, .other], in: [.json, .swift, .literals]) {
+            let map = $0.map
+            return $0.isInTree ? map.isMap && map.hasPins : map.isMap || $0.form == .other && !map.stray.isEmpty
+        },
+        DialectMark(.okhttp, [.other], in: [.plain, .text]) {
+            guard $0.isInTree else { return $0.has("sha256/", "sha1/", "Certificate pinning failure") }
+            return $0.has("sha256/", "sha1/") && OkHttpReader.isList(String(decoding: $0.marked, as: UTF8.self))
+        },
+        DialectMark(.policy, [.object]) { _ in true },
+    ]
+
+    /// Whether a text in YAML or JSON has a key of a validation context, or Envoy's name of a TLS context.
+    private static func isEnvoy(_ text: DialectText) -> Bool {
+        let keys = EnvoyContext.keyHashes + EnvoyContext.certificateHashes
+        return text.marked.hasAny(
+            of: ["envoy.extensions.transport_sockets.tls"] + keys.flatMap { ["\($0):", "\"\($0)\""] })
+    }
+
+    /// Whether a text is a policy file, whose comments and notes can have the keys of other formats. Without a version
+    /// it is one that can't be read.
+    private static func isPolicy(_ text: DialectText) -> Bool {
+        let isBundle = PolicyBundle.isRecognized(in: text.bytes)
+        guard let root = text.document.root else {
+            func has(_ key: String) -> Bool { text.has("\"\(key)\"", ignoringCase: true) }
+            let isMeant = has("domains") && (has("version") || has("pins")) || has("version") && has("pins")
+            // mutant find-broken-policy: false by TreeGateTests
+            return text.isInTree && (isBundle || isMeant && text.has("\"host\"", "sha256/", ignoringCase: true))
+        }
+        guard text.isInTree else {
+            return root["version"] != nil && (root["domains"] != nil || root["pins"] != nil)
+                || root["domains"]?.elements != nil
+        }
+        if isBundle, root["payloadType"]?.string != nil { return true }
+        func value(_ key: String, of value: JSONValue) -> JSONValue? {
+            value.members?.first { $0.key.lowercased() == key }?.value
+        }
+        // Other files have versions and lists of domains too.
+        if let rules = value("domains", of: root)?.elements {
+            return rules.contains { value("host", of: $0) != nil || value("pins", of: $0) != nil }
+                || rules.isEmpty && root["version"]?.integer == 1
+        }
+        return root["version"] != nil
+            && (root["pins"]?.members ?? []).contains {
+                ($0.value["pin"] ?? $0.value).string?.hasPrefix("sha256/") ?? ($0.value["file"] != nil)
+            }
+    }
+}
+
+// MARK: - Texts
+
+/// A text whose dialect is looked for.
+final class DialectText {
+    /// The form of a text by its first character.
+    enum Form { case binary, markup, object, other }
+
+    /// The kind of a file in a tree by its name.
+    enum Kind: CaseIterable { case markup, json, yaml, jvm, swift, literals, plain, text, none }
+
+    let bytes: [UInt8]
+    let form: Form
+    /// The kind of a file in a tree, or `nil` for a file that a user has named.
+    let kind: Kind?
+    private let name: String
+    /// Whether a program may have pins, so that its literals are worth reading.
+    private lazy var mayPin = DigestShape.mayHavePins(bytes)
+
+    init(_ bytes: [UInt8], inTreeAs name: String? = nil) {
+        let bytes = (try? XMLReader.decoded(bytes))?.bytes ?? bytes
+        self.bytes = bytes
+        self.name = name ?? ""
+        kind = name.map(Kind.init)
+        form =
+            switch Self.start(of: bytes) {
+            case _ where bytes.starts(with: "bplist".utf8): .binary
+            case UInt8(ascii: "<"): .markup
+            case UInt8(ascii: "{"): .object
+            default: .other
+            }
+    }
+
+    var isInTree: Bool { kind != nil }
+
+    /// The text without its comments if it is in a tree, where marks that are only mentioned don't count.
+    private(set) lazy var marked = isInTree ? SearchedText(bytes, name: name).withoutComments : bytes
+    private(set) lazy var document = JSONCReader.read(bytes, dialect: .jsonc)
+    private(set) lazy var map =
+        isInTree && !mayPin ? (isMap: false, hasPins: false, stray: []) : PinMapReader.search(bytes)
+
+    /// Whether the text has one of some words. With `ignoringCase` they are in small letters.
+    func has(_ words: String..., ignoringCase: Bool = false) -> Bool {
+        // Few files have any, so that the comments of most needn't be known.
+        bytes.hasAny(of: words, ignoringCase: ignoringCase)
+            && (!isInTree || marked.hasAny(of: words, ignoringCase: ignoringCase))
+    }
+
+    /// Whether the text begins with some lower-case ASCII, in any case.
+    func begins(with word: String) -> Bool {
+        let start = marked.drop { $0.isBlank || $0.isLineEnd || "\"'".utf8.contains($0) }.prefix(word.utf8.count)
+        return String(decoding: start, as: UTF8.self).lowercased() == word
+    }
+
+    /// Whether a line begins with some lower-case ASCII, in any case.
+    func hasLine(from word: String) -> Bool {
+        bytes.hasAny(of: [word], ignoringCase: true)
+            && marked.split(whereSeparator: \.isLineEnd).contains {
+                String(decoding: $0.prefix(word.utf8.count), as: UTF8.self).lowercased() == word
+            }
+    }
+
+    /// Whether a key is followed by a value, as in `key: {` and `"key" : {`. With `orMentions`, a file that a user has
+    /// named needs only the word.
+    func hasKey(_ key: String, orMentions: Bool = false) -> Bool {
+        guard has(key) else { return false }
+        if !isInTree, orMentions { return true }
+        let word = Array(key.utf8)
+        var rest = marked[...]
+        while let found = rest.firstRange(of: word) {
+            rest = rest[found.upperBound...]
+            let before = marked[..<found.lowerBound].suffix(12).reversed().drop { "\"'@ \\".utf8.contains($0) }
+            let after = rest.drop { "\"'\\".utf8.contains($0) }.drop { $0.isBlank || $0.isLineEnd }
+            let isCase = before.starts(with: "case".utf8.reversed())
+            if after.first == UInt8(ascii: ":"), !isCase || !isInTree { return true }
+            if !isInTree, rest.first == UInt8(ascii: "\"") { return true }
+        }
+        return false
+    }
+
+    /// Whether the first element in a tree is one of these, or a misspelled one.
+    func isRoot(among names: [String]) -> Bool {
+        guard isInTree else { return true }
+        let root = Self.root(marked).lowercased()
+        return names.contains(root) || suggestion(for: root, among: names.filter { $0.utf8.count > 5 }) != nil
+    }
+
+    /// Returns the name of the first element of a document, even of one that is malformed.
+    private static func root(_ bytes: [UInt8]) -> String {
+        var rest = bytes[...]
+        while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
+            rest = rest[(start + 1)...]
+            guard rest.first?.isWordByte ?? false else { continue }
+            return String(decoding: rest.prefix { $0.isWordByte || $0 == UInt8(ascii: "-") }, as: UTF8.self)
+        }
+        return ""
+    }
+
+    /// Returns the first byte after leading white space and C-style comments of both kinds.
+    private static func start(of bytes: [UInt8]) -> UInt8? {
+        var rest = bytes[...]
+        while true {
+            rest = rest.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
+            if rest.starts(with: "//".utf8) {
+                rest = rest.drop { !$0.isLineEnd }
+            } else if rest.starts(with: "/*".utf8), let end = rest.firstRange(of: Array("*/".utf8)) {
+                rest = rest[end.upperBound...]
+            } else {
+                return rest.first
+            }
+        }
+    }
+}
+
+extension DialectText.Kind {
+    init(_ name: String) {
+        switch SearchedText.fileExtension(name) {
+        case "xml", "plist": self = .markup
+        case "json", "jsonc", "json5": self = .json
+        case "yaml", "yml": self = .yaml
+        case "kt", "kts", "java", "groovy", "scala": self = .jvm
+        case "swift": self = .swift
+        case "js", "jsx", "mjs", "cjs", "ts", "tsx", "dart", "m", "mm": self = .literals
+        case "txt": self = .text
+        default: self = SearchedText.language(name) == .script && !SearchedText.isScript(name) ? .plain : .none
+        }
+    }
+}
+
 extension [UInt8] {
     /// Returns whether the bytes contain one of some words in ASCII, in one pass. With `ignoringCase` the words are in
     /// small letters.
     func hasAny(of words: [String], ignoringCase: Bool = false) -> Bool {
-        let words = words.map { Array($0.utf8) }.filter { !$0.isEmpty }
         let fold: UInt8 = ignoringCase ? 0x20 : 0
+        let words = words.map { $0.utf8.map { $0 | fold } }.filter { !$0.isEmpty }
         let firsts = Set(words.map { $0[0] })
         let starts = (0...255).map { firsts.contains(UInt8($0) | fold) }
         let (bytes, table) = (span, starts.span)

@@ -19,6 +19,8 @@ struct PinMapReader {
     private var used: Set<String> = []
     /// The pins for which no host is known.
     private var stray: [CanonicalPin] = []
+    /// Whether a value that should be a pin has the form of one, damaged or not.
+    private var hasPins = false
     /// The settings of hosts whose pins are in another object.
     private var settings: [String: Scope] = [:]
     /// The number of constants that were resolved. Constants of constants can multiply.
@@ -54,14 +56,15 @@ struct PinMapReader {
             notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.notes + reader.alternatives)
     }
 
-    /// Returns whether a text has hosts with pins, or with values that should be pins, and the pins without a host.
+    /// Returns whether a text has hosts with pins, or with values that should be pins, whether any of these has the
+    /// form of a pin, damaged or not, and the pins without a host.
     static func search(
         _ bytes: [UInt8], suffixes: PublicSuffixes = .system
-    ) -> (isMap: Bool, stray: [CanonicalPin]) {
-        guard let cursor = try? TextCursor(checking: bytes, path: "") else { return (false, []) }
+    ) -> (isMap: Bool, hasPins: Bool, stray: [CanonicalPin]) {
+        guard let cursor = try? TextCursor(checking: bytes, path: "") else { return (false, false, []) }
         var reader = PinMapReader(cursor, bytes, "", suffixes)
         reader.takeRoots()
-        return (!reader.rules.isEmpty || !reader.problems.isEmpty, reader.stray)
+        return (!reader.rules.isEmpty || !reader.problems.isEmpty, reader.hasPins, reader.stray)
     }
 
     private init(_ cursor: TextCursor, _ bytes: [UInt8], _ path: String, _ suffixes: PublicSuffixes) {
@@ -146,7 +149,7 @@ extension PinMapReader {
             let isOfHost = !scope.hosts.isEmpty && text.utf8.count == 44
             if let pin = PinText(text, scope.words) {
                 if pin.isMarked || isNamed(scope) || isOfHost { addRule([literal], scope) }
-            } else if !scope.hosts.isEmpty, Self.isMeant(text, by: ["sha256/", "sha1/"]) {
+            } else if !scope.hosts.isEmpty, Self.isMeant(text, by: ["sha256/", "sha1/"]) || isDamaged(text, scope) {
                 addRule([literal], scope)
             }
         case .word(let name):
@@ -254,8 +257,14 @@ extension PinMapReader {
         if pins.contains(where: \.isMarked) { return true }
         let texts = elements.compactMap(\.text)
         let isMeant = texts.contains { Self.isMeant($0, by: ["sha256", "sha-256", "sha1"]) }
-        if !scope.hosts.isEmpty, isMeant { return true }
+        if !scope.hosts.isEmpty, isMeant || texts.contains(where: { isDamaged($0, scope) }) { return true }
         return scope.hosts.isEmpty ? isNamed(scope) && !pins.isEmpty : isNamed(scope) || !pins.isEmpty
+    }
+
+    /// Whether a text that isn't a pin has nearly the form of one. Without a name for pins or padding it may be a
+    /// token.
+    private func isDamaged(_ text: String, _ scope: Scope) -> Bool {
+        (isNamed(scope) || text.hasSuffix("=")) && DigestShape.isDamaged(Array(text.utf8)[...])
     }
 
     private static func isMeant(_ text: String, by prefixes: [String]) -> Bool {
@@ -301,7 +310,9 @@ extension PinMapReader {
     private mutating func addPins(_ element: SourceLiteral, _ scope: Scope, _ pins: inout [CanonicalPin]) {
         switch element.kind {
         case .text(let text):
-            guard var pin = PinText(text, scope.words)?.pin else {
+            let found = PinText(text, scope.words)
+            hasPins = hasPins || found != nil || DigestShape.isDamaged(Array(text.utf8)[...])
+            guard var pin = found?.pin else {
                 problems.add(
                     "\(quoted(text)) isn't a pin: write sha256/ and Base64", at: element.position, rule: .malformedPin)
                 return

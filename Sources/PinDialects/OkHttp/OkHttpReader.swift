@@ -43,18 +43,25 @@ struct OkHttpReader {
     }
 
     /// Returns whether most lines of a text have a pattern and pins, and nothing of a program.
-    private static func isList(_ text: String) -> Bool {
+    static func isList(_ text: String) -> Bool {
         var (listed, others) = (0, 0)
         for line in text.split(whereSeparator: \.isNewline) {
             let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
             guard let pattern = words.first else { continue }
-            let hasPins = words.dropFirst().contains { isPin($0) } && words.dropFirst(2).allSatisfy(isPin)
+            let hasPins = words.dropFirst().first.map(isPin) ?? false
             let isPlain =
                 !pattern.utf8.contains { "\"'(){}[]<>=;,".utf8.contains($0) }
                 && pattern.utf8.contains { $0.isDigit || (0x61...0x7A).contains($0 | 0x20) }
-            if hasPins, isPlain { listed += 1 } else { others += 1 }
+            // The last line may be cut off.
+            if hasPins, isPlain { listed += 1 } else if line.endIndex != text.endIndex { others += 1 }
         }
         return listed > others
+    }
+
+    /// Whether a program creates a builder, or adds something to one.
+    static func buildsPinner(_ bytes: [UInt8]) -> Bool {
+        let calls = SourceCalls(SourceLexer(TextCursor(bytes)))
+        return !calls.calls.isEmpty || !calls.newBuilders.isEmpty
     }
 
     private static func isPin(_ word: Substring) -> Bool { word.hasPrefix("sha256/") || word.hasPrefix("sha1/") }

@@ -65,17 +65,19 @@ struct DigestShape {
             }
         }
         let equals = UInt8(ascii: "=")
-        guard let last = parts.last, last.endIndex < bytes.count, bytes[last.endIndex] == equals,
-            last.endIndex + 1 == bytes.count
-                || bytes[last.endIndex + 1] != equals && !isDigit(bytes[last.endIndex + 1])
-        else { return }
+        guard let last = parts.last else { return }
+        let isPadded = last.endIndex < bytes.count && bytes[last.endIndex] == equals
+        let end = last.endIndex + (isPadded ? 1 : 0)
+        let next = end < bytes.count ? bytes[end] : 0
+        guard next != equals, !isDigit(next), isPadded || next != UInt8(ascii: "-") else { return }
         let forms: [(prefix: String, digits: Int, digest: CanonicalPin.Digest)] = [
             ("", 43, .sha256), ("sha256/", 43, .sha256), ("sha256//", 43, .sha256), ("sha1/", 27, .sha1),
             // JSON may escape the slash.
             ("/", 43, .sha256),
         ]
         for (prefix, digits, digest) in forms
-        where last.count == prefix.utf8.count + digits
+        // Some clients don't need the padding after a prefix.
+        where (isPadded || !prefix.isEmpty) && last.count == prefix.utf8.count + digits
             && String(decoding: last.prefix(prefix.utf8.count), as: UTF8.self).lowercased() == prefix
         {
             var start = last.startIndex
@@ -91,9 +93,71 @@ struct DigestShape {
             guard let value, value.count == digest.length, !prefix.isEmpty || isMixed(text) else { continue }
             shapes.append(
                 DigestShape(
-                    range: start..<last.endIndex + 1, form: .base64, digest: digest, value: value,
+                    range: start..<end, form: .base64, digest: digest, value: value,
                     hasPrefix: !prefix.isEmpty))
         }
+    }
+
+    /// The texts before a digest that make it a pin.
+    static let prefixes = ["sha256/", "sha256//", "sha1/", "sha-256/", "pin-sha256=", "pin-sha256:", "sha256\\/"]
+
+    /// Whether a text in quotation marks or between blanks has nearly the form of a digest, such as one without
+    /// padding, of the alphabet for URLs, cut off or misspelled.
+    static func isDamaged(_ text: ArraySlice<UInt8>) -> Bool {
+        let lower = String(decoding: text.prefix(12), as: UTF8.self).lowercased()
+        let prefix = prefixes.filter { lower.hasPrefix($0) }.map(\.utf8.count).max() ?? 0
+        let digits = text.dropFirst(prefix)
+        let isHexadecimal = digits.allSatisfy { $0.isDigit || (0x61...0x66).contains($0 | 0x20) }
+        if isHexadecimal, prefix == 0 { return digits.count != 64 && 56...72 ~= digits.count }
+        let foreign = digits.count { !isDigit($0) && !"-_=".utf8.contains($0) }
+        return foreign <= 2 && (prefix == 0 ? 36...48 : 16...60) ~= digits.count && isMixed(digits)
+    }
+
+    /// Returns the texts of a prefix and of digits in use that aren't a digest, such as pins that are cut off.
+    static func damaged(in bytes: [UInt8]) -> [Range<Int>] {
+        let marks = ["sha256/", "sha1/", "pin-sha256="]
+        guard bytes.hasAny(of: marks, ignoringCase: true) else { return [] }
+        var damaged: [Range<Int>] = []
+        let ends = Set("\"'`\\ \t\r\n,;)]}<".utf8)
+        for mark in marks.map({ Array($0.utf8) }) {
+            var index = 0
+            while index + mark.count <= bytes.count {
+                guard bytes[index] | 0x20 == mark[0],
+                    bytes[index..<index + mark.count].elementsEqual(mark, by: { $0 | 0x20 == $1 | 0x20 })
+                else {
+                    index += 1
+                    continue
+                }
+                let start = index
+                index += mark.count
+                // A word before it makes it a path.
+                if start > 0, bytes[start - 1].isWordByte || "/-.:".utf8.contains(bytes[start - 1]) { continue }
+                while index < bytes.count, "\"\\".utf8.contains(bytes[index]) { index += 1 }
+                let digits = bytes[index...].prefix { isDigit($0) || "-_=".utf8.contains($0) }
+                index = digits.endIndex
+                guard index == bytes.count || ends.contains(bytes[index]), 16...60 ~= digits.count, isMixed(digits)
+                else { continue }
+                // The second slash of curl's prefix, or of JSON's, isn't part of the digits, unlike another one.
+                let texts = digits.first == UInt8(ascii: "/") ? [digits, digits.dropFirst()] : [digits]
+                let length = mark == Array("sha1/".utf8) ? 20 : 32
+                if !texts.contains(where: { LenientBase64.decode($0, needsPadding: false)?.count == length }) {
+                    damaged.append(start..<index)
+                }
+            }
+        }
+        return damaged.sorted { $0.lowerBound < $1.lowerBound }
+    }
+
+    /// Whether a program or JSON may have pins, damaged or not, so that it is worth to read its literals.
+    static func mayHavePins(_ bytes: [UInt8]) -> Bool {
+        if bytes.hasAny(of: prefixes, ignoringCase: true) { return true }
+        guard bytes.hasAny(of: ["pin", "spki", "hpkp", "print", "hash", "pkp", "key"], ignoringCase: true) else {
+            return false
+        }
+        // A part of a digest is enough.
+        return bytes.split { !(isDigit($0) || "-_=:".utf8.contains($0)) }.contains { $0.count >= 18 && isMixed($0) }
+            || bytes.split { !($0.isDigit || $0 == UInt8(ascii: ":") || (0x61...0x66).contains($0 | 0x20)) }
+                .contains { $0.count >= 56 }
     }
 
     /// Whether a text has small and capital letters and something else, as nearly every random one has and no name.

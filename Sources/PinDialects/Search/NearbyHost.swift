@@ -6,7 +6,9 @@ struct NearbyHost {
     let text: SearchedText
     let suffixes: PublicSuffixes
     /// The lines that have digests, whose hosts are for these.
-    private let taken: Set<Int>
+    let taken: Set<Int>
+    /// Whether lines open more brackets than they close.
+    private var groups: [Int: Bool] = [:]
 
     init(text: SearchedText, suffixes: PublicSuffixes, shapes: [DigestShape]) {
         self.text = text
@@ -21,7 +23,7 @@ struct NearbyHost {
 
     /// Returns the host of a pin: one in the same line, or the nearest one above it that isn't inside of something
     /// else, or one below it in the same group.
-    func host(ofPinAt range: Range<Int>) -> String? {
+    mutating func host(ofPinAt range: Range<Int>) -> String? {
         let line = text.line(at: range.lowerBound)
         let whole = text.range(ofLine: line)
         let start = max(whole.lowerBound, range.lowerBound - Self.lineReach)
@@ -53,10 +55,13 @@ struct NearbyHost {
     }
 
     /// Whether a line opens more brackets than it closes, so that what is in it is for the lines that it encloses.
-    private func opensGroup(_ line: Int) -> Bool {
-        text.bytes[text.range(ofLine: line)].reduce(0) { depth, byte in
+    private mutating func opensGroup(_ line: Int) -> Bool {
+        if let known = groups[line] { return known }
+        let depth = text.bytes[text.range(ofLine: line)].reduce(0) { depth, byte in
             "{[(".utf8.contains(byte) ? depth + 1 : "}])".utf8.contains(byte) ? depth - 1 : depth
-        } > 0
+        }
+        groups[line] = depth > 0
+        return depth > 0
     }
 
     private func host(inLine line: Int) -> String? {
@@ -67,8 +72,11 @@ struct NearbyHost {
     }
 
     /// Returns the hostnames in a part of a line.
-    func hosts(in range: Range<Int>) -> [String] {
-        var hosts: [String] = []
+    private func hosts(in range: Range<Int>) -> [String] { places(in: range).map(\.host) }
+
+    /// Returns the hostnames in a part of a line with their positions.
+    func places(in range: Range<Int>) -> [(host: String, range: Range<Int>)] {
+        var hosts: [(String, Range<Int>)] = []
         var index = range.lowerBound
         while index < range.upperBound {
             guard Self.isPart(text.bytes[index]) else {
@@ -77,7 +85,7 @@ struct NearbyHost {
             }
             let start = index
             while index < range.upperBound, Self.isPart(text.bytes[index]) { index += 1 }
-            if let host = host(start..<index) { hosts.append(host) }
+            if let host = host(start..<index) { hosts.append((host, start..<index)) }
         }
         return hosts
     }
@@ -104,6 +112,10 @@ struct NearbyHost {
             let ends = before.isBlank || before == UInt8(ascii: "\n") || "=(>,[@".utf8.contains(before)
             let isEnd = after.isBlank || after.isLineEnd || ":,;)]<\"'=".utf8.contains(after)
             guard ends, isEnd, allowsBareNames || text.isComment(range.lowerBound) else { return nil }
+            // Without quotes, as in a sentence, it is rather a file.
+            let ending = String(decoding: bytes[range], as: UTF8.self).split(separator: ".").last ?? ""
+            // mutant find-file-name: true by PinSearchTests/found
+            guard !Self.fileEndings.contains(ending.lowercased()) else { return nil }
         }
         var name = String(decoding: bytes[range], as: UTF8.self)
         // The owner of a TLSA record.
@@ -116,8 +128,7 @@ struct NearbyHost {
         switch text.language {
         case .prose, .markup, .patch: true
         case .code: false
-        case .script:
-            !["py", "rb", "pl", "lua", "r", "tf", "nix", "bzl"].contains(SearchedText.fileExtension(text.name))
+        case .script: !SearchedText.isScript(text.name)
         }
     }
 

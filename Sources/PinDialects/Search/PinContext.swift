@@ -5,10 +5,13 @@ import PinctlBasics
 /// The text around digests, which says whether they are pins and which hosts they are for.
 struct PinContext {
     let text: SearchedText
+    private let hosts: NearbyHost
     private let nameWords: PinWords
     /// Whether any word of pinning is in the file, without which no digest needs a closer look.
     private let hasWords: Bool
     private var wordsByLine: [Int: PinWords] = [:]
+    /// Whether lines consist of digits in base64.
+    private var digitLines: [Int: Bool] = [:]
 
     /// A judgement of a digest.
     enum Verdict: Equatable {
@@ -18,11 +21,14 @@ struct PinContext {
         case never
     }
 
-    init(_ text: SearchedText) {
+    init(_ text: SearchedText, _ hosts: NearbyHost) {
         self.text = text
+        self.hosts = hosts
         let parts = text.name.split(separator: "/").suffix(2).joined(separator: "/")
         nameWords = PinWords(Array(parts.utf8)[...])
-        let words = ["pin", "spki", "hpkp", "pkp", "print", "hash", "pubkey256", "cert256"]
+        let words = [
+            "pin", "spki", "hpkp", "pkp", "print", "hash", "sha", "digest", "trustkit", "pubkey256", "cert256",
+        ]
         hasWords =
             !nameWords.isDisjoint(with: [.pin, .fingerprint]) || text.bytes.hasAny(of: words, ignoringCase: true)
     }
@@ -56,7 +62,7 @@ struct PinContext {
         guard !Self.nothing.contains(shape.value), Set(shape.value).count > 1 else { return .never }
         let line = text.line(at: start)
         let own = words(around: shape.range, line)
-        guard !own.contains(.other), !isContinuation(line) else { return .never }
+        guard !own.contains(.other), !isContinuation(line, shape) else { return .never }
         var enclosing: PinWords = []
         if hasWords { for above in lines(above: line) { enclosing.formUnion(words(ofLine: above)) } }
         guard !enclosing.contains(.other) || own.contains(.pin) else { return .never }
@@ -112,10 +118,14 @@ struct PinContext {
     }
 
     /// Whether a line continues a text in base64 of several lines, such as a certificate.
-    private func isContinuation(_ line: Int) -> Bool {
-        guard line > 0 else { return false }
+    private mutating func isContinuation(_ line: Int, _ shape: DigestShape) -> Bool {
+        // A digest in hexadecimal digits above another one is part of a list.
+        guard line > 0, shape.form != .hex || !hosts.taken.contains(line - 1) else { return false }
+        if let known = digitLines[line - 1] { return known }
         let above = text.bytes[text.range(ofLine: line - 1)].drop(while: \.isBlank)
-        return above.count >= 48 && above.allSatisfy { DigestShape.isDigit($0) }
+        let isDigits = above.count >= 48 && above.allSatisfy { DigestShape.isDigit($0) }
+        digitLines[line - 1] = isDigits
+        return isDigits
     }
 
     // MARK: - Words
@@ -124,14 +134,31 @@ struct PinContext {
         let whole = text.range(ofLine: line)
         let first = max(whole.lowerBound, range.lowerBound - Self.reach)
         let last = min(whole.upperBound, range.upperBound + Self.reach / 4)
-        return PinWords(text.bytes[first..<range.lowerBound])
-            .union(PinWords(text.bytes[range.upperBound..<max(last, range.upperBound)]))
+        return words(in: first..<range.lowerBound).union(words(in: range.upperBound..<max(last, range.upperBound)))
+    }
+
+    /// Returns the words of a part of a line. Neither a host such as `download.example.com` nor a comment says that a
+    /// digest is something else.
+    private func words(in range: Range<Int>) -> PinWords {
+        var words: PinWords = []
+        var start = range.lowerBound
+        let comments = text.comments(in: range)
+        // mutant find-other-words: [] by PinSearchTests/found
+        let hosts = hosts.places(in: range).map(\.range)
+        for end in (hosts + comments).sorted(by: { $0.lowerBound < $1.lowerBound })
+        where end.upperBound > start {
+            words.formUnion(PinWords(text.bytes[start..<max(start, end.lowerBound)]))
+            start = end.upperBound
+        }
+        words.formUnion(PinWords(text.bytes[start..<range.upperBound]))
+        for comment in comments { words.formUnion(PinWords(text.bytes[comment]).subtracting(.other)) }
+        return words
     }
 
     private mutating func words(ofLine line: Int) -> PinWords {
         if let known = wordsByLine[line] { return known }
-        let range = text.range(ofLine: line)
-        let words = PinWords(text.bytes[range.prefix(2 * Self.reach)])
+        let range = text.range(ofLine: line).prefix(2 * Self.reach)
+        let words = words(in: range.startIndex..<range.endIndex)
         wordsByLine[line] = words
         return words
     }
@@ -141,7 +168,10 @@ struct PinContext {
     private func lines(above line: Int) -> [Int] {
         var lines: [Int] = []
         var least = text.indentation(ofLine: line) ?? 0
+        var line = line
         for above in stride(from: line - 1, through: max(0, line - Self.enclosingLines), by: -1) {
+            // The digests of a list have one name.
+            if hosts.taken.contains(above), above == line - 1 { line = above }
             guard let indentation = text.indentation(ofLine: above) else { continue }
             if indentation < least {
                 lines.append(above)

@@ -19,46 +19,47 @@ package struct PinSearch: Sendable {
     /// The reasons why a file of a known dialect couldn't be read.
     package private(set) var problems: [Problem] = []
 
-    /// A failure of a dialect's reader.
+    /// The pins of files that were read which their systems can't use, as notes of the readers.
+    package private(set) var unusablePins: [PolicyProblem] = []
+    /// Whether the file may have more pins than were read, since a host isn't pinned, or a setting of pins isn't read.
+    package private(set) var lacksPins = false
+    /// Whether the file is a list of named pins that policies include, such as `public-roots.jsonc`. It pins nothing by
+    /// itself.
+    private var isList = false
+
+    /// A failure of a dialect's reader, or pins in another text that are damaged.
     package struct Problem: Sendable {
-        package let dialect: PinDialect
+        package let dialect: PinDialect?
         package let problems: [PolicyProblem]
-        /// Whether the file is a program or belongs to tests, so that the failure isn't a mistake in the file. Its pins
-        /// were searched by their form.
-        package let isExpected: Bool
     }
 
     /// Searches a file. `path` is its path in locations, and `name` that in the tree, which says what it is for.
     package init(
         _ bytes: [UInt8], path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system
     ) {
-        guard let (bytes, _) = try? XMLReader.decoded(bytes) else { return }
-        let shapes = DigestShape.all(in: bytes)
         isTest = SearchedText.isTest(name)
-        let searched = SearchedDialects(bytes, name: name, hasDigests: !shapes.isEmpty)
-        dialects = searched.all
-        for dialect in dialects {
-            do throws(PolicyFileError) {
-                let reading = try dialect.read(bytes, path: path)
-                add(reading.policy, of: dialect, path: path, isTest: isTest, at: time)
-            } catch {
-                let isProgram =
-                    [.okhttp, .swift, .map].contains(dialect)
-                    || [.trustkit, .apple].contains(dialect) && SearchedText.language(name) == .code
-                problems.append(Problem(dialect: dialect, problems: error.problems, isExpected: isProgram || isTest))
-            }
-        }
-        guard !shapes.isEmpty, !bytes.starts(with: "bplist".utf8) else { return }
-        let text = SearchedText(bytes, name: name)
-        let locations = shapes.map { text.location(of: $0.range.lowerBound, path: path) }
-        let read = locate(shapes, at: locations)
-        var context = PinContext(text)
+        let file = DialectText(bytes, inTreeAs: name)
+        dialects = PinDialect.allRecognized(in: file)
+        for dialect in dialects { read(file, as: dialect, path: path, at: time) }
+        guard file.form != .binary else { return }
+        let shapes = DigestShape.all(in: file.bytes)
+        lacksPins = lacksPins || sightings.isEmpty && !shapes.isEmpty
+        let damaged = dialects.isEmpty && !isTest ? DigestShape.damaged(in: file.bytes) : []
+        guard !shapes.isEmpty || !damaged.isEmpty else { return }
+        let text = SearchedText(file.bytes, name: name)
+        add(damaged, of: text, path: path)
+        let locations = text.locations(of: shapes.map(\.range.lowerBound), path: path)
+        var hosts = NearbyHost(text: text, suffixes: suffixes, shapes: shapes)
+        let read = locate(shapes, at: locations, &hosts)
+        var context = PinContext(text, hosts)
+        // Digests of a literal are pins by their use, although no host is known.
+        let stray = dialects.isEmpty ? file.map.stray : []
+        let pinned = Dictionary(stray.map { ($0.value, $0.content) }) { first, _ in first }
         // A list of checksums has no hosts, and is too long to look for them.
         let mostHosts = 1_000
-        let hosts = NearbyHost(text: text, suffixes: suffixes, shapes: shapes)
         for (index, shape) in shapes.enumerated() where !read.contains(index) {
             // mutant find-literal: context.verdict(on: shape) by PinSearchTests
-            let verdict = searched.pinned[shape.value].map { .pin($0) } ?? context.verdict(on: shape)
+            let verdict = pinned[shape.value].map { .pin($0) } ?? context.verdict(on: shape)
             let content: CanonicalPin.Content
             switch verdict {
             case .pin(let found), .unsure(let found): content = found
@@ -68,22 +69,71 @@ package struct PinSearch: Sendable {
                 CanonicalPin(content, shape.digest, shape.value), at: locations[index],
                 host: unsure.count < mostHosts ? hosts.host(ofPinAt: shape.range) : nil,
                 text.standing(at: shape.range.lowerBound))
-            if case .pin = verdict, !searched.isList { sightings.append(sighting) } else { unsure.append(sighting) }
+            if case .pin = verdict, !isList { sightings.append(sighting) } else { unsure.append(sighting) }
         }
         sightings.sort { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
     }
 
+    private mutating func read(_ file: DialectText, as dialect: PinDialect, path: String, at time: Date) {
+        do throws(PolicyFileError) {
+            let reading: DialectReading
+            if dialect == .policy {
+                let policy = try PolicyFile.reading(file.bytes, path: path, allowsNamesAlone: true)
+                isList = file.document.root.map { $0["domains"] == nil && $0["pins"] != nil } ?? false
+                reading = DialectReading(policy)
+            } else {
+                reading = try dialect.read(file.bytes, path: path)
+            }
+            add(reading.policy, of: dialect, path: path, isTest: isTest, at: time)
+            let doubts: [LintRule?] = [.malformedPin, .pinsNothing, .ignoredSetting, .misplacedSetting]
+            // Property lists are recognized by keys of pins alone.
+            let isEmpty = reading.policy.rules.isEmpty && [.apple, .trustkit].contains(dialect)
+            lacksPins =
+                lacksPins || isEmpty
+                || reading.notes.contains { $0.direction != .unchanged && doubts.contains($0.rule) }
+            for note in reading.notes where note.rule == .malformedPin && note.direction != .unchanged {
+                unusablePins.append(
+                    PolicyProblem(location: note.location ?? PolicyLocation(path: path), message: note.message))
+            }
+        } catch {
+            problems.append(Problem(dialect: dialect, problems: error.problems))
+        }
+    }
+
+    /// Adds a problem for damaged pins that are in use.
+    private mutating func add(_ damaged: [Range<Int>], of text: SearchedText, path: String) {
+        let used = damaged.filter { text.standing(at: $0.lowerBound) == .inForce }
+        let locations = text.locations(of: used.map(\.lowerBound), path: path)
+        let found = zip(used, locations).map { range, location in
+            let pin = String(decoding: text.bytes[range], as: UTF8.self)
+            return PolicyProblem(
+                location: location, message: "\(quoted(pin)) isn't a pin: hash the key again", rule: .malformedPin)
+        }
+        // mutant find-damaged: false by PinSearchTests/damaged
+        if !found.isEmpty { problems.append(Problem(dialect: nil, problems: found)) }
+    }
+
     /// Gives the pins that a reader found the positions of their digests, where readers give those of the element or
-    /// the rule around it. Returns the indices of these digests.
-    private mutating func locate(_ shapes: [DigestShape], at locations: [PolicyLocation]) -> Set<Int> {
+    /// the rule around it, and the host beside them if the dialect names none. Returns the indices of these digests.
+    private mutating func locate(
+        _ shapes: [DigestShape], at locations: [PolicyLocation], _ hosts: inout NearbyHost
+    ) -> Set<Int> {
         var read: Set<Int> = []
         let indices = Dictionary(grouping: shapes.indices) { shapes[$0].value }
         for sighting in sightings.indices {
             let first = sightings[sighting].location.line
-            // A constant may be above the rules that use it.
             let places = indices[sightings[sighting].pin.value] ?? []
-            guard let index = places.first(where: { locations[$0].line >= first }) ?? places.first else { continue }
+            // The first one that isn't above the rule. A constant may be above the rules that use it.
+            var (low, high) = (0, places.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if locations[places[middle]].line < first { low = middle + 1 } else { high = middle }
+            }
+            guard let index = low < places.count ? places[low] : places.first else { continue }
             sightings[sighting].location = locations[index]
+            if sightings[sighting].host == nil, sightings[sighting].standing != .denied {
+                sightings[sighting].host = hosts.host(ofPinAt: shapes[index].range)
+            }
             read.insert(index)
         }
         return read
@@ -107,11 +157,11 @@ package struct PinSearch: Sendable {
             if isTest { standing = .test }
             for pattern in rule.patterns {
                 for pin in rule.pins {
-                    sightings.append(
-                        PinSighting(
-                            pin.digested, at: pin.location ?? rule.location ?? whole, host: pattern.host,
-                            dialect: dialect,
-                            standing))
+                    var sighting = PinSighting(
+                        pin.digested, at: pin.location ?? rule.location ?? whole, host: pattern.host, dialect: dialect,
+                        standing)
+                    sighting.scope = pattern.scope
+                    sightings.append(sighting)
                 }
             }
         }

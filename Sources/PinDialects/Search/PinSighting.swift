@@ -11,6 +11,8 @@ package struct PinSighting: Sendable, Hashable {
     /// The dialect whose reader found the pin, or `nil` if it was found by its form.
     package var dialect: PinDialect?
     package var standing: Standing
+    /// The names at and below the host that the pin is for.
+    package var scope = HostPattern.Scope.exact
 
     /// Whether a client compares the pin.
     package enum Standing: String, Sendable, Hashable, CaseIterable {

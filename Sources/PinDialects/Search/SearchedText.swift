@@ -34,9 +34,19 @@ struct SearchedText {
         comments =
             switch language {
             case .code: Self.codeComments(bytes)
+            case .script: Self.scriptComments(bytes)
             case .markup: Self.markupComments(bytes)
-            case .script, .prose, .patch: []
+            case .prose, .patch: []
             }
+    }
+
+    /// The bytes, with blanks in place of the comments.
+    var withoutComments: [UInt8] {
+        var text = bytes
+        for comment in comments {
+            for index in comment where !text[index].isLineEnd { text[index] = UInt8(ascii: " ") }
+        }
+        return text
     }
 
     static func language(_ name: String) -> Language {
@@ -49,6 +59,11 @@ struct SearchedText {
         case "patch", "diff": .patch
         default: isDocumentation(name) ? .prose : .script
         }
+    }
+
+    /// Whether a file is a program in a language whose comments begin with `#`, so that names in it are in quotes.
+    static func isScript(_ name: String) -> Bool {
+        ["py", "rb", "pl", "lua", "r", "tf", "nix", "bzl"].contains(fileExtension(name))
     }
 
     static func isDocumentation(_ name: String) -> Bool {
@@ -109,10 +124,17 @@ extension SearchedText {
         return lineStarts[line]..<end
     }
 
-    func location(of position: Int, path: String) -> PolicyLocation {
-        let line = line(at: position)
-        let column = bytes[lineStarts[line]..<position].count { $0 & 0xC0 != 0x80 } + 1
-        return PolicyLocation(path: path, line: line + 1, column: column)
+    /// Returns the locations of positions in ascending order.
+    func locations(of positions: [Int], path: String) -> [PolicyLocation] {
+        var (last, column) = (0, 1)
+        return positions.map { position in
+            let line = line(at: position)
+            if lineStarts[line] > last { (last, column) = (lineStarts[line], 1) }
+            // A file may have a single line with thousands of pins.
+            column += bytes[last..<position].count { $0 & 0xC0 != 0x80 }
+            last = position
+            return PolicyLocation(path: path, line: line + 1, column: column)
+        }
     }
 
     /// Returns the number of columns before the first character of a line, or `nil` for a blank line.
@@ -144,30 +166,49 @@ extension SearchedText {
     }
 
     func isComment(_ position: Int) -> Bool {
-        if language == .script { return isScriptComment(position) }
+        let index = firstComment(endingAfter: position)
+        return index < comments.count && comments[index].contains(position)
+    }
+
+    /// Returns the comments in a range, in order.
+    func comments(in range: Range<Int>) -> [Range<Int>] {
+        comments[firstComment(endingAfter: range.lowerBound)...].prefix { $0.lowerBound < range.upperBound }
+            .map { $0.clamped(to: range) }
+    }
+
+    private func firstComment(endingAfter position: Int) -> Int {
         var (low, high) = (0, comments.count)
         while low < high {
             let middle = (low + high) / 2
             if comments[middle].upperBound <= position { low = middle + 1 } else { high = middle }
         }
-        return low < comments.count && comments[low].contains(position)
+        return low
     }
 
-    private func isScriptComment(_ position: Int) -> Bool {
-        let start = lineStarts[line(at: position)]
-        var quote: UInt8?
-        for index in start..<position {
+    /// Returns the comments that begin with `#` after a blank, or with `;` at the start of a line.
+    private static func scriptComments(_ bytes: [UInt8]) -> [Range<Int>] {
+        var comments: [Range<Int>] = []
+        var (index, quote, isStart) = (0, UInt8?.none, true)
+        while index < bytes.count {
             let byte = bytes[index]
-            if let open = quote {
+            if byte.isLineEnd {
+                (quote, isStart) = (nil, true)
+            } else if let open = quote {
                 if byte == open { quote = nil }
             } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
                 quote = byte
-            } else if byte == UInt8(ascii: "#") || byte == UInt8(ascii: ";") {
-                let before = bytes[start..<index]
-                if before.allSatisfy(\.isBlank) || byte == UInt8(ascii: "#") && bytes[index - 1].isBlank { return true }
+            } else if isStart && byte == UInt8(ascii: ";")
+                || byte == UInt8(ascii: "#") && (isStart || bytes[index - 1].isBlank)
+            {
+                let end = bytes[index...].firstIndex(where: \.isLineEnd) ?? bytes.count
+                comments.append(index..<end)
+                index = end
+                continue
             }
+            if !byte.isBlank, !byte.isLineEnd { isStart = false }
+            index += 1
         }
-        return false
+        return comments
     }
 
     private static func markupComments(_ bytes: [UInt8]) -> [Range<Int>] {
@@ -188,6 +229,11 @@ extension SearchedText {
         while index < bytes.count {
             let byte = bytes[index]
             let next = index + 1 < bytes.count ? bytes[index + 1] : 0
+            if byte == UInt8(ascii: "\""), quote == nil, bytes[index...].starts(with: textBlock) {
+                // A text of several lines.
+                index = bytes[(index + 3)...].firstRange(of: textBlock)?.upperBound ?? bytes.count
+                continue
+            }
             if byte.isLineEnd {
                 quote = nil
             } else if let open = quote {
@@ -211,6 +257,8 @@ extension SearchedText {
         }
         return comments
     }
+
+    private static let textBlock = [UInt8](repeating: UInt8(ascii: "\""), count: 3)
 
     /// Whether `//` after a byte begins a comment: it doesn't in `https://` and `sha256//`.
     private static func startsComment(after byte: UInt8) -> Bool {

@@ -14,6 +14,22 @@ struct SwiftReader {
         return DialectReading(try reader.file())
     }
 
+    /// Whether a program creates rules, and pins from literals.
+    static func writesPins(_ bytes: [UInt8]) -> Bool {
+        // Kotlin's comments and strings are those of Swift.
+        var lexer = SourceLexer(TextCursor(bytes))
+        var (hasRule, hasPin) = (false, false)
+        while let token = lexer.next(), !hasRule || !hasPin {
+            guard let word = token.word, lexer.peek()?.isSign("(") == true else { continue }
+            if ["PinningRule", "PinningPolicy"].contains(word) { hasRule = true }
+            if word == "Pin" {
+                _ = lexer.next()
+                if case .string? = lexer.peek()?.kind { hasPin = true }
+            }
+        }
+        return hasRule && hasPin
+    }
+
     private mutating func file() throws(PolicyFileError) -> CanonicalPolicy {
         var imports: Set<String> = []
         var start = tokens

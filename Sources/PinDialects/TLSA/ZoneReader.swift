@@ -28,6 +28,25 @@ struct ZoneReader {
 
     init(_ cursor: TextCursor) { self.cursor = cursor }
 
+    /// Whether a line of a text begins as a TLSA record does: an owner or a blank, a lifetime and a class, the type,
+    /// which may be misspelled, and the usage.
+    static func hasTLSARecord(_ bytes: [UInt8]) -> Bool {
+        guard bytes.hasAny(of: ["tlsa", "type52", "._tcp"], ignoringCase: true) else { return false }
+        return bytes.split(whereSeparator: \.isLineEnd).contains { line in
+            var words = line.prefix { $0 != UInt8(ascii: ";") }.split(maxSplits: 6) {
+                $0.isBlank || $0 == UInt8(ascii: "(")
+            }.map { String(decoding: $0, as: UTF8.self).uppercased() }[...]
+            if line.first?.isBlank == false { words = words.dropFirst() }
+            while let word = words.first, ["IN", "CH", "HS"].contains(word) || word.utf8.first?.isDigit == true {
+                words = words.dropFirst()
+            }
+            guard let type = words.popFirst(), let usage = words.first, type.utf8.allSatisfy(\.isWordByte),
+                type == "TYPE52" || suggestion(for: type, among: ["TLSA"]) != nil
+            else { return false }
+            return usage.utf8.allSatisfy(\.isDigit) || usage == "\\#" || usage.contains("-")
+        }
+    }
+
     /// Returns the TLSA and CNAME records, in order. Other types are irrelevant. A line that isn't a record, as name
     /// servers refuse it, is a problem.
     mutating func records(_ problems: inout PolicyProblems) -> [ZoneRecord] {

@@ -18,7 +18,7 @@ extension CommandDefinition {
             "removed lines of patches are listed, and aren't missed elsewhere.",
             "",
             "The exit code is 0 if all places agree, 1 if two of them disagree on a host or if there are",
-            "no pins at all, and 2 if a pin file can't be read.",
+            "no pins at all, and 2 if a pin file can't be read or a pin is damaged.",
         ],
         examples: [
             ("Find the pins of an app", "pinctl find"),
@@ -100,6 +100,7 @@ extension PinnedHost {
             + pins.flatMap { key in
                 ["  \(key.pin)"] + key.sightings.map { "    \($0.location) (\($0.remark))" }
                     + key.missing.map { "    missing in \($0.title)" }
+                    + (key.moreMissing > 0 ? ["    missing in \(plural(key.moreMissing, "more place"))"] : [])
             }
     }
 
@@ -108,12 +109,14 @@ extension PinnedHost {
             "type": "host", "host": host.map { .string($0) } ?? .null, "agrees": .bool(!disagrees),
             "pins": .array(
                 pins.map { key in
-                    [
-                        "pin": .string(key.pin.description),
-                        "kind": .string(key.pin.content == .certificate ? "certificate" : "key"),
-                        "digest": .string(key.pin.digest.rawValue), "places": .array(key.sightings.map(Self.place)),
-                        "missing": .array(key.missing.map { .string($0.title) }),
-                    ]
+                    .object(
+                        [
+                            ("pin", .string(key.pin.description)),
+                            ("kind", .string(key.pin.content == .certificate ? "certificate" : "key")),
+                            ("digest", .string(key.pin.digest.rawValue)),
+                            ("places", .array(key.sightings.map(Self.place))),
+                            ("missing", .array(key.missing.map { .string($0.title) })),
+                        ] + (key.moreMissing > 0 ? [("more_missing", .integer(key.moreMissing))] : []))
                 }),
         ]
     }
@@ -127,24 +130,26 @@ extension PinnedHost {
         ]
     }
 
-    /// The entries of reports: one for each pin that a place lacks, at the first pin of the place, or one for the host.
+    /// The entries of reports: one for each place that lacks pins, at its first pin, or one for the host. Only the
+    /// first has the results, which are those of all places.
     fileprivate var entries: [ReportEntry] {
-        let missing = pins.flatMap { key in
-            key.missing.map { place in
-                let there = key.sightings.first { $0.isInForce }.map { ", which \($0.location) has" } ?? ""
-                return ReportEntry(
-                    outcome: .failed, subject: host ?? "", variant: place.title, verdict: "pins_disagree",
-                    finding: "lacks \(key.pin)\(there)", location: position(of: place), json: json)
-            }
-        }
         let count = "\(plural(pins.count, "pin")) in \(plural(places.count, "place"))"
-        let first = pins.first?.sightings.first?.location
-        return missing.isEmpty
-            ? [
+        guard disagrees else {
+            let first = pins.first?.sightings.first?.location
+            return [
                 ReportEntry(
                     outcome: .ok, subject: host ?? "no host known", verdict: "ok", finding: count, location: first,
                     json: json)
-            ] : missing
+            ]
+        }
+        return lacking.enumerated().map { index, lack in
+            let there = lack.pin.sightings.first { $0.isInForce }.map { ", which \($0.location) has" } ?? ""
+            let more = lack.count > 1 ? ", and \(plural(lack.count - 1, "more pin"))" : ""
+            return ReportEntry(
+                outcome: .failed, subject: host ?? "", variant: lack.place.title, verdict: "pins_disagree",
+                finding: "lacks \(lack.pin.pin)\(there)\(more)", location: lack.position,
+                json: index == 0 ? json : nil)
+        }
     }
 }
 

@@ -43,9 +43,11 @@ extension CommandDefinition {
             var sources: [CanonicalPolicy] = []
             var inputs: [DialectInput] = []
             var notes: [ConversionNote] = []
-            let paths = try DirectoryOperand.expanding(
+            let (paths, problems) = try DirectoryOperand.expanding(
                 arguments.operands, at: time, variables: environment.variables(), &console,
-                where: { ![.policy, .swift].contains($0) }, needsPins: true)
+                where: { ![.policy, .swift, .curl, .hpkp].contains($0) }, needsPins: true)
+            // What can't be read may have pins that the policy would lack.
+            guard problems.isEmpty else { throw .unusable(problems.map(\.description)) }
             for path in paths {
                 let input = try DialectInput(path, as: arguments.dialect(.from), host: arguments[.importedHost])
                 var policy = input.reading.policy

@@ -44,12 +44,13 @@ extension CommandDefinition {
             let reports = try arguments.reports(in: environment, &console)
             var report = Report(command: "lint", time: job.time, policy: nil)
             report.rules = LintRule.allCases.map(ReportRule.init)
-            let files =
+            let (files, problems) =
                 arguments.operands.isEmpty
-                ? [Arguments.usualPolicyPath(in: environment)]
+                ? ([Arguments.usualPolicyPath(in: environment)], [])
                 : try DirectoryOperand.expanding(
                     arguments.operands, at: time, variables: environment.variables(), &console)
             for path in files { job.lint(path, isNamed: !arguments.operands.isEmpty, &report, &console) }
+            for problem in problems { LintJob.refuse(problem, &report, &console) }
             let errors = report.entries.count { $0.outcome.isFailure }
             let warnings = report.entries.count { $0.outcome == .warning }
             report.closing = console.closing("\(files.count) linted: errors \(errors), warnings \(warnings)")
@@ -167,6 +168,12 @@ private struct LintJob {
     }
 
     /// Reports a file that can't be read.
+    fileprivate static func refuse(_ problem: PolicyProblem, _ report: inout Report, _ console: inout Console) {
+        let location = problem.location
+        let message = location.line > 0 ? problem.description : "\(location): \(problem.message)"
+        refuse(message, location.path, &report, &console)
+    }
+
     private static func refuse(_ message: String, _ path: String, _ report: inout Report, _ console: inout Console) {
         console.problem(message, .badInput, members: [("file", .string(path))])
         report.entries.append(

@@ -8,25 +8,29 @@ import PinctlFoundation
 struct DirectoryOperand {
     /// The files that their dialects' readers read, or should be able to read, in order.
     private(set) var files: [String] = []
+    /// The parts of the directory that can't be read, and the damaged files that aren't among the others.
+    private(set) var problems: [PolicyProblem] = []
     /// The number of pins that are in force and were found by their form alone.
     private(set) var otherPins = 0
     private(set) var notes: [String] = []
 
-    /// Returns the operands with the files of each directory in its place. `isWanted` selects these by their dialects.
+    /// Returns the operands with the files of each directory in its place, and the problems in these directories.
+    /// `isWanted` selects the files by their dialects.
     static func expanding(
         _ operands: [String], at time: Date, variables: [String: String], _ console: inout Console,
         where isWanted: (PinDialect) -> Bool = { _ in true }, needsPins: Bool = false
-    ) throws(UsageError) -> [String] {
+    ) throws(UsageError) -> (paths: [String], problems: [PolicyProblem]) {
         var paths: [String] = []
+        var problems: [PolicyProblem] = []
         for operand in operands {
             guard operand != "-", FileKind(operand) == .directory else {
                 paths.append(operand)
                 continue
             }
-            let directory = try DirectoryOperand(
+            let directory = DirectoryOperand(
                 operand, at: time, variables: variables, where: isWanted, needsPins: needsPins)
             for note in directory.notes { console.note("note: \(note)") }
-            guard !directory.files.isEmpty else {
+            guard !directory.files.isEmpty || !directory.problems.isEmpty else {
                 throw .unusable([
                     "\(operand): has no pin file of a known dialect: search it with pinctl find \(operand)"
                 ])
@@ -37,19 +41,18 @@ struct DirectoryOperand {
                         + "dialect: see pinctl find \(operand)")
             }
             paths += directory.files
+            problems += directory.problems
         }
-        return paths
+        return (paths, problems)
     }
 
     private init(
         _ operand: String, at time: Date, variables: [String: String], where isWanted: (PinDialect) -> Bool,
         needsPins: Bool
-    ) throws(UsageError) {
+    ) {
         let tree = SourceTree(operand, variables: variables)
         notes = tree.notes
-        guard tree.problems.isEmpty else {
-            throw .unusable(tree.problems.map { "\($0.path): \($0.reason)" })
-        }
+        problems = tree.problems.map { PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason) }
         for file in tree.files {
             let search: PinSearch
             // The hosts of pins that no dialect reads don't count here, so the list of suffixes isn't used.
@@ -59,30 +62,40 @@ struct DirectoryOperand {
                 notes.append("\(file.path): isn't read, because it is larger than 8 MiB: check that it has no pins")
                 continue
             case .skipped: continue
-            case .failed(let error): throw .unusable(["\(file.path): \(error)"])
-            }
-            let pins = search.sightings.filter(\.isInForce)
-            otherPins += pins.count { $0.dialect == nil }
-            notes += search.expectedFailures
-            let isUnread = search.problems.contains { !$0.isExpected }
-            guard isUnread || search.problems.isEmpty, !search.isTest, search.dialects.contains(where: isWanted) else {
+            case .failed(let error):
+                // mutant lint-unreadable: {} by FindTests
+                problems.append(
+                    PolicyProblem(location: PolicyLocation(path: file.path), message: error.description))
                 continue
             }
-            if isUnread || !needsPins || pins.contains(where: { $0.dialect.map(isWanted) ?? false }) {
-                files.append(file.path)
+            let pins = search.sightings.filter(\.isInForce)
+            otherPins += pins.count { pin in
+                // Pins without hosts aren't part of a policy.
+                pin.dialect.map { [.curl, .hpkp].contains($0) && !isWanted($0) } ?? true
+            }
+            guard !search.isTest else {
+                notes += search.testNotes
+                continue
+            }
+            if search.dialects.contains(where: isWanted) {
+                let isPinned = pins.contains { $0.dialect.map(isWanted) ?? false }
+                if !search.problems.isEmpty || !needsPins || isPinned || search.lacksPins { files.append(file.path) }
+            } else {
+                // mutant import-broken-policy: {} by FindTests
+                problems += search.failures.map(\.first)
             }
         }
     }
 }
 
 extension PinSearch {
-    /// The notes on readers that failed for a program or a file of tests.
-    var expectedFailures: [String] {
-        problems.compactMap { problem in
-            guard problem.isExpected, let first = problem.problems.first else { return nil }
-            return
-                "\(first.location): isn't read as \(problem.dialect.title), so its pins were searched by their form: "
-                + first.message
-        }
+    /// The notes on readers that failed for a file of tests, which can be damaged on purpose.
+    var testNotes: [String] {
+        failures.map { "\($0.first.location): isn't read, as part of tests: \($0.first.message)" }
+    }
+
+    /// The first problem of each reader that failed, and the number of its other ones.
+    var failures: [(first: PolicyProblem, more: Int)] {
+        problems.compactMap { problem in problem.problems.first.map { ($0, problem.problems.count - 1) } }
     }
 }

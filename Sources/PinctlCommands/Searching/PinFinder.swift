@@ -63,14 +63,17 @@ struct PinFinder {
         let room = max(0, Self.maximumUnsure - unsure.count)
         unsure += search.unsure.prefix(room)
         omittedCount += max(0, search.unsure.count - room)
-        notes += search.expectedFailures
-        for problem in search.problems where !problem.isExpected {
-            guard let first = problem.problems.first else { continue }
-            // One is enough to show that the pins of the file aren't known.
-            let rest = problem.problems.count - 1
-            let more = rest > 0 ? " (and \(plural(rest, "more problem")): run pinctl lint on the file)" : ""
-            problems.append(PolicyProblem(location: first.location, message: first.message + more))
+        // Tests have damaged files on purpose.
+        guard !search.isTest else {
+            notes += search.testNotes
+            return
         }
+        for (first, more) in search.failures {
+            // One is enough to show that the pins of the file aren't known.
+            let rest = more > 0 ? " (and \(plural(more, "more problem")): run pinctl lint on the file)" : ""
+            problems.append(PolicyProblem(location: first.location, message: first.message + rest))
+        }
+        problems += search.unusablePins.prefix(1)
     }
 
     /// The pins by host. Digests without a mark count if the same digest is a pin elsewhere.

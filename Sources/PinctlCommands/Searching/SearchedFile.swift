@@ -6,7 +6,7 @@ import PinctlFoundation
 /// The contents of a file as far as they are searched.
 enum SearchedFile {
     case text([UInt8])
-    /// A file that isn't text, as git judges it: it has a NUL at its beginning.
+    /// A file that isn't text: it has a NUL at its beginning, and other bytes that texts don't have.
     case binary
     /// A text that is larger than any that people write.
     case tooLarge
@@ -49,10 +49,16 @@ enum SearchedFile {
         self = .text(contents)
     }
 
+    /// Whether a file isn't text, judged by its beginning. A NUL alone doesn't make a text binary, because its pins
+    /// would be skipped.
     private static func isBinary(_ beginning: ArraySlice<UInt8>) -> Bool {
-        let bytes = Array(beginning)
-        guard bytes.contains(0) else { return false }
-        return !bytes.starts(with: "bplist".utf8) && XMLReader.wideEncoding(of: bytes) == nil
+        guard beginning.contains(0), !beginning.starts(with: "bplist".utf8),
+            XMLReader.wideEncoding(of: Array(beginning)) == nil
+        else { return false }
+        let control = beginning.count { $0 < 0x09 || (0x0E..<0x20).contains($0) }
+        let nulCount = beginning.count { $0 == 0 }
+        // mutant find-nul: true by FindTests
+        return control > nulCount || nulCount * 100 > beginning.count + 200
     }
 }
 

@@ -77,6 +77,10 @@ struct SourceTree {
         // A file with a conflict is listed several times.
         for name in names where name != last {
             last = name
+            guard name != "./" else {
+                problems.append((directory, "is a submodule without files: run git submodule update --init"))
+                continue
+            }
             guard isInside(name, of: directory) else {
                 linkCount += 1
                 continue

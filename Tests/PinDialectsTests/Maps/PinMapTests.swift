@@ -30,6 +30,16 @@ struct PinMapTests {
         }
     }
 
+    @Test("The Base64 of a pin may begin with a slash", arguments: ["=", ""])
+    func slash(padding: String) throws {
+        let pin = "/+9iUAsKOxXPsvbFadtstHthc0mCTEUaSPr9ezecPUs" + padding
+        for prefix in ["sha256/", "sha256//"] {
+            let rules = try PinDialect.map.read(Array("{\"a.test\": [\"\(prefix)\(pin)\"]}".utf8), path: "x").policy
+                .rules
+            #expect(rules.map { $0.pins.map { $0.value.first } } == [[0xFF]], "\(prefix)\(pin)")
+        }
+    }
+
     @Test(
         "Each shape has its hosts, pins and settings",
         arguments: [

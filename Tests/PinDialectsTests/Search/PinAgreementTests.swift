@@ -36,6 +36,30 @@ struct PinAgreementTests {
         #expect(Self.missing(pins, commented) == ["api.example.com: b.ts a.ts"])
     }
 
+    @Test("Pins of a host with its subdomains count for a host below it that another place names")
+    func parent() {
+        let parent = ("a.ts", "pins = { 'example.com': { includeSubdomains: true, pins: ['{A}'] } }")
+        let below = ("b.ts", "pins = { 'api.example.com': ['{B}'] }")
+        #expect(Self.missing(parent, below) == ["api.example.com: b.ts a.ts"])
+        #expect(Self.missing(parent, ("b.ts", "pins = { 'api.example.com': ['{A}'] }")) == [])
+        #expect(Self.missing(("a.ts", "pins = { 'example.com': ['{A}'] }"), below) == [])
+        // A place that names the host itself is compared with that.
+        let both = (
+            "a.ts",
+            "pins = { 'example.com': { includeSubdomains: true, pins: ['{A}'] }, 'api.example.com': ['{B}'] }"
+        )
+        #expect(Self.missing(both, below) == [])
+        #expect(Self.missing(parent, ("README.md", "pins of api.example.com: {B}")) == [])
+    }
+
+    @Test("The places that lack a pin are listed up to a limit, and each place has one entry")
+    func manyPlaces() throws {
+        let files = (0..<120).map { ("\($0).ts", "pins = { 'api.example.com': ['\($0 == 0 ? "{A}" : "{B}")'] }") }
+        let host = try #require(Self.agreement(files).hosts.first)
+        #expect(host.pins.map(\.missing.count) == [100, 1] && host.pins.map(\.moreMissing) == [19, 0])
+        #expect(host.lacking.count == 120 && host.lacking.allSatisfy { $0.count == 1 })
+    }
+
     @Test("Digests of certificates and of keys aren't compared with each other")
     func kinds() {
         let keys = ("a.ts", "pins = { 'api.example.com': ['{A}'] }")

@@ -143,6 +143,24 @@ struct FindTests {
         #expect(run.output.contains(#"pins.ts"},"region":{"startLine":2,"startColumn":24}"#))
     }
 
+    @Test("The results of a host with many places that disagree don't grow with the square of their number")
+    func manyPlaces() async throws {
+        var sizes: [Int] = []
+        for index in 0..<500 {
+            let pin = Data((0..<32).map { UInt8(truncatingIfNeeded: index &* (7 + $0) &+ $0) }).base64EncodedString()
+            try write("\(index).ts", script(pin))
+            guard [249, 499].contains(index) else { continue }
+            let report = directory.path + "/report.txt"
+            let run = await find("--json", "--report=json=\(report)")
+            #expect(run.status == 1)
+            let written = FileManager.default.contents(atPath: report)?.count ?? 0
+            #expect(written < 2 * run.output.utf8.count)
+            sizes.append(run.output.utf8.count)
+            try FileManager.default.removeItem(atPath: report)
+        }
+        #expect(sizes[1] < sizes[0] * 5 / 2)
+    }
+
     @Test("A directory without pins exits with 1, and one that doesn't exist with 2")
     func nothing() async throws {
         try write("a.txt", "nothing")
@@ -197,6 +215,19 @@ struct FindTests {
         #expect(await find().lines.last == "2 places, 2 pins, 1 host: 1 host disagrees (2 files searched)")
     }
 
+    @Test("A submodule that isn't checked out is reported as one", .enabled(if: hasGit))
+    func emptySubmodule() async throws {
+        try git("init", "-q")
+        try write("a.ts", script(first))
+        _ = try TestCommand.run(["mkdir", directory.path + "/module"])
+        let commit = String(repeating: "1", count: 40)
+        try git("update-index", "--add", "--cacheinfo", "160000,\(commit),module")
+        let run = await find()
+        let expected =
+            "pinctl: \(directory.path)/module: is a submodule without files: run git submodule update --init\n"
+        #expect(run.status == 2 && run.errors == expected)
+    }
+
     @Test("Links, devices, binary files and large files aren't searched (XI8)", arguments: [false, true])
     func otherFiles(isRepository: Bool) async throws {
         let outside = try TestDirectory()
@@ -211,7 +242,7 @@ struct FindTests {
         try files.createSymbolicLink(atPath: directory.path + "/linked", withDestinationPath: outside.path)
         try files.createSymbolicLink(atPath: directory.path + "/loop", withDestinationPath: ".")
         _ = try TestCommand.run(["mkfifo", directory.path + "/pipe"])
-        try write("binary.ts", script(second) + "\0")
+        try write("binary.ts", "\u{7F}ELF\u{2}\u{1}\0\0" + script(second) + "\0")
         try write("large.sql", script(second) + String(repeating: "x", count: 8 << 20))
         let document = try await find("--json").decoded(as: Document.self)
         #expect(document.results.count == 1 && document.summary.pins == 1 && document.summary.files == 1)
@@ -264,14 +295,43 @@ extension FindTests {
         try write("Pins.kt", "CertificatePinner.Builder().add(host, \"sha256/\(first)\")")
         try write("pins.py", script(first))
         let run = await pinctl("lint", directory.path)
-        #expect(run.lines.last?.hasPrefix("1 linted: ") == true)
-        #expect(run.lines.first?.hasPrefix("\(directory.path)/app/config.xml:1:") == true)
-        #expect(run.errors.contains("Pins.kt:1:33: isn't read as "))
+        #expect(run.status == 2)
+        #expect(run.lines.last?.hasPrefix("2 linted: ") == true)
+        #expect(run.lines.first?.hasPrefix("\(directory.path)/Pins.kt:1:33: error: ") == true)
+        #expect(run.lines.contains { $0.hasPrefix("\(directory.path)/app/config.xml:1:") })
         #expect(run.errors.contains("\(directory.path): 2 pins in other files can't be read by a dialect"))
         try write("large.yaml", String(repeating: "x", count: (8 << 20) + 1))
         #expect(await pinctl("lint", directory.path).errors.contains("large.yaml: isn't read, because it is larger"))
         try write("app/broken.xml", "<network-security-config>")
         #expect(await pinctl("lint", directory.path).status == 2)
+    }
+
+    @Test("A file that can't be opened is a result of lint, and the others are judged")
+    func lintUnreadable() async throws {
+        try write("app/config.xml", config(first, second))
+        // Not even the superuser can name it in a text.
+        _ = try TestCommand.run(["sh", "-c", "printf x > \(directory.path)/$(printf 'a\\377')"])
+        let run = await pinctl("lint", directory.path)
+        #expect(run.status == 2 && run.errors.contains("its name is not UTF-8"))
+        #expect(run.lines.last?.hasPrefix("1 linted: errors ") == true)
+    }
+
+    @Test("import of a directory with a broken policy writes nothing")
+    func importBrokenPolicy() async throws {
+        try write("app/config.xml", config(first, second))
+        try write("pins.jsonc", #"{ "version": 1, "domains": [ { "host": "api.test", "#)
+        let run = await pinctl("import", directory.path)
+        #expect(run.status == 2 && run.output == "" && run.errors.contains("pins.jsonc:1:"))
+    }
+
+    @Test("A text with a NUL and a text in UTF-16 are searched")
+    func otherTexts() async throws {
+        try write("pins.ts", script(first) + "\0")
+        try write("more.ts", script(first))
+        let wide: [UInt8] = [0xFF, 0xFE] + script(second).utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        _ = try directory.add(wide, name: "wide.ts")
+        let run = await find()
+        #expect(run.lines.last == "3 places, 2 pins, 1 host: 1 host disagrees (3 files searched)")
     }
 
     @Test("import of a directory merges the files of other systems that pin")
