@@ -8,13 +8,15 @@ import PinctlFoundation
 /// Text, JSON and reports are functions of these properties, and none of them asks which verdict it is. A new verdict
 /// is a row of ``VerdictWord`` and a function that creates it.
 struct Verdict: Sendable {
-    let word: VerdictWord
+    private(set) var word: VerdictWord
+    /// The verdict on the chain alone, if it isn't good and the word is about its files.
+    private(set) var also: VerdictWord?
     /// The verified path, if there is one.
     var path: VerifiedPath?
     /// The rule that decided, if there is one.
     var rule: PinningRule?
     /// The finding in one line, with its remedy if that follows it.
-    let text: ProblemText
+    private(set) var text: ProblemText
     /// The finding without the position of the rule. The default is the word.
     var shortFinding: String
     /// The reason in JSON. The default is the finding.
@@ -240,25 +242,31 @@ extension Verdict {
         return verdict
     }
 
-    /// The file begins with another certificate, which servers would present as their own. `place` is the position of
-    /// the leaf, from 1. `afterKey` says whether the chain begins behind a private key of the file.
-    func behind(_ first: X509Certificate, at place: Int, afterKey: Bool) -> Verdict {
-        Verdict(
-            .wrongOrder,
-            "wrong order: \(afterKey ? "its chain" : "the file") begins with \(first.subject), and this leaf is "
-                + "certificate \(place)\(position)",
-            short: "wrong order: the leaf isn't the first certificate in the file", on: path, by: rule)
-    }
-
-    /// The private key that a server gets with the leaf doesn't fit it. `file` has the key, and `nil` is the leaf's own
-    /// file. `owner` has the certificate of the key, if there is one.
-    func with(otherKey file: String?, of owner: String?) -> Verdict {
-        Verdict(
-            .wrongKey,
-            "wrong key: \(file ?? "the private key in the file") isn't the key of this certificate"
-                + "\(owner.map { ", but of \($0)" } ?? "")\(position)",
-            short: "wrong key: the private key isn't that of the certificate", on: path, by: rule,
-            operands: [file, owner].compactMap(\.self))
+    /// A server fails to start with the files of the leaf, whatever its clients do. A failure of the chain is reported
+    /// too.
+    func behind(_ faults: FileFaults) -> Verdict {
+        guard let first = faults.all.first else { return self }
+        func joined(_ parts: [String], _ own: String?) -> String {
+            (parts + [isGood ? nil : own].compactMap(\.self)).joined(separator: "; ")
+        }
+        func joined(_ own: [String]) -> [String] {
+            faults.all.flatMap(\.operands) + (isGood ? [] : [word.rawValue] + own)
+        }
+        var verdict = self
+        // mutant files-both: text.problem by FilesInUseTests/bothFailures
+        let problem = joined(faults.all.map(\.problem), text.problem)
+        verdict.text = isGood ? ProblemText(problem + position, remedy: nil) : ProblemText(problem, remedy: text.remedy)
+        verdict.reason = "\(verdict.text)"
+        verdict.shortFinding = joined(faults.all.map(\.short), shortFinding)
+        verdict.groupTitle = groupTitle.map { joined(faults.all.map(\.short), $0) }
+        verdict.operands = joined(operands)
+        verdict.baselineOperands = baselineOperands.map { joined($0) }
+        verdict.word = first.word
+        if !isGood {
+            verdict.also = word
+            verdict.members.append(("also", .string(word.rawValue)))
+        }
+        return verdict
     }
 
     private var position: String { rule.map { " (\($0.origin))" } ?? "" }

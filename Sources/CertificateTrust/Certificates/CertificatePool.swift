@@ -9,7 +9,9 @@ package struct CertificatePool: Sendable {
     private static let issuerLimit = 32
 
     package init(_ certificates: some Sequence<X509Certificate>) {
-        for certificate in certificates {
+        // A directory may contain the same intermediate a thousand times.
+        var known: Set<X509Certificate> = []
+        for certificate in certificates where known.insert(certificate).inserted {
             bySubject[certificate.canonicalSubject, default: []].append(certificate)
             guard !certificate.isSelfIssued else { continue }
             byIssuer[certificate.canonicalIssuer, default: []].append(certificate)

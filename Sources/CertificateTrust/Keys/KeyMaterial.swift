@@ -100,6 +100,11 @@ package enum KeyMaterialError: Error, Hashable, Sendable {
     case unsupported(String)
 }
 
+extension KeyMaterialError {
+    /// The description of a private key in OpenSSH's own format, which is ``foreign(_:advice:)``.
+    package static let privateSSHKey = "a private key in OpenSSH's own format"
+}
+
 extension KeyMaterialError: CustomStringConvertible {
     package var description: String {
         switch self {
@@ -172,7 +177,7 @@ extension KeyMaterial {
         case "ENCRYPTED PRIVATE KEY": throw .encrypted
         case "OPENSSH PRIVATE KEY":
             throw .foreign(
-                "a private key in OpenSSH's own format", advice: "use its public key, the file that ends in .pub")
+                KeyMaterialError.privateSSHKey, advice: "use its public key, the file that ends in .pub")
         case "SSH2 PUBLIC KEY":
             throw .foreign(
                 "an SSH key in the format of RFC 4716", advice: "convert it to OpenSSH's with ssh-keygen -i -f FILE")
@@ -280,7 +285,13 @@ extension KeyMaterial {
     }
 
     private init(encryptedPrivateKey der: Span<UInt8>, _ password: KeyPassword) throws(KeyMaterialError) {
-        guard let secret = password.bytes else { throw .encrypted }
+        guard let secret = password.bytes else {
+            let shape: Shape
+            // mutant encrypted-cut: { shape = .encryptedPrivateKey } by FilesInUseTests/unreadableKeys
+            do throws(DERError) { shape = try Shape(der) } catch { throw .der(error) }
+            guard shape == .encryptedPrivateKey else { throw .unreadablePrivateKey("it is malformed") }
+            throw .encrypted
+        }
         try self.init { () throws(ProtectedKeyError) in
             try password.spending { (left) throws(ProtectedKeyError) in
                 try OpenSSLPrivateKey(encryptedPKCS8: der, password: secret.span, iterations: &left)

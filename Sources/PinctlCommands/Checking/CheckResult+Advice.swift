@@ -42,16 +42,19 @@ extension CheckResult {
         return steps.joined(separator: "; otherwise, ")
     }
 
-    /// The remedy for the verdict, which doesn't depend on the cause, or `nil` for a good verdict.
+    /// The remedy for the verdict on the chain, which doesn't depend on the cause, or `nil` for a good verdict.
     var remedy: String? {
-        guard let renewal = verdict.distrust?.renewal(under: rule) else {
-            return isOfFile ? word.row.fileRemedy : word.row.remedy
-        }
+        let row = (verdict.also ?? word).row
+        guard let renewal = verdict.distrust?.renewal(under: rule) else { return isOfFile ? row.fileRemedy : row.remedy }
         return isOfFile ? renewal : "\(renewal), and have the server load it"
     }
 
+    /// The remedy for the files of a chain, if the verdict is about both.
+    var filesRemedy: String? { verdict.also == nil ? nil : word.row.fileRemedy }
+
     /// The remedy in a few words, which refer to the explanation of the first failure for the same cause.
     var shortRemedy: String {
+        if let filesRemedy { return filesRemedy }
         guard let cause = causes.first else {
             guard !isOfFile, let remedy = word.row.shortRemedy else { return failureRemedy }
             return remedy + Self.condition

@@ -27,13 +27,16 @@ extension CheckResult {
     /// A one-line description of the failure that fits all hosts with the same cause.
     var failureTitle: String {
         let title =
-            causes.isEmpty
+            causes.isEmpty || verdict.also != nil
             ? verdict.groupTitle ?? verdict.shortFinding : advice.map(\.finding).joined(separator: "; ")
         return word == .keyMismatch && !causes.isEmpty ? "key mismatch: \(title)" : title
     }
 
     /// The remedy for all hosts with the same cause.
-    var failureRemedy: String { advice.first?.remedy ?? verdict.remedy ?? remedy ?? "" }
+    var failureRemedy: String { filesRemedy ?? chainRemedy }
+
+    /// The remedy for the chain.
+    var chainRemedy: String { advice.first?.remedy ?? verdict.remedy ?? remedy ?? "" }
 }
 
 extension Verdict {

@@ -8,6 +8,8 @@ struct CheckedFile {
     struct Part {
         let name: String?
         fileprivate(set) var content = FileChains()
+        /// Whether it has a private key that is encrypted, for which no password was given.
+        fileprivate(set) var hasEncryptedKey = false
     }
 
     /// A key without a chain.
@@ -98,7 +100,16 @@ struct CheckedFile {
             // mutant files-damaged: true for 1 by FileLayoutTests/oneFile
         } else if object.isPrivateKey, !input.isNamed {
             // In a directory, private keys are beside their certificates.
-            irrelevant.append("private key")
+            // mutant files-broken-key: true for `problem.isEncrypted` by FilesInUseTests/unreadableKeys
+            if problem.isEncrypted {
+                irrelevant.append("encrypted private key")
+                parts[parts.count - 1].hasEncryptedKey = true
+            } else if problem.isOfSSH, !input.isNamedAsKeys {
+                irrelevant.append("private SSH key")
+            } else {
+                problems.append(
+                    InputProblem(reason: "\(title)[\(object.index)]: \(problem.reason)", kind: .unknown))
+            }
         } else {
             problems.append(InputProblem(reason: "\(title)[\(object.index)]: \(problem.reason)", kind: problem.kind))
         }

@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlFoundation
 import PinctlTLSTransport
 
 extension FileCheck {
@@ -100,6 +101,38 @@ extension FileCheck {
             // mutant files-host-key: file.policy.rules for `rule.map { [$0] } ?? []` by FileLayoutTests/oneHost
             return (rule.map { [$0] } ?? [], file.policy.deny)
         }
+    }
+}
+
+// MARK: - Keys beside certificates
+
+extension FileCheck {
+    /// Returns the keys that by their names may belong to certificates. For a file that was named, these are also the
+    /// ones in its directory.
+    func namedKeys(in files: [CheckedFile], _ outcome: inout Check.Outcome) -> NamedKeys {
+        let sites = files.filter { $0.input.isNamed && $0.input.path != "-" && !$0.certificates.isEmpty }.map(\.input)
+        var known = Set(files.compactMap { FileIdentity($0.input.path) })
+        var others: [CheckedFile] = []
+        for (_, sites) in Dictionary(grouping: sites, by: \.directory).sorted(by: { $0.key < $1.key }) {
+            let names = Dictionary(sites.map { (KeyFileName($0), $0.path) }) { first, _ in first }
+            for input in InputPath.beside(sites[0]) {
+                // Another name of a file that was named.
+                guard let identity = FileIdentity(input.path), known.insert(identity).inserted else { continue }
+                let file = CheckedFile(input, reader)
+                others.append(file)
+                guard KeyFileName.isOfKey(input.name), let site = names[KeyFileName(input)] else { continue }
+                if !file.problems.isEmpty, !FileManager.default.isReadableFile(atPath: input.path) {
+                    outcome.notes.append(
+                        "note: \(file.title) can't be read, so it wasn't compared with \(site): check its permissions")
+                } else {
+                    // mutant files-beside-broken: {} by FilesInUseTests/namedFiles
+                    add(file, isChecked: true, nil, &outcome)
+                }
+            }
+        }
+        // mutant files-beside: files for `files + others` by FilesInUseTests/namedFiles
+        let all = files + others
+        return NamedKeys(all, CertificatePool(all.lazy.flatMap(\.certificates)))
     }
 }
 

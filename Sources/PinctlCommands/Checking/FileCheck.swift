@@ -51,13 +51,13 @@ struct FileCheck: Sendable {
     /// Returns the results for all files.
     func outcome(of inputs: [InputPath]) -> Check.Outcome {
         let all = inputs.map { CheckedFile($0, reader) }
-        let earlier = EarlierVersions(all).files
-        let files = all.indices.filter { !earlier.contains($0) }.map { all[$0] }
+        let unused = UnusedVersions(all).kinds
+        let files = all.indices.filter { unused[$0] == nil }.map { all[$0] }
         let pool = CertificatePool(files.lazy.flatMap(\.certificates))
         let neighbors = Neighbors(files, pool)
-        let named = NamedKeys(files)
         var outcome = Check.Outcome()
-        if !earlier.isEmpty { outcome.irrelevant["earlier version"] = earlier.count }
+        let named = namedKeys(in: files, &outcome)
+        for kind in unused.values { outcome.irrelevant[kind, default: 0] += 1 }
         var leaves: [X509Certificate: [LeafPlace]] = [:]
         var order: [X509Certificate] = []
         for (number, file) in files.enumerated() {
@@ -75,6 +75,9 @@ struct FileCheck: Sendable {
         var used: Set<X509Certificate> = []
         /// The keys that don't fit the certificates beside them, which is all there is to say about them.
         var misfits: Set<SPKIFingerprint> = []
+        /// The files with the leaf of a key.
+        var owners: [SPKIFingerprint: [Int]] = [:]
+        for leaf in order { owners[leaf.spkiFingerprint, default: []] += leaves[leaf]?.map(\.file) ?? [] }
         let isCovered = endpoint.map { endpoint in
             order.contains { $0.subjectAlternativeNames.contains { endpoint.name.matches($0) } }
         }
@@ -89,19 +92,19 @@ struct FileCheck: Sendable {
                 continue
             }
             checked.formUnion(places.map(\.file))
-            let place =
-                places.first(where: \.isMisplaced) ?? places.first { $0.otherKey != nil }
-                ?? places.max { $0.rank < $1.rank } ?? places[0]
-            if let other = place.otherKey { misfits.insert(other.key) }
-            let owner = place.otherKey.flatMap { other in
-                files.first {
-                    $0.title != files[place.file].title
-                        && $0.certificates.contains { pool.isLeaf($0) && $0.spkiFingerprint == other.key }
-                }
+            let misplaced = places.first(where: \.isMisplaced)
+            let keyed = places.first { !$0.otherKeys.isEmpty }
+            let place = misplaced ?? keyed ?? places.max { $0.rank < $1.rank } ?? places[0]
+            let keys = keyed?.otherKeys ?? []
+            misfits.formUnion(keys.map(\.key))
+            let owner = keys.first.flatMap { owners[$0.key]?.first { files[$0].title != files[place.file].title } }
+            if keys.isEmpty, let encrypted = places.lazy.compactMap(\.encryptedKey).first {
+                outcome.notes.append(Self.note(ofEncryptedKey: encrypted, place.title))
             }
             add(
-                place, of: files[place.file], issuers, &outcome, owner: owner,
-                borrowed: neighbors.borrowed(issuers, Set(places.flatMap(\.others))))
+                place, of: files[place.file], issuers, &outcome,
+                FileFaults(place, keys, owner: owner.map { files[$0].title }),
+                borrowed: neighbors.borrowed(issuers, places))
         }
         let keys = misfits.union(order.map(\.spkiFingerprint))
         let known = Set(files.lazy.flatMap(\.certificates).map(\.spkiFingerprint))
@@ -128,6 +131,11 @@ struct FileCheck: Sendable {
         return outcome
     }
 
+    private static func note(ofEncryptedKey key: String, _ leaf: String) -> String {
+        "note: \(key == leaf ? "its private key" : key) is encrypted, so it wasn't compared with \(leaf): give "
+            + "\(Flag.passwordFile.dashed) FILE"
+    }
+
     /// The problem if nothing was checked.
     private static func nothing(in files: [CheckedFile]) -> String {
         files.allSatisfy(\.keys.isEmpty)
@@ -137,7 +145,7 @@ struct FileCheck: Sendable {
     }
 
     /// Adds what wasn't understood, and what a file is if nothing of it was checked.
-    private func add(_ file: CheckedFile, isChecked: Bool, _ what: String?, _ outcome: inout Check.Outcome) {
+    func add(_ file: CheckedFile, isChecked: Bool, _ what: String?, _ outcome: inout Check.Outcome) {
         for problem in file.problems {
             // mutant files-unread: true for 1 by FileLayoutTests/oneFile
             // mutant files-broken: true for 2 by FileLayoutTests/oneFile
@@ -192,8 +200,8 @@ private struct Neighbors {
 
     /// Returns the issuers of a leaf that are neither beside it nor in files without a leaf. A server that gets the
     /// files of the leaf doesn't send them.
-    func borrowed(_ issuers: [X509Certificate], _ own: Set<X509Certificate>) -> [X509Certificate] {
-        issuers.filter { !own.contains($0) && !common.contains($0) }
+    func borrowed(_ issuers: [X509Certificate], _ places: [LeafPlace]) -> [X509Certificate] {
+        issuers.filter { issuer in !common.contains(issuer) && !places.contains { $0.chain.contains(issuer) } }
     }
 
     /// Returns the certificates that may be on a path from a leaf in these files, nearest first.
@@ -210,22 +218,19 @@ extension FileCheck {
     /// Adds the results for a leaf.
     private func add(
         _ place: LeafPlace, of file: CheckedFile, _ issuers: [X509Certificate], _ outcome: inout Check.Outcome,
-        owner: CheckedFile?, borrowed: [X509Certificate]
+        _ faults: FileFaults, borrowed: [X509Certificate]
     ) {
         let leaf = place.leaf
         let chain = PresentedChain(
-            leaf: leaf, intermediates: place.others + issuers.filter { !place.others.contains($0) })
+            leaf: leaf, intermediates: place.others + issuers.filter { !place.chain.contains($0) })
         outcome.coverage.add(namesOf: leaf)
         let (claims, isCut) = claims(of: leaf, &outcome.coverage)
         for var result in results(of: chain, by: claims, place.title, in: file.input.path) {
-            // A leaf without a rule fails for this reason, too: another certificate is presented.
-            let isDeployable = result.verdict.isGood || result.verdict.word == .notCovered
-            if let first = place.first, isDeployable {
-                result.judge(result.verdict.behind(first, at: place.position, afterKey: place.isBehindKey))
-            } else if let key = place.otherKey, isDeployable {
-                result.judge(result.verdict.with(otherKey: key.title, of: owner?.title))
-            } else {
+            // A server fails to start with these files, whatever its clients would do.
+            if faults.isEmpty {
                 result.warn(ofBorrowed: borrowed)
+            } else {
+                result.judge(result.verdict.behind(faults))
             }
             outcome.results.append(result)
         }

@@ -8,19 +8,28 @@ struct LeafPlace {
     let title: String
     /// The number of certificates beside it, which is larger in a file with its chain.
     let count: Int
-    /// The other certificates of its chain, and those of other values of its document that belong to no leaf.
-    let others: [X509Certificate]
+    /// The certificates of its chain, and those of other values of its document that belong to no leaf.
+    let chain: Set<X509Certificate>
+    /// The same certificates, in their order. All places of a chain share both.
+    private let certificates: [X509Certificate]
     /// The certificate that a server would present in its place, if that is another one.
     let first: X509Certificate?
     /// Whether its chain isn't the first of its file, and so begins behind a private key.
     let isBehindKey: Bool
-    /// A private key that a server gets with the leaf and that doesn't fit it.
-    let otherKey: NamedKeys.Entry?
+    /// The private keys that a server may get with the leaf and that don't fit it.
+    let otherKeys: [NamedKeys.Entry]
+    /// The file of an encrypted private key that a server may get with the leaf, if no other key is that of the leaf.
+    let encryptedKey: String?
     /// Whether the file has leaves alone. Servers aren't given such a collection, so the leaf may be first in another
     /// file.
     let isInCollection: Bool
     /// Its position among the certificates, from 1.
     let position: Int
+
+    /// The other certificates that servers would send with it. The leaves of a collection aren't sent together.
+    var others: [X509Certificate] {
+        certificates.filter { (!isInCollection || $0.isCertificateAuthority) && $0 != leaf }
+    }
 
     /// Whether a server that has the file fails, whatever other files there are.
     var isMisplaced: Bool { first != nil && !isInCollection }
@@ -50,39 +59,41 @@ extension LeafPlace {
             for (index, chain) in part.content.chains.enumerated() {
                 // mutant files-order: nil by FileLayoutTests/wrongOrder FileLayoutTests/otherLeafFirst
                 let first = chain.first
+                let certificates = chain.certificates.map(\.certificate) + shared
+                let unique = Set(certificates)
+                var known: Set<X509Certificate> = []
                 for entry in chain.certificates {
                     position += 1
                     let leaf = entry.certificate
-                    guard pool.isLeaf(leaf) else { continue }
+                    // Its other positions in the chain say nothing new.
+                    guard pool.isLeaf(leaf), known.insert(leaf).inserted else { continue }
                     let isFirst = first == nil || first == leaf
                     places.append(
                         LeafPlace(
                             leaf: leaf, file: number,
                             title: total > 1 ? "\(file.input.path)[\(entry.index)]" : file.input.path,
-                            count: chain.certificates.count,
-                            others: (chain.certificates.map(\.certificate) + shared).filter { $0 != leaf },
+                            count: chain.certificates.count, chain: unique, certificates: certificates,
                             first: isFirst ? nil : first, isBehindKey: index > 0,
-                            otherKey: isFirst ? otherKey(than: leaf, chain, part, file, named) : nil,
+                            otherKeys: otherKeys(than: leaf, isFirst: isFirst, chain, part, file, named),
+                            encryptedKey: named.encryptedKey(of: leaf, in: part, of: file),
                             isInCollection: isCollection, position: position,
-                            isVersion: NamedKeys.isVersion(file.input.name)))
+                            isVersion: KeyFileName.isVersion(file.input.name)))
                 }
             }
         }
         return places
     }
 
-    /// Returns a private key that a server gets with a leaf and that doesn't fit it: the one in the same file, or else
-    /// one beside the file with its name.
-    private static func otherKey(
-        than leaf: X509Certificate, _ chain: FileChains.Chain, _ part: CheckedFile.Part, _ file: CheckedFile,
-        _ named: NamedKeys
-    ) -> NamedKeys.Entry? {
-        guard !part.content.hasKeys else {
-            // mutant files-own-key: false for `chain.hasOtherKey(than: leaf)` by FilesInUseTests/otherKeys
-            return chain.hasOtherKey(than: leaf)
-                ? chain.keys.lazy.compactMap(\.self).first.map { NamedKeys.Entry(title: nil, key: $0) } : nil
-        }
-        // mutant files-named-key: nil by FilesInUseTests/otherKeys
-        return named.misfit(of: leaf, in: part, of: file)
+    /// Returns the private keys that a server may get with a leaf and that don't fit it: the one in the same file, and
+    /// those in files whose names say so. A key may be for another leaf that is first in the file.
+    private static func otherKeys(
+        than leaf: X509Certificate, isFirst: Bool, _ chain: FileChains.Chain, _ part: CheckedFile.Part,
+        _ file: CheckedFile, _ named: NamedKeys
+    ) -> [NamedKeys.Entry] {
+        // mutant files-own-key: false for `chain.hasOtherKey(than: leaf)` by FilesInUseTests/otherKeys
+        let first = chain.hasOtherKey(than: leaf) ? chain.keys.lazy.compactMap(\.self).first : nil
+        let own = [first].compactMap { $0.map { NamedKeys.Entry(title: nil, key: $0) } }
+        // mutant files-named-key: own by FilesInUseTests/otherKeys
+        return own + named.misfits(of: leaf, in: part, of: file, straysOnly: part.content.hasKeys || !isFirst)
     }
 }

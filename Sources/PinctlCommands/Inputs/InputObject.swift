@@ -34,6 +34,10 @@ struct InputProblem: Error {
 
     let reason: String
     var kind = Kind.broken
+    /// Whether it is a private key that is encrypted, and no password was given.
+    var isEncrypted = false
+    /// Whether it is a private key of SSH, which servers of TLS don't read.
+    var isOfSSH = false
 }
 
 extension InputProblem {
@@ -55,6 +59,7 @@ extension InputProblem {
         switch error {
         case .encrypted:
             reason = "is an encrypted private key: \(advice), or its public key (openssl pkey -in FILE -pubout)"
+            isEncrypted = true
         case .encryptedContainer:
             reason = "is encrypted PKCS #12: \(advice)"
             kind = .unknown
@@ -65,6 +70,10 @@ extension InputProblem {
         case .keyless(let what):
             reason = error.description
             kind = .irrelevant(what.hasPrefix("an ") ? String(what.dropFirst(3)) : String(what.dropFirst(2)))
+        case .foreign(KeyMaterialError.privateSSHKey, _):
+            reason = error.description
+            kind = .unknown
+            isOfSSH = true
         case .unsupported, .foreign:
             reason = error.description
             kind = .unknown

@@ -50,6 +50,14 @@ extension InputPath {
         return paths
     }
 
+    /// Returns the other files in the directory of a file whose names are those of certificates or keys.
+    static func beside(_ file: InputPath) -> [InputPath] {
+        let directory = file.directory
+        return (names(in: String(directory)) ?? []).filter { !$0.hasPrefix(".") && $0 != file.name }
+            .map { InputPath(path: file.path.contains("/") ? "\(directory)/\($0)" : $0) }
+            .filter { ($0.isNamedAsKeys || KeyFileName.isOfKey($0.name)) && FileKind($0.path) == .file }
+    }
+
     private static func names(in directory: String) -> [String]? {
         (try? FileManager.default.contentsOfDirectory(atPath: directory))?.filter { !excluded.contains($0) }.sorted()
     }

@@ -30,9 +30,10 @@ struct InputReader: Sendable {
                 }
             }
         } catch {
-            // Programs keep their own state in hidden files.
+            // Programs keep their own state in hidden files. A directory that can't be listed may have certificates.
             // mutant files-hidden: true for 1 by FileLayoutTests/oneFile
-            if input.isHidden, error.kind == .unknown {
+            // mutant files-hidden-directory: true for 3 by FileLayoutTests/unlistedDirectories
+            if input.isHidden, error.kind == .unknown, FileKind(input.path) != .directory {
                 throw InputProblem(reason: error.reason, kind: .irrelevant("hidden file"))
             }
             // A text under the name of a certificate, such as the error page of a download.

@@ -46,16 +46,17 @@ extension CheckResult {
 
     /// The same lines for a terminal of this width, or for lines of any length if it is `nil`.
     func explanation(columns: Int?) -> [String] {
+        let files = filesRemedy.map { ["  do: \($0)"] } ?? []
         guard let mismatch = verdict.mismatch else {
-            return verdict.isGood ? warnings.map { "  warning: \($0.text)" } : causeLines
+            return verdict.isGood ? warnings.map { "  warning: \($0.text)" } : files + causeLines
         }
         // The remedy of a cause is more precise than that of a mismatch.
-        let isExplained = word == .pinMismatch && causes.contains(where: \.explainsMismatch)
+        let isExplained = (verdict.also ?? word) == .pinMismatch && causes.contains(where: \.explainsMismatch)
         let beside = sideBySide(mismatch)
         let isWide = columns.map { width in width >= Self.wide && beside.allSatisfy { $0.width <= width } } ?? true
         return (isWide ? beside : stacked(mismatch)) + certificates(mismatch)
             + refusals.map { "  also rejected by \($0.finding)" }
-            + causeLines + (isExplained ? [] : ["  do: \(remedy ?? "")"])
+            + files + causeLines + (isExplained ? [] : ["  do: \(remedy ?? "")"])
     }
 
     /// The explanation, with the chain in front unless it is already included.
@@ -68,11 +69,11 @@ extension CheckResult {
 
     /// The lines of the causes, or the remedy if there is no cause and the finding doesn't contain it.
     private var causeLines: [String] {
-        let isMissing = advice.isEmpty && verdict.mismatch == nil && !failureRemedy.isEmpty
-        guard isMissing, verdict.text.remedy == nil, !verdict.text.problem.hasSuffix(failureRemedy) else {
+        let isMissing = advice.isEmpty && verdict.mismatch == nil && !chainRemedy.isEmpty
+        guard isMissing, verdict.text.remedy == nil, !verdict.text.problem.hasSuffix(chainRemedy) else {
             return advice.flatMap { ["  cause: \($0.finding)", "  do: \($0.remedy)"] }
         }
-        return ["  do: \(failureRemedy)"]
+        return ["  do: \(chainRemedy)"]
     }
 
     /// Returns the lines with served and pinned keys side by side.

@@ -188,7 +188,7 @@ struct FileLayoutTests {
             ("a CRL in DER", 0, "certificate revocation list (CRL): 1"),
             ("an OCSP response", 0, "OCSP response: 1"), ("parameters", 0, "file of parameters: 1"),
             ("a README", 0, "text: 1"), ("an INI file", 0, "text: 1"), ("JSON", 0, "JSON file: 1"),
-            ("a policy", 0, "file of pins: 1"), ("an encrypted key", 0, "private key: 1"),
+            ("a policy", 0, "file of pins: 1"), ("an encrypted key", 0, "encrypted private key: 1"),
             ("another CA", 0, "CA certificate: 1"), ("a hidden binary file", 0, "hidden file: 1"),
             ("a binary file", 2, "1 file not understood"), ("control characters", 2, "1 file not understood"),
             ("text in an old encoding", 0, "text: 1"), ("bytes that aren't text", 2, "1 file not understood"),
@@ -245,6 +245,38 @@ struct FileLayoutTests {
         let isBroken = ["a dangling link", "a damaged certificate"].contains(what)
         #expect(accepted.status == (isBroken ? 2 : 0), "\(accepted)")
         #expect(accepted.lines.last?.contains(count) == true, "\(accepted)")
+    }
+
+    @Test("A directory that can't be listed fails the run, also if it is hidden")
+    func unlistedDirectories() async throws {
+        let deep = (1...34).map { _ in "d" }.joined(separator: "/")
+        for name in ["", "d", ".d", ".d/e", "d/.e"] {
+            let directory = try await tree([("chain.pem", leaf + issuer)])
+            if !name.isEmpty { try await add("no\n", "\(name)/\(deep)/x", to: directory) }
+            let run = await check(directory.path)
+            #expect(run.status == (name.isEmpty ? 0 : 2), "\(name): \(run)")
+            #expect(run.errors.contains("cannot be listed") != name.isEmpty, "\(name): \(run)")
+            #expect(await check("--allow-unread", directory.path).status == 0)
+        }
+        // A plain user may not list it.
+        let directory = try await tree([("chain.pem", leaf + issuer), (".d/chain.pem", "no"), (".e", "\u{1}")])
+        let run = try await shell(
+            "chmod 755 .; chmod 000 .d; cp \(site.rootFile) root.pem; cp \(policy) policy; chmod 644 root.pem policy; "
+                + "user=; [ $(id -u) != 0 ] || user='setpriv --reuid 65534 --regid 65534 --clear-groups'; "
+                + "$user $(command -v pinctl) check --at 2026-11-20 --ca-file root.pem --policy policy --files .; "
+                + "status=$?; chmod 755 .d; exit $status", in: directory)
+        #expect(run.status == 2 && run.errors.contains("/.d: this directory cannot be listed"), "\(run)")
+    }
+
+    @Test("A certificate that a file or a directory has a thousand times is judged once", .timeLimit(.minutes(1)))
+    func repeated() async throws {
+        let key = try site.leaf.key.privateKeyPEM
+        let files = (0..<500).flatMap { [("\($0).crt", leaf + issuer), ("\($0).key", key)] }
+        let all = try await tree([("all.pem", String(repeating: leaf, count: 6_000)), ("ca.pem", issuer)])
+        for directory in [all, try await tree(files)] {
+            let run = await check(directory.path)
+            #expect(run.status == 0 && run.lines.last?.hasPrefix("1 checked: 1 ok") == true, "\(run)")
+        }
     }
 
     @Test("A text under the name of a certificate isn't understood, and is irrelevant under another name")

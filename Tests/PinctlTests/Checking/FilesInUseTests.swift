@@ -19,10 +19,10 @@ struct FilesInUseTests {
         }
     }
 
-    private var leaf: String { site.leaf.pemText }
-    private var issuer: String { site.intermediate.pemText }
+    var leaf: String { site.leaf.pemText }
+    var issuer: String { site.intermediate.pemText }
 
-    private func tree(_ files: [(String, String)], _ script: String = "") async throws -> TestDirectory {
+    func tree(_ files: [(String, String)], _ script: String = "") async throws -> TestDirectory {
         let directory = try TestDirectory()
         for (path, text) in files {
             let file = "\(directory.path)/\(path)"
@@ -37,12 +37,12 @@ struct FilesInUseTests {
         return directory
     }
 
-    private func check(_ words: String...) async -> Run {
+    func check(_ words: String...) async -> Run {
         await pinctl(["check", "--ca-file", site.rootFile, "--policy", policy, "--files"] + words)
     }
 
     /// Returns the words at the beginning of the results' lines.
-    private func verdicts(_ run: Run) -> [String] {
+    func verdicts(_ run: Run) -> [String] {
         run.lines.filter { $0.hasPrefix("ok ") || $0.hasPrefix("FAIL ") }.map { String($0.prefix { $0 != " " }) }
     }
 
@@ -95,10 +95,34 @@ struct FilesInUseTests {
         #expect(await check(damaged.path).status == 0)
     }
 
-    @Test("What certbot may use next, or what no certificate in use replaced, is judged")
-    func certbotVersionsInUse() async throws {
+    @Test("Versions in certbot's archive above the one in use are irrelevant after a rollback")
+    func rolledBack() async throws {
+        let later = try await tree(version(1, site.leaf) + version(2, expired), Self.links(to: 1))
+        for path in ["", "/"] {
+            let run = await check(later.path + path)
+            #expect(run.status == 0 && run.lines.last?.contains("later version: 4") == true, "\(run)")
+        }
+        let both = try await tree(
+            version(1, expired) + version(2, site.leaf) + version(3, expired), Self.links(to: 2))
+        let run = await check(both.path)
+        #expect(run.lines.last?.contains("earlier version: 4, later version: 4") == true && run.status == 0, "\(run)")
+        #expect(await check(both.path + "/archive").status == 4)
+    }
+
+    @Test("Versions that servers may use next, or that no certificate in use replaced, are judged")
+    func versionsInUse() async throws {
         let rows: [(String, [(String, String)], String)] = try [
-            ("a later version", version(1, site.leaf) + version(2, expired), Self.links(to: 1)),
+            (
+                "a later version of dehydrated",
+                [
+                    ("certs/api.test/cert-1700000001.pem", leaf), ("certs/api.test/cert.pem", leaf),
+                    ("certs/api.test/chain.pem", issuer), ("certs/api.test/cert-1700000002.pem", expired.pemText),
+                ], ""
+            ),
+            (
+                "one version of the certificate and another of the chain", version(1, site.leaf) + version(2, expired),
+                Self.links(to: 1) + "; ln -sf ../../archive/api/fullchain2.pem live/api/fullchain.pem"
+            ),
             ("the version in use", version(1, site.leaf) + version(2, expired), Self.links(to: 2)),
             ("no links", version(1, expired) + version(2, site.leaf), "mkdir live"),
             ("dangling links", version(1, expired) + version(2, site.leaf), Self.links(to: 3)),
@@ -157,6 +181,58 @@ struct FilesInUseTests {
             ("cert-1.pem", old), ("cert-2.pem", leaf), ("cert.pem", leaf), ("i.pem", issuer),
         ])
         #expect(await check(numbered.path).status == 4)
+    }
+
+    @Test("A version for other hosts than the certificate in use is judged, and so is one that can't be read")
+    func unrelatedVersions() async throws {
+        let old = try site.intermediate.leaf("www.test") {
+            $0.notBefore = Int64(testTime.timeIntervalSince1970) - 90 * 86_400
+            $0.notAfter = Int64(testTime.timeIntervalSince1970) - 86_400
+        }
+        let lego = [
+            ("certificates/api.test.crt", leaf + issuer),
+            ("certificates/api.test.json", "{ \"domain\": \"api.test\" }"),
+        ]
+        let dehydrated = [
+            ("cert-1700000002.pem", leaf), ("cert.pem", leaf), ("chain.pem", issuer),
+            ("privkey-1700000001.pem", try TestKey().privateKeyPEM),
+        ]
+        let acmeSh = [("api.test/api.test.cer", leaf + issuer), ("api.test/api.test.conf", "Le_Domain='api.test'\n")]
+        let request = try TestSigningRequest("www.test", key: TestKey()).pemText
+        let cut = String(expired.pemText.prefix(200))
+        let unrelated: [(String, [(String, String)], String)] = [
+            ("a number in the name", dehydrated + [("cert-1700000001.pem", old.pemText)], ""),
+            ("a request with a number", dehydrated + [("cert-1700000001.csr", request)], ""),
+            ("lego", lego + [("archives/1700000000.www.test.crt", old.pemText + issuer)], ""),
+            ("acme.sh", acmeSh + [("api.test/backup/cert.bak", old.pemText)], ""),
+            ("certbot", try version(1, old) + version(2, site.leaf), Self.links(to: 2)),
+            ("a rollback of certbot", try version(1, site.leaf) + version(2, old), Self.links(to: 1)),
+            ("a damaged file of dehydrated", dehydrated + [("cert-1700000001.pem", cut)], ""),
+            ("a damaged file of lego", lego + [("archives/1700000000.api.test.crt", cut)], ""),
+        ]
+        for (what, files, script) in unrelated {
+            let directory = try await tree(files, script)
+            let run = await check(directory.path)
+            withExtendedLifetime(directory) {}
+            #expect(run.status != 0, "\(what): \(run)")
+        }
+        // One of the hosts, below a wildcard, and none at all.
+        let several = try site.intermediate.leaf("api.test", "www.test") {
+            $0.notBefore = Int64(testTime.timeIntervalSince1970) - 90 * 86_400
+            $0.notAfter = Int64(testTime.timeIntervalSince1970) - 86_400
+        }
+        let archived = [
+            ("archives/1700000000.api.test.crt", several.pemText), ("archives/1700000000.api.test.key", ""),
+        ]
+        let related: [([(String, String)], Int)] = [
+            (dehydrated + [("cert-1700000001.pem", several.pemText)], 2), (dehydrated, 1), (lego + archived, 2),
+        ]
+        for (files, count) in related {
+            let directory = try await tree(files)
+            let run = await check(directory.path)
+            withExtendedLifetime(directory) {}
+            #expect(run.status == 0 && run.lines.last?.contains("earlier version: \(count)") == true, "\(run)")
+        }
     }
 
     // MARK: Chains and keys
@@ -252,10 +328,7 @@ struct FilesInUseTests {
                 "one directory with several names",
                 [("a.key", key), ("a.crt", chain), ("b.key", otherKey), ("b.crt", otherChain)], ["ok", "ok"]
             ),
-            (
-                "one of two keys with the name", [("key.pem", otherKey), ("privkey.pem", key), ("cert.pem", chain)],
-                ["ok"]
-            ),
+            ("two keys with the name", [("key.pem", key), ("privkey.pem", key), ("cert.pem", chain)], ["ok"]),
             // Keys with other names may be for anything, such as the next certificate.
             ("a key with another name", [("next.key", otherKey), ("api.key", key), ("api.crt", chain)], ["ok"]),
             ("no key of that name", [("next.key", otherKey), ("api.crt", chain)], ["ok"]),

@@ -56,6 +56,21 @@ struct PassedOverTests {
         #expect(await check(words + baseline).status == 1)
     }
 
+    @Test("P5: A baseline with one wrong key beside a certificate excuses neither another one nor a pin mismatch")
+    func baselineOtherPairedKey() async throws {
+        let directory = try TestDirectory()
+        _ = try directory.add(site.leaf.pemText + site.intermediate.pemText, name: "api.crt")
+        let key = try directory.add(TestKey().privateKeyPEM, name: "api.key")
+        let policy = try site.policy("\"\(try site.root.key.pin)\"")
+        let first = await check(["--files", directory.path, "--policy", policy, "--json"])
+        #expect(first.status == 1)
+        let baseline = ["--baseline", try site.directory.add(first.output), "--files", directory.path, "--policy"]
+        #expect(await check(baseline + [policy]).status == 0)
+        #expect(await check(baseline + [try site.policy("\"\(unknownPin)\"")]).status == 1)
+        try Data(TestKey().privateKeyPEM.utf8).write(to: URL(filePath: key))
+        #expect(await check(baseline + [policy]).status == 1)
+    }
+
     @Test("CB18: A certificate for more hosts than are checked is reported, and the run fails")
     func manyHosts() async throws {
         let hosts = (0...200).map { "h\($0).test" }
