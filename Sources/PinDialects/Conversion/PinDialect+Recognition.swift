@@ -94,7 +94,7 @@ extension PinDialect {
         },
         DialectMark(.swift, [.other], in: [.swift]) {
             $0.has("PinningPolicy(", "PinningRule(")
-                && (!$0.isInTree || $0.has("func pinned() throws") || SwiftReader.writesPins($0.bytes))
+                && (!$0.isInTree || SwiftReader.writesPins($0.bytes))
         },
         DialectMark(.trustkit, [.object, .other], in: [.json, .swift, .literals]) {
             $0.hasKey("TSKPinnedDomains", orMentions: $0.form == .object || $0.has("kTSKPinnedDomains"))
@@ -235,7 +235,8 @@ final class DialectText {
             rest = rest[found.upperBound...]
             let before = marked[..<found.lowerBound].suffix(12).reversed().drop { "\"'@ \\".utf8.contains($0) }
             let after = rest.drop { "\"'\\".utf8.contains($0) }.drop { $0.isBlank || $0.isLineEnd }
-            let isCase = before.starts(with: "case".utf8.reversed())
+            // A case or a choice isn't a member.
+            let isCase = before.starts(with: "case".utf8.reversed()) || before.first == UInt8(ascii: "?")
             if after.first == UInt8(ascii: ":"), !isCase || !isInTree { return true }
             if !isInTree, rest.first == UInt8(ascii: "\"") { return true }
         }

@@ -14,13 +14,15 @@ struct SwiftReader {
         return DialectReading(try reader.file())
     }
 
-    /// Whether a program creates rules, and pins from literals.
+    /// Whether a program creates rules and pins from literals, or is the beginning of an export.
     static func writesPins(_ bytes: [UInt8]) -> Bool {
         // Kotlin's comments and strings are those of Swift.
         var lexer = SourceLexer(TextCursor(bytes))
-        var (hasRule, hasPin) = (false, false)
+        var (hasRule, hasPin, last) = (false, false, "")
         while let token = lexer.next(), !hasRule || !hasPin {
+            defer { last = token.word ?? "" }
             guard let word = token.word, lexer.peek()?.isSign("(") == true else { continue }
+            if word == "pinned", last == "func" { hasPin = true }
             if ["PinningRule", "PinningPolicy"].contains(word) { hasRule = true }
             if word == "Pin" {
                 _ = lexer.next()

@@ -53,6 +53,8 @@ struct DirectoryOperand {
         let tree = SourceTree(operand, variables: variables)
         notes = tree.notes
         problems = tree.problems.map { PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason) }
+        var testFailures: [PolicyProblem] = []
+        defer { notes += testFailures.testNotes }
         for file in tree.files {
             let search: PinSearch
             // The hosts of pins that no dialect reads don't count here, so the list of suffixes isn't used.
@@ -74,7 +76,7 @@ struct DirectoryOperand {
                 pin.dialect.map { [.curl, .hpkp].contains($0) && !isWanted($0) } ?? true
             }
             guard !search.isTest else {
-                notes += search.testNotes
+                testFailures += search.failures.map(\.first)
                 continue
             }
             if search.dialects.contains(where: isWanted) {
@@ -89,13 +91,17 @@ struct DirectoryOperand {
 }
 
 extension PinSearch {
-    /// The notes on readers that failed for a file of tests, which can be damaged on purpose.
-    var testNotes: [String] {
-        failures.map { "\($0.first.location): isn't read, as part of tests: \($0.first.message)" }
-    }
-
     /// The first problem of each reader that failed, and the number of its other ones.
     var failures: [(first: PolicyProblem, more: Int)] {
         problems.compactMap { problem in problem.problems.first.map { ($0, problem.problems.count - 1) } }
+    }
+}
+
+extension [PolicyProblem] {
+    /// The note on readers that failed for files of tests, which can be damaged on purpose.
+    var testNotes: [String] {
+        guard let first else { return [] }
+        let more = count > 1 ? " (and \(plural(count - 1, "more problem")) in files of tests)" : ""
+        return ["\(first.location): isn't read, as part of tests: \(first.message)\(more)"]
     }
 }

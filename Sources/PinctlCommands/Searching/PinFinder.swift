@@ -11,7 +11,9 @@ struct PinFinder {
     private var unsure: [PinSighting] = []
     /// The files that couldn't be read, with the positions in them.
     private(set) var problems: [PolicyProblem] = []
-    private(set) var notes: [String] = []
+    private var otherNotes: [String] = []
+    private var testFailures: [PolicyProblem] = []
+    var notes: [String] { otherNotes + testFailures.testNotes }
     private(set) var fileCount = 0
     private(set) var linkCount = 0
     private(set) var tooLarge: [String] = []
@@ -33,7 +35,7 @@ struct PinFinder {
             return
         }
         let tree = SourceTree(operand, variables: variables)
-        notes += tree.notes
+        otherNotes += tree.notes
         linkCount += tree.linkCount
         problems += tree.problems.map { PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason) }
         let (files, size) = (tree.files, Self.filesPerTask)
@@ -65,7 +67,7 @@ struct PinFinder {
         omittedCount += max(0, search.unsure.count - room)
         // Tests have damaged files on purpose.
         guard !search.isTest else {
-            notes += search.testNotes
+            testFailures += search.failures.map(\.first)
             return
         }
         for (first, more) in search.failures {

@@ -194,6 +194,7 @@ struct TreeGateTests {
         ("B.kt", "fun client(pinner: CertificatePinner) = OkHttpClient.Builder().certificatePinner(pinner).build()"),
         ("C.kt", "val help = \"\"\"\nCertificatePinner.Builder().add(\"a.example.com\", \"sha256/x\")\n\"\"\""),
         ("A.swift", "let policy = try PinningPolicy(rules: rules) // PinningRule(pins: [Pin(\"sha256/x\")])"),
+        ("Part.swift", "let part = isApple ? \"NSPinnedDomains\" : \"TrustKit\"; let text = \"func pinned() throws\""),
         ("envoy.yaml", "# verify_certificate_spki: [x]\nname: envoy\n"),
         ("zone.conf", "# TLSA 3 1 1 abc\nlisten = 80\n"),
         ("dane.sh", "#!/bin/sh\n# _443._tcp.a.example. IN TLSA 3 1 1 ab\necho \"TLSA 3 1 1\"\n"),
