@@ -22,12 +22,12 @@ struct KeyFileName: Hashable {
         if let value = part.name { self.init(value: value, in: file.input.path) } else { self.init(file.input) }
     }
 
-    private init(value: String, in path: String) {
+    private init(value: String, in file: String) {
         // The end of `data.tls.crt` is the ending of a file's name, too.
         var path = value[...]
         if let ending = Self.endings.first(where: path.lowercased().hasSuffix) { path = path.dropLast(ending.count) }
         let start = path.lastIndex(of: ".").map { value.index(after: $0) } ?? value.startIndex
-        directory = "\(path)\0\(value[..<start])"
+        directory = "\(file)\0\(value[..<start])"
         pair = directory
         stem = Self.stem(String(value[start...]))
         words = Self.ownWords(of: stem)
