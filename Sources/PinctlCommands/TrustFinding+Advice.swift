@@ -34,19 +34,10 @@ extension TrustFinding {
             remedy: renewal(under: pins).map { "\($0), or check the clock" } ?? advice(origin, flag) ?? text.remedy)
     }
 
-    /// Returns how to renew a leaf that has expired so that a rule accepts it, or `nil` for another finding, or without
-    /// pins.
+    /// Returns how to renew a leaf that has expired so that a rule accepts it, or `nil` for another finding.
     func renewal(under pins: PinningRule?) -> String? {
-        guard rule == .expired, depth == 0, let certificate, let pins, !pins.pins.isEmpty, pins.requirement == .any
-        else { return nil }
-        let held = pins.pins.fingerprints(of: certificate)
-        let isPinned = pins.pins.contains { pin in
-            pin.kind == .publicKey && pin.role.covers(index: 0, of: 3) && held.contains(pin.fingerprint)
-        }
-        // mutant expired-key: true for `isPinned` by TrustSituationTests/expiredKey
-        return isPinned
-            ? "renew it with the same key, which is pinned"
-            : "renew it with a pinned key or from a pinned CA, because its own key isn't pinned"
+        guard rule == .expired, depth == 0, let certificate else { return nil }
+        return pins?.renewal(of: certificate)
     }
 
     private func advice(_ origin: ChainOrigin, _ flag: Flag?) -> String? {
@@ -77,4 +68,19 @@ extension TrustFinding {
     }
 
     private static let otherAuthority = "have the certificate issued by a CA that the release trusts"
+}
+
+extension PinningRule {
+    /// Returns how to renew the certificate of a server so that the rule accepts it, or `nil` if one pin isn't enough.
+    func renewal(of leaf: X509Certificate) -> String? {
+        guard !pins.isEmpty, requirement == .any else { return nil }
+        let held = pins.fingerprints(of: leaf)
+        let isPinned = pins.contains { pin in
+            pin.kind == .publicKey && pin.role.covers(index: 0, of: 3) && held.contains(pin.fingerprint)
+        }
+        // mutant expired-key: true for `isPinned` by TrustSituationTests/expiredKey
+        return isPinned
+            ? "renew it with the same key, which is pinned"
+            : "renew it with a pinned key or from a pinned CA, because its own key isn't pinned"
+    }
 }

@@ -203,8 +203,10 @@ extension Examination {
     private func causes(of finding: TrustFinding) -> [PinFailureCause] {
         switch finding.rule {
         case .notYetValid:
-            let first = presented.max { $0.notBefore < $1.notBefore }
-            return first.map { [.clockBehind($0)] } ?? []
+            // A leaf alone may have been issued for later.
+            // mutant cause-issued-later: true by PinFailureCauseTests/clock
+            guard presented.allSatisfy({ $0.notBefore > time }) else { return [] }
+            return presented.max { $0.notBefore < $1.notBefore }.map { [.clockBehind($0)] } ?? []
         case .expired: return clockAhead()
         case .unknownIssuer: return unknownIssuer(finding)
         case .nameMismatch: return presented.first.flatMap(defaultCertificate).map { [$0] } ?? []

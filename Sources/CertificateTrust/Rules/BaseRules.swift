@@ -23,7 +23,8 @@ extension CertificateRule {
             // mutant not-yet-valid: false by ServerTrustTests/validity
             guard context.time < certificate.validity.lowerBound else { return nil }
             return "certificate is not yet valid (valid from \(timeText(certificate.validity.lowerBound)), "
-                + "current time \(timeText(context.time))): check the clock"
+                + "current time \(timeText(context.time))): check the clock, or serve the certificate before it until "
+                + "then"
         },
         CertificateRule(
             rule: .notAnAuthority, places: .issuer, source: "RFC 5280, section 4.2.1.9", isBase: true

@@ -24,7 +24,7 @@ extension ChainJudge {
             warnings += paths(of: trust, beside: path, rule, port: port, expecting: source)
         }
         warnings += underStores(trust, port: port, expecting: source)
-        warnings += expiring(on: path, within: warningPeriod)
+        warnings += expiring(on: path, by: verdict.rule, within: warningPeriod)
         warnings += ending(verdict)
         if !isPrivate(path, by: verdict.rule) { warnings += CheckWarning.transparency(of: path) }
         return warnings + refusals.map(CheckWarning.init)
@@ -55,14 +55,18 @@ extension ChainJudge {
     }
 
     /// Returns a warning if certificates on a path expire within the period. It names the first one to expire.
-    private func expiring(on path: VerifiedPath, within period: WarningPeriod) -> [CheckWarning] {
+    private func expiring(
+        on path: VerifiedPath, by rule: PinningRule?, within period: WarningPeriod
+    ) -> [CheckWarning] {
         let expiring = path.certificates.filter { period.contains(time, before: $0, isLeaf: $0 == path.leaf) }
         guard let first = expiring.min(by: { $0.notAfter < $1.notAfter }) else { return [] }
         let role = PinRole(index: path.certificates.firstIndex(of: first) ?? 0, of: path.certificates.count)
+        let renewal = first == path.leaf ? rule?.renewal(of: first) : nil
         return [
             CheckWarning(
                 kind: .expiresSoon,
-                text: "the \(role.rawValue) expires soon, \(first.subject) on \(expiry(first, now: time)): renew it")
+                text: "the \(role.rawValue) expires soon, \(first.subject) on \(expiry(first, now: time)): "
+                    + (renewal ?? "renew it"))
         ]
     }
 

@@ -39,7 +39,8 @@ extension CheckResult {
             let completion = isOfFile ? ChainOrigin.file.completion : PinFailureCause.sendIntermediates
             steps.insert("if it is an intermediate, \(completion)", at: 0)
         }
-        return steps.joined(separator: "; otherwise, ")
+        let doubt = isOfFile ? "" : "; if that CA isn't yours, the connection may be intercepted"
+        return steps.joined(separator: "; otherwise, ") + doubt
     }
 
     /// The remedy for the verdict on the chain, which doesn't depend on the cause, or `nil` for a good verdict.

@@ -92,9 +92,12 @@ extension CommandDefinition {
             }
             let hosts = named.isEmpty ? Plan.hosts(for: candidates, replacing: current, in: releases) : named
             guard !hosts.isEmpty else {
+                let titles = candidates.map(\.title).joined(separator: ", ")
+                let ruled = Plan.unjudged(besides: [], for: candidates, in: releases).map(\.title)
+                let others = ruled.isEmpty ? "" : ", but for \(FirstNames(ruled, limit: 5))"
                 throw .unusable([
-                    "no release has a rule for a hostname of \(candidates.map(\.title).joined(separator: ", ")), "
-                        + "\(candidates.extent): give --host HOST, or check that these are the right files"
+                    "no release has a rule for a hostname of \(titles) (\(candidates.extent))\(others): "
+                        + "give --host HOST, or check that these are the right files"
                 ])
             }
             let obstacles = Plan.obstacles(to: named, for: candidates, in: releases)
