@@ -115,6 +115,9 @@ extension PinDialect {
                 : $0.has("pin-sha256") || $0.begins(with: "public-key-pins")
         },
         DialectMark(.tlsa, [.other]) { $0.has("TLSA", "TYPE52") },
+        // A number for the version is one of a policy whose "domains" is misspelled.
+        // mutant misspelled-policy: false by PinctlTests.LintTests/defaultPolicy
+        DialectMark(.policy, [.object], in: [.json]) { $0.document.root?["version"]?.integer != nil && $0.map.isMap },
         DialectMark(.map, [.object, .other], in: [.json, .swift, .literals]) {
             let map = $0.map
             return $0.isInTree ? map.isMap && map.hasPins : map.isMap || $0.form == .other && !map.stray.isEmpty

@@ -34,11 +34,17 @@ extension PinMapReader {
             // The hosts of an outer object aren't those of a constant that isn't known.
             let isUnknown = values.contains { $0.text == nil }
             if !hosts.isEmpty || isUnknown { scope.hosts = hosts }
+        } else if Self.isOfPolicy(member) {
+            // mutant map-policy: {} by PinMapTests/policySettings
+            scope.unread.append(
+                (
+                    "\(quoted(member.key)) is a setting of a policy, which can't be read from a map: write the policy "
+                        + "into a file of its own", member.position
+                ))
         } else if let setting = Setting(Self.plain(member.key)) {
             var value = member.value
             if case .word(let name) = value.kind, value.bool == nil {
-                value = resolve(name) ?? value
-                resolving.remove(name)
+                value = withValue(of: name) { $1 } ?? value
             }
             // Other objects can be enabled, too.
             if setting == .off || setting == .on, scope.hosts.isEmpty, !scope.words.contains(.pin) { return }
@@ -51,6 +57,17 @@ extension PinMapReader {
                         member.value.position
                     ))
             }
+        }
+    }
+
+    /// Whether a member is a setting of this project's policies that changes what is accepted. Maps don't have it.
+    private static func isOfPolicy(_ member: SourceLiteral.Member) -> Bool {
+        switch member.key {
+        case "require", "ports", "anchors", "certificateTransparency", "unlisted", "onExpiry", "deny",
+            "localAnchorsBypassPins":
+            true
+        case "role": member.value.text.flatMap(PinRole.init).map { $0 != .any } ?? false
+        default: false
         }
     }
 

@@ -153,9 +153,7 @@ extension PinMapReader {
                 addRule([literal], scope)
             }
         case .word(let name):
-            guard let value = resolve(name) else { return }
-            take(value, scope)
-            resolving.remove(name)
+            withValue(of: name) { $0.take($1, scope) }
         case .expression:
             guard !scope.hosts.isEmpty, isNamed(scope) else { return }
             problems.add("these pins aren't literals: write them themselves", at: literal.position)
@@ -175,7 +173,7 @@ extension PinMapReader {
             guard !words.contains(.other) || words.contains(.pin) else { continue }
             inner.words.formUnion(words)
             if member.isComputed, member.key != "..." {
-                guard let host = resolve(member.key)?.text.flatMap({ host($0) }) else {
+                guard let host = withValue(of: member.key, { $1.text })?.flatMap({ host($0) }) else {
                     takeUnknownHost(member, inner)
                     continue
                 }
@@ -185,7 +183,6 @@ extension PinMapReader {
                 if isUnresolved(member.value) { unresolved.append(member) }
                 if case .object(let members) = member.value.kind { takeSettings(of: host, members) }
             }
-            resolving.remove(member.key)
             // Subdomains are included by default in what react-native-ssl-manager reads.
             if member.key == "sha256Keys" { inner.includesSubdomains = true }
             take(member.value, inner)
@@ -207,8 +204,7 @@ extension PinMapReader {
             guard value.bool == nil, !["null", "nil", "undefined"].contains(name), Double(name) == nil else {
                 return false
             }
-            defer { resolving.remove(name) }
-            return resolve(name) == nil
+            return withValue(of: name) { _, _ in true } == nil
         case .object, .list, .text: return false
         }
     }
@@ -320,11 +316,7 @@ extension PinMapReader {
             pin.location = PolicyLocation(path: path, element.position)
             pins.append(pin)
         case .word(let name):
-            if let value = resolve(name) {
-                addPins(value, scope, &pins)
-                resolving.remove(name)
-                return
-            }
+            guard withValue(of: name, { $0.addPins($1, scope, &pins) }) == nil else { return }
             problems.add(
                 "\(quoted(name)) isn't set to one value in this file: write the pin itself", at: element.position)
         case .list(let elements): for element in elements { addPins(element, scope, &pins) }
@@ -335,20 +327,24 @@ extension PinMapReader {
 
     // MARK: Values
 
-    /// Returns the value of a constant. The caller removes the name from `resolving` when it is done with the value.
-    mutating func resolve(_ name: String) -> SourceLiteral? {
+    /// Calls `body` with the value of a constant, in which the name isn't resolved again. Returns `nil` for a name that
+    /// isn't set to one value.
+    @discardableResult
+    mutating func withValue<Result>(
+        of name: String, _ body: (inout PinMapReader, SourceLiteral) -> Result
+    ) -> Result? {
         guard resolving.count < 16, resolutions < Self.mostResolutions, !resolving.contains(name),
             let value = literals.value(of: name, used: &used)
         else { return nil }
         resolutions += 1
         resolving.insert(name)
-        return value
+        defer { resolving.remove(name) }
+        return body(&self, value)
     }
 
     mutating func text(of literal: SourceLiteral) -> String? {
         guard case .word(let name) = literal.kind else { return literal.text }
-        defer { resolving.remove(name) }
-        return resolve(name)?.text
+        return withValue(of: name) { $1.text } ?? nil
     }
 
     /// Returns the pattern of a hostname or a URL.

@@ -111,7 +111,9 @@ private struct LintJob {
                 ? error.messages : Arguments.messages(error.messages, onUnnamedPolicy: path, "name a FILE")
             return Self.refuse(messages.joined(separator: "; "), path, &report, &console)
         }
-        let dialects = dialects(of: bytes, title)
+        // The default is a policy, also if something in it makes it look like another file.
+        // mutant lint-default: dialects(of: bytes, title) by PinctlTests.LintTests/defaultPolicy
+        let dialects = isNamed ? dialects(of: bytes, title) : [.policy]
         guard !dialects.isEmpty || !InputReader.holdsKeys(bytes) else {
             let advice = "lint reads policies and other pin files; print the pins with pinctl hash \(path)"
             return Self.refuse("\(title): contains certificates or keys: \(advice)", path, &report, &console)

@@ -161,6 +161,7 @@ struct PinMapTests {
             ("({ 'a.test': ['sha256:\(first)'] })", "isn't a pin"),
             ("({ 'a.test': ['sha1/AAAA'] })", "isn't a pin"),
             ("({ pins: ['\(first)'] })", "1:11: no host is known for this pin"),
+            ("({ 'api.test': [{ pin: '\(first)', role: 'leaf' }] })", "1:39: \"role\" is a setting of a policy"),
             ("({ 'api.test': { expires: 'soon', pins: ['\(first)'] } })", "1:27: \"expires\" isn't a literal"),
             ("({ 'api.test': { includeSubdomains: a.b, pins: ['\(first)'] } })", "1:37: \"includeSubdomains\" isn't"),
             ("({ 'api.test': 'sha256/48:D4', 'b.test': ['\(first)'] })", "1:16: \"sha256/48:D4\" isn't a pin"),
@@ -177,6 +178,38 @@ struct PinMapTests {
         }
         let found = (error?.problems ?? []).map { "\($0.location.line):\($0.location.column): \($0.message)" }
         #expect(found.contains { $0.contains(message) }, "\(found)")
+    }
+
+    @Test(
+        "A constant that contains itself ends there",
+        arguments: [
+            "const a = { 'h.test': a }; f(a)",
+            "const a = { 'h.test': { 'h.test': a, 'b.test': [a] }, enabled: a }; f(a)",
+            "const a = { [a]: b, 'h.test': b }; const b = { 'h.test': a, [b]: a, url: a }; f(a, b)",
+            "const a = [a, b]; const b = { 'h.test': [...a, a], host: [a, b], pins: a }; f({ 'h.test': b })",
+        ])
+    func recursion(text: String) {
+        let found = PinMapReader.search(Array(text.utf8))
+        #expect(found.stray.isEmpty)
+        let error = #expect(throws: PolicyFileError.self) { try PinDialect.map.read(Array(text.utf8), path: "x") }
+        #expect((error?.problems.count ?? 0) < 20)
+    }
+
+    @Test(
+        "A setting of a policy, which a map would drop, is an error",
+        arguments: [
+            "'require': ['leaf', 'root']", "ports: [443]", "anchors: { system: true }", "onExpiry: 'fail'",
+            "certificateTransparency: 'require'", "localAnchorsBypassPins: true",
+        ])
+    func policySettings(setting: String) {
+        for text in [
+            "const policy = { domains: [{ host: 'api.test', \(setting), pins: ['\(Self.first)'] }] }",
+            "({ 'api.test': { \(setting), pins: ['\(Self.first)'] } })",
+            "({ \(setting), unlisted: 'refuse', 'api.test': ['\(Self.first)'] })",
+        ] {
+            let error = #expect(throws: PolicyFileError.self) { try PinDialect.map.read(Array(text.utf8), path: "x") }
+            #expect(error?.problems.contains { $0.message.contains("is a setting of a policy") } == true, "\(text)")
+        }
     }
 
     @Test(

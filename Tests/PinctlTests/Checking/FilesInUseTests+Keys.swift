@@ -116,7 +116,21 @@ extension FilesInUseTests {
             pairs.append(("\(name), \(keyName)", [(name, chain), (keyName, key)], ["ok"]))
         }
         try await expect(pairs)
+        func document(_ values: [(String, String)], _ head: String = "stringData:\n") -> String {
+            head
+                + values.map { name, text in
+                    "  \(name): |\n" + text.split(separator: "\n").map { "    \($0)\n" }.joined()
+                }.joined()
+        }
+        let secret = document([("fullchain.pem", chain), ("server.key", otherKey)])
+        let jwt = document([("privateKey", otherKey)], "sso:\n")
         try await expect([
+            ("a Secret", [("x.yaml", secret)], ["FAIL"]),
+            (
+                "another Secret", [("a.yaml", document([("cert", chain)])), ("b.yaml", document([("key", otherKey)]))],
+                ["ok"]
+            ),
+            ("another value", [("x.yaml", document([("cert", chain), ("key", key)], "tls:\n") + jwt)], ["ok"]),
             (
                 "beside the right one", [("fullchain.pem", chain), ("privkey.pem", key), ("server.key", otherKey)],
                 ["FAIL"]

@@ -28,6 +28,21 @@ struct LintTests {
             """)
     }
 
+    @Test("The default policy is judged as a policy, whatever it looks like")
+    func defaultPolicy() async throws {
+        let rule = #"{ "host": "api.test", "pins": ["\#(unknownPin)", "\#(try site.leaf.key.pin)"] }"#
+        for text in [
+            #"{ "version": 1, "domain": [\#(rule)] }"#, #"{ "Domains": [\#(rule)] }"#, "[\(rule)]",
+            #"{ "version": 1, "x": { "domains": [\#(rule)] } }"#,
+        ] {
+            let file = try site.directory.add(text, name: "\(UInt64.random(in: 0...UInt64.max)).jsonc")
+            let run = await pinctl("lint", variables: ["PINCTL_POLICY": file])
+            #expect(run.status == 2, "\(text): \(run)")
+            guard text.contains("version") else { continue }
+            #expect(await pinctl("lint", file).status == 2, "\(text)")
+        }
+    }
+
     @Test("--rule changes a rule's severity, and rejects unknown levels and rules")
     func settings() async throws {
         let file = try policy()
