@@ -46,7 +46,9 @@ extension CheckResult {
     /// The remedy for the verdict on the chain, which doesn't depend on the cause, or `nil` for a good verdict.
     var remedy: String? {
         let row = (verdict.also ?? word).row
-        guard let renewal = verdict.distrust?.renewal(under: rule) else { return isOfFile ? row.fileRemedy : row.remedy }
+        guard let renewal = verdict.distrust?.renewal(under: rule) else {
+            return isOfFile ? row.fileRemedy : row.remedy
+        }
         return isOfFile ? renewal : "\(renewal), and have the server load it"
     }
 

@@ -40,7 +40,7 @@ struct Release: Sendable {
         exports = other.exports
     }
 
-    /// What its users have: its tag, or its file.
+    /// The name of what its users have, a tag with all of its files or a file.
     var users: String { tag ?? source }
 
     /// Returns the rule for a host.

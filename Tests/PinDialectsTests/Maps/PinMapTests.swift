@@ -161,7 +161,7 @@ struct PinMapTests {
             ("({ 'a.test': ['sha256:\(first)'] })", "isn't a pin"),
             ("({ 'a.test': ['sha1/AAAA'] })", "isn't a pin"),
             ("({ pins: ['\(first)'] })", "1:11: no host is known for this pin"),
-            ("({ 'api.test': [{ pin: '\(first)', role: 'leaf' }] })", "1:39: \"role\" is a setting of a policy"),
+            ("({ 'api.test': [{ pin: '\(first)', role: 'leaf' }] })", "\"role\" is a setting of a policy"),
             ("({ 'api.test': { expires: 'soon', pins: ['\(first)'] } })", "1:27: \"expires\" isn't a literal"),
             ("({ 'api.test': { includeSubdomains: a.b, pins: ['\(first)'] } })", "1:37: \"includeSubdomains\" isn't"),
             ("({ 'api.test': 'sha256/48:D4', 'b.test': ['\(first)'] })", "1:16: \"sha256/48:D4\" isn't a pin"),

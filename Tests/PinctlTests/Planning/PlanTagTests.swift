@@ -85,14 +85,12 @@ struct PlanTagTests {
         try write("app/pins.jsonc", policyText([("api.test", ["\"\(unknownPin)\""])]))
         try write("app/broken.jsonc", "{")
         try tag("v5.2")
-        let run = await plan(
-            "git:v5.*:pins/pins.jsonc", "--against", "git:v5.*:app/pins.jsonc", "--against", "git:v5.2:app/broken.jsonc",
-            "--json")
+        let others = ["git:v5.*:app/pins.jsonc", "git:v5.2:app/broken.jsonc"]
+        let run = await plan("git:v5.*:pins/pins.jsonc", "--against", others[0], "--against", others[1], "--json")
         #expect(run.status == 2, "\(run)")
         let names = try verdicts(run).compactMap { $0.split(separator: " ").first }.filter { $0 != "unread" }
         #expect(names == ["v5.0", "v5.1", "v5.2", "v5.2:app/pins.jsonc"], "\(names)")
-        let text = await plan(
-            "git:v5.*:pins/pins.jsonc", "--against", "git:v5.*:app/pins.jsonc", "--against", "git:v5.2:app/broken.jsonc")
+        let text = await plan("git:v5.*:pins/pins.jsonc", "--against", others[0], "--against", others[1])
         for row in ["v5.0:app/pins.jsonc ", "v5.1:app/pins.jsonc ", "v5.2:app/broken.jsonc "] {
             #expect(text.lines.contains { $0.hasPrefix(row) && $0.contains("unread") }, "\(text)")
         }
