@@ -117,6 +117,16 @@ extension CheckResult {
                     + "its whole chain in one file"))
     }
 
+    /// Adds a warning to a good result if another file has the leaf, and no issuer beside it.
+    mutating func warn(ofCopyAlone file: String) {
+        guard verdict.isGood else { return }
+        warnings.append(
+            CheckWarning(
+                kind: .separateIssuer,
+                text: "\(file) has the leaf without its issuers: a server that gets this file sends an incomplete "
+                    + "chain"))
+    }
+
     /// Replaces the verdict by one that takes other results into account.
     mutating func judge(_ verdict: Verdict) {
         self.verdict = verdict

@@ -6,7 +6,7 @@ import PinctlTLSTransport
 /// A check of files, without connections: whether the keys intended for servers match their pins.
 ///
 /// The files of a run are read as a whole, so that certificates find their issuers in other files (``Neighbors``).
-/// There is one result for each leaf, however many files contain it.
+/// There is one result for each leaf, however many files contain it, and one for each of them whose own chain fails.
 struct FileCheck: Sendable {
     let source: PinSource
     let judge: ChainJudge
@@ -94,17 +94,21 @@ struct FileCheck: Sendable {
             checked.formUnion(places.map(\.file))
             let misplaced = places.first(where: \.isMisplaced)
             let keyed = places.first { !$0.otherKeys.isEmpty }
-            let place = misplaced ?? keyed ?? places.max { $0.rank < $1.rank } ?? places[0]
+            let place =
+                misplaced ?? keyed ?? places.max { $0.rank(issuers) < $1.rank(issuers) }
+                ?? places[0]
             let keys = keyed?.otherKeys ?? []
             misfits.formUnion(keys.map(\.key))
             let owner = keys.first.flatMap { owners[$0.key]?.first { files[$0].title != files[place.file].title } }
             if keys.isEmpty, let encrypted = places.lazy.compactMap(\.encryptedKey).first {
                 outcome.notes.append(Self.note(ofEncryptedKey: encrypted, place.title))
             }
+            let start = outcome.results.count
             add(
                 place, of: files[place.file], issuers, &outcome,
                 FileFaults(place, keys, owner: owner.map { files[$0].title }),
                 borrowed: neighbors.borrowed(issuers, places))
+            addCopies(of: place, places, files, neighbors, since: start, &outcome)
         }
         let keys = misfits.union(order.map(\.spkiFingerprint))
         let known = Set(files.lazy.flatMap(\.certificates).map(\.spkiFingerprint))
@@ -176,6 +180,40 @@ struct FileCheck: Sendable {
             CheckResult(
                 verdict: .noCertificate(rule, names: coverage.names), subject: "\(rule.host)", source: .file,
                 presented: [], now: judge.time)
+        }
+    }
+}
+
+// MARK: - Copies
+
+extension FileCheck {
+    /// Adds the failures of other files with a leaf and a chain of their own, and warns of those with the leaf alone. A
+    /// server may get any of these files. The results for the leaf begin at `start`.
+    private func addCopies(
+        of place: LeafPlace, _ places: [LeafPlace], _ files: [CheckedFile], _ neighbors: Neighbors, since start: Int,
+        _ outcome: inout Check.Outcome
+    ) {
+        let end = outcome.results.count
+        let words = Set(outcome.results[start...].map(\.verdict.word))
+        let claims = claims(of: place.leaf, &outcome.coverage).0
+        var known: Set<Set<X509Certificate>> = [place.chain]
+        var directories: Set = [files[place.file].input.directory]
+        let results = { (copy: LeafPlace, issuers: [X509Certificate]) in
+            self.results(
+                of: PresentedChain(leaf: copy.leaf, intermediates: issuers), by: claims, copy.title,
+                in: files[copy.file].input.path
+            ).filter { !$0.verdict.isGood && !words.contains($0.verdict.word) }
+        }
+        let copies = places.filter { $0.file != place.file && $0.first == nil }
+        for copy in copies where copy.count > 1 && !copy.isInCollection {
+            directories.insert(files[copy.file].input.directory)
+            // mutant files-copy: false by FileLayoutTests/copies
+            if known.insert(copy.chain).inserted { outcome.results += results(copy, copy.others) }
+        }
+        for copy in copies where copy.count == 1 && directories.insert(files[copy.file].input.directory).inserted {
+            let issuers = copy.others + neighbors.issuers(of: copy.leaf, in: [files[copy.file]])
+            guard !results(copy, issuers).isEmpty else { continue }
+            for index in start..<end { outcome.results[index].warn(ofCopyAlone: copy.title) }
         }
     }
 }

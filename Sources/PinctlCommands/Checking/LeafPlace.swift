@@ -35,8 +35,11 @@ struct LeafPlace {
     var isMisplaced: Bool { first != nil && !isInCollection }
     /// Whether the file has the number of a version, as in certbot's archive. Servers get the name without one.
     let isVersion: Bool
-    /// The order in which places are preferred, the last one most.
-    var rank: (Int, Int, Int) { (first == nil ? 1 : 0, count, isVersion ? 0 : 1) }
+
+    /// Returns the order in which places are preferred, the last one most. `issuers` may be on a path from the leaf.
+    func rank(_ issuers: [X509Certificate]) -> (Int, Int, Int, Int) {
+        (first == nil ? 1 : 0, chain.intersection(issuers).count, count, isVersion ? 0 : 1)
+    }
 }
 
 extension LeafPlace {

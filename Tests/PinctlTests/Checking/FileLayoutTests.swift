@@ -181,6 +181,33 @@ struct FileLayoutTests {
         }
     }
 
+    @Test("A file whose own chain fails isn't hidden by another one with the same leaf")
+    func copies() async throws {
+        let unrelated = try TestCertificate.root("Other Root").pemText
+        func check(_ files: [(String, String)]) async throws -> Run {
+            let directory = try await tree(files)
+            defer { withExtendedLifetime(directory) {} }
+            return await self.check(directory.path)
+        }
+        for (good, bad) in [("a/fullchain.pem", "b/fullchain.pem"), ("b.pem", "a.pem")] {
+            let run = try await check([(good, leaf + issuer), (bad, leaf + unrelated)])
+            #expect(run.lines.last?.hasPrefix("2 checked: 1 ok, 1 not trusted") == true && run.status == 4, "\(run)")
+            #expect(run.output.contains("FAIL") && run.output.contains("/\(bad) for api.test  not trusted"), "\(run)")
+        }
+        let alone = try await check([("a/fullchain.pem", leaf + issuer), ("b/cert.pem", leaf)])
+        #expect(alone.status == 0 && alone.lines.last == "1 checked: 1 ok (1 with a warning)", "\(alone)")
+        #expect(alone.output.contains("/b/cert.pem has the leaf without its issuers"), "\(alone)")
+        for files in [
+            [("a/fullchain.pem", leaf + issuer), ("a/cert.pem", leaf)],
+            [("a/fullchain.pem", leaf + issuer), ("b/cert.pem", leaf), ("b/chain.pem", issuer)],
+            [("a/fullchain.pem", leaf + issuer), ("b/fullchain.pem", leaf + issuer), ("b/cert.pem", leaf)],
+        ] {
+            let run = try await check(files)
+            #expect(run.status == 0 && run.lines.last?.hasPrefix("1 checked: 1 ok") == true, "\(run)")
+            #expect(!run.output.contains("warning"), "\(run)")
+        }
+    }
+
     @Test(
         "What is in a directory with a good chain is irrelevant by its contents, or fails the run",
         arguments: [
