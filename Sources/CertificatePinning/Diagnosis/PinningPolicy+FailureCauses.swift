@@ -99,7 +99,7 @@ extension Examination {
         guard !isInspected else { return causes }
         // A pin that was mistyped shows that the server still has its key.
         let mistaken = causes.compactMap { if case .wrongBytes(let pin, .mistyped, _) = $0 { pin } else { nil } }
-        // mutant cause-mistaken: false by PinFailureCauseTests/mistyped
+        // mutant cause-mistaken: {} by PinFailureCauseTests/mistyped
         gone.removeAll { pin in mistaken.contains { $0.role.overlaps(pin.role) } }
         return Self.ordered(causes) + rotation(of: gone, on: path)
     }

@@ -63,9 +63,9 @@ extension PinTextError: CustomStringConvertible {
         case .unknownSpelling: "\(name) isn't a pin: write sha256/ and the base64 of the key's SHA-256"
         case .otherDigest(let digest):
             "\(name) uses the digest \(quoted(digest)), but pins use SHA-256: hash the key again"
-        case .foreignSpelling where text.contains(":") && !text.contains("/"):
+        case .foreignSpelling(let pin) where text.contains(":") && text.allSatisfy { $0.isHexDigit || $0 == ":" }:
             "\(name) looks like the fingerprint that openssl x509 prints, which is of a whole certificate: write the "
-                + "pin of its key, which pinctl hash prints for the certificate"
+                + "pin that pinctl hash prints for it, or if this is the digest of a key, write \(pin)"
         case .foreignSpelling(let pin): "\(name) is in another system's format: write \(pin)"
         case .urlSafeBase64: "\(name) is URL-safe base64: replace - with + and _ with /"
         case .notCanonicalBase64:

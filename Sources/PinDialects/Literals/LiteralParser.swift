@@ -253,7 +253,8 @@ extension LiteralParser {
         }
         guard byte.isWordByte || byte == UInt8(ascii: "$") || byte == UInt8(ascii: ".") else { return nil }
         let name = name()
-        return (name, inBrackets)
+        // A name with a dot is a constant of another object, as in Dart.
+        return (name, inBrackets || name.contains("."))
     }
 }
 

@@ -13,6 +13,8 @@ extension PinMapReader {
         var mode = PinningMode.enforce
         /// The settings that can't be read, as problems.
         var unread: [(message: String, position: SourcePosition)] = []
+        /// Whether the object itself names the hosts.
+        var hasOwnHosts = false
         /// Whether an object has any of these settings.
         var isSet = false
         /// The words of the keys on the way to the value.
@@ -33,7 +35,13 @@ extension PinMapReader {
             }
             // The hosts of an outer object aren't those of a constant that isn't known.
             let isUnknown = values.contains { $0.text == nil }
-            if !hosts.isEmpty || isUnknown { scope.hosts = hosts }
+            // mutant map-two-hosts: false for 2 by PinMapTests/unreadable
+            if scope.hasOwnHosts, hosts.map(\.0) != scope.hosts.map(\.pattern) {
+                scope.unread.append(
+                    ("\(quoted(member.key)) names other hosts than the key before it: leave one out", member.position))
+            } else if !hosts.isEmpty || isUnknown {
+                (scope.hosts, scope.hasOwnHosts) = (hosts, true)
+            }
         } else if Self.isOfPolicy(member) {
             // mutant map-policy: {} by PinMapTests/policySettings
             scope.unread.append(
@@ -63,7 +71,7 @@ extension PinMapReader {
     /// Whether a member is a setting of this project's policies that changes what is accepted. Maps don't have it.
     private static func isOfPolicy(_ member: SourceLiteral.Member) -> Bool {
         switch member.key {
-        case "require", "ports", "anchors", "certificateTransparency", "unlisted", "onExpiry", "deny",
+        case "require", "ports", "anchors", "include", "certificateTransparency", "unlisted", "onExpiry", "deny",
             "localAnchorsBypassPins":
             true
         case "role": member.value.text.flatMap(PinRole.init).map { $0 != .any } ?? false
@@ -80,6 +88,7 @@ extension PinMapReader {
         case on
         case off
         case expiry
+        case mode
 
         init?(_ key: String) {
             switch key {
@@ -87,6 +96,7 @@ extension PinMapReader {
             case "reportonly", "monitoronly": self = .report
             case "enabled", "pinningenabled": self = .on
             case "disabled": self = .off
+            case "mode", "pinningmode": self = .mode
             case "expires", "expiry", "expiration", "expirydate", "expiresat", "expireson", "validuntil": self = .expiry
             case _ where key.hasSuffix("expirationdate"): self = .expiry
             case _ where key.contains("subdomain"):
@@ -104,6 +114,15 @@ extension PinMapReader {
             scope.expiry = RuleExpiry(.instant(Int64(end.timeIntervalSince1970)), .stopPinning)
             return true
         }
+        if setting == .mode {
+            switch value.text?.lowercased() {
+            case "report", "report-only", "reportonly", "monitor": scope.mode = .report
+            case "off", "disabled": scope.mode = .off
+            // Other things have modes too.
+            default: return value.text != nil || scope.hosts.isEmpty
+            }
+            return true
+        }
         guard let value = value.bool else { return false }
         switch setting {
         case .subdomains: scope.includesSubdomains = value
@@ -112,13 +131,13 @@ extension PinMapReader {
         case .report: if value { scope.mode = .report }
         case .on: if !value { scope.mode = .off }
         case .off: if value { scope.mode = .off }
-        case .expiry: break
+        case .expiry, .mode: break
         }
         return true
     }
 
     /// Returns a key in lower case, without the signs between its words.
-    private static func plain(_ key: String) -> String { key.lowercased().filter { $0 != "_" && $0 != "-" } }
+    static func plain(_ key: String) -> String { key.lowercased().filter { $0 != "_" && $0 != "-" } }
 
     private static let hostKeys: Set = [
         "host", "hosts", "hostname", "hostnames", "domain", "domains", "server", "url", "serverurl", "baseurl",
@@ -127,7 +146,7 @@ extension PinMapReader {
 
     /// Whether a member names hosts, by its key and the form of its value.
     func isHostSetting(_ member: SourceLiteral.Member) -> Bool {
-        guard Self.hostKeys.contains(Self.plain(member.key)) else { return false }
+        guard !member.isComputed, Self.hostKeys.contains(Self.plain(member.key)) else { return false }
         switch member.value.kind {
         case .text, .word: return member.value.bool == nil
         case .list(let elements): return elements.allSatisfy { $0.text != nil }

@@ -162,6 +162,7 @@ extension PinMapReader {
 
     private mutating func take(_ members: [SourceLiteral.Member], _ outer: Scope) {
         var scope = outer
+        scope.hasOwnHosts = false
         var unresolved: [SourceLiteral.Member] = []
         let count = rules.count
         for member in members { takeSetting(member, &scope) }
@@ -172,9 +173,19 @@ extension PinMapReader {
             // An object of packages, images or files.
             guard !words.contains(.other) || words.contains(.pin) else { continue }
             inner.words.formUnion(words)
+            // mutant map-refused: false by PinMapTests/refusedPins
+            if Self.isOfRefused(member.key) {
+                report(
+                    "these pins may be ones that the program refuses: give a file with only those that it accepts",
+                    at: member.position, ifPinsIn: member.value, inner, isOfHost: !inner.hosts.isEmpty)
+                continue
+            }
             if member.isComputed, member.key != "..." {
                 guard let host = withValue(of: member.key, { $1.text })?.flatMap({ host($0) }) else {
-                    takeUnknownHost(member, inner)
+                    report(
+                        "\(quoted(member.key)) isn't set to a host in this file: write the host itself as the key",
+                        at: member.position, ifPinsIn: member.value, inner,
+                        isOfHost: members.contains { !$0.isComputed && self.host($0.key) != nil })
                     continue
                 }
                 inner.hosts = [(host, member.position)]
@@ -223,19 +234,28 @@ extension PinMapReader {
         if scope.isSet, isAlone { settings[host.host] = scope }
     }
 
-    /// Reports a key that is an expression, if its value has pins.
-    private mutating func takeUnknownHost(_ member: SourceLiteral.Member, _ scope: Scope) {
-        let (rulesBefore, problemsBefore, strayBefore) = (rules, problems, stray)
+    /// Adds a problem if a value has pins, whatever their host is. The values beside those of hosts need no name to be
+    /// pins.
+    private mutating func report(
+        _ message: String, at position: SourcePosition, ifPinsIn value: SourceLiteral, _ scope: Scope, isOfHost: Bool
+    ) {
+        let (rulesBefore, problemsBefore, strayBefore, notesBefore) = (rules, problems, stray, notes)
         var scope = scope
-        scope.hosts = []
-        take(member.value, scope)
-        let hasPins = stray.count > strayBefore.count
-        (rules, problems, stray) = (rulesBefore, problemsBefore, strayBefore)
+        scope.hosts = isOfHost ? [(HostPattern("any", .exact), position)] : []
+        take(value, scope)
+        let hasPins = stray.count > strayBefore.count || rules.count > rulesBefore.count
+        (rules, problems, stray, notes) = (rulesBefore, problemsBefore, strayBefore, notesBefore)
         // mutant map-computed: false by PinMapTests/unreadable
         guard hasPins else { return }
-        problems.add(
-            "\(quoted(member.key)) isn't set to a host in this file: write the host itself as the key",
-            at: member.position)
+        problems.add(message, at: position)
+    }
+
+    /// Whether a key is the name of a list of what isn't accepted.
+    private static func isOfRefused(_ key: String) -> Bool {
+        let key = plain(key)
+        return [
+            "revoked", "blocked", "blacklist", "denied", "denylist", "blocklist", "forbidden", "rejected", "distrusted",
+        ].contains { key.hasPrefix($0) || key.hasSuffix($0) }
     }
 
     private func isNamed(_ scope: Scope) -> Bool { !scope.words.isDisjoint(with: [.pin, .fingerprint]) }

@@ -259,8 +259,11 @@ extension FileCheck {
         _ faults: FileFaults, borrowed: [X509Certificate]
     ) {
         let leaf = place.leaf
+        // Servers send a chain as it is in a file, whatever is beside it.
+        // mutant files-own-chain: false by FileLayoutTests/ownChain
+        let isWhole = !CertificatePool(place.others).issuers(of: leaf).isEmpty && !place.isInCollection
         let chain = PresentedChain(
-            leaf: leaf, intermediates: place.others + issuers.filter { !place.chain.contains($0) })
+            leaf: leaf, intermediates: place.others + (isWhole ? [] : issuers.filter { !place.chain.contains($0) }))
         outcome.coverage.add(namesOf: leaf)
         let (claims, isCut) = claims(of: leaf, &outcome.coverage)
         for var result in results(of: chain, by: claims, place.title, in: file.input.path) {

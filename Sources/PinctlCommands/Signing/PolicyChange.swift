@@ -67,7 +67,8 @@ extension PinningPolicy {
         }
         if unlisted == .trust, old.unlisted == .refuse { add("hosts without a rule", .weaker, "they are accepted") }
         let (denied, before) = (deny.roles, old.deny.roles)
-        for pin in Set(denied.keys).union(before.keys).sorted(by: { "\($0)" < "\($1)" }) {
+        var seen: Set<PinFingerprint> = []
+        for pin in (deny + old.deny).map(\.fingerprint) where seen.insert(pin).inserted {
             let (now, then) = (denied[pin] ?? [], before[pin] ?? [])
             // A pin that is denied in every role needs no name of one.
             func text(_ roles: Set<PinRole>) -> String { roles.names == "any" ? "" : " as \(roles.names)" }

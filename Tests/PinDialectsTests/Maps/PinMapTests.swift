@@ -161,6 +161,10 @@ struct PinMapTests {
             ("({ 'a.test': ['sha256:\(first)'] })", "isn't a pin"),
             ("({ 'a.test': ['sha1/AAAA'] })", "isn't a pin"),
             ("({ pins: ['\(first)'] })", "1:11: no host is known for this pin"),
+            ("({ [HOST]: ['\(first)'], 'api.test': ['\(second)'] })", "\"HOST\" isn't set to a host"),
+            ("final p = { Env.host: ['\(first)'], 'api.test': ['\(second)'] };", "\"Env.host\" isn't set to a host"),
+            ("({ host: 'api.test', pins: ['\(first)'], url: 'https://b.test' })", "\"url\" names other hosts"),
+            ("({ url: 'https://b.test', host: 'api.test', pins: ['\(first)'] })", "\"host\" names other hosts"),
             ("({ 'api.test': [{ pin: '\(first)', role: 'leaf' }] })", "\"role\" is a setting of a policy"),
             ("({ 'api.test': { expires: 'soon', pins: ['\(first)'] } })", "1:27: \"expires\" isn't a literal"),
             ("({ 'api.test': { includeSubdomains: a.b, pins: ['\(first)'] } })", "1:37: \"includeSubdomains\" isn't"),
@@ -178,6 +182,31 @@ struct PinMapTests {
         }
         let found = (error?.problems ?? []).map { "\($0.location.line):\($0.location.column): \($0.message)" }
         #expect(found.contains { $0.contains(message) }, "\(found)")
+    }
+
+    @Test(
+        "Pins that a program refuses aren't accepted ones",
+        arguments: ["revoked", "blocked", "revokedPins", "blacklist", "pins-denied", "Deny_List", "rejected"])
+    func refusedPins(key: String) throws {
+        let text = "({ 'api.test': { pins: ['\(Self.first)'], '\(key)': ['\(Self.second)'] } })"
+        let error = #expect(throws: PolicyFileError.self) { try PinDialect.map.read(Array(text.utf8), path: "x") }
+        #expect(error?.problems.contains { $0.message.hasPrefix("these pins may be ones that") } == true, "\(error)")
+        let empty = "({ 'api.test': { pins: ['\(Self.first)'], '\(key)': [] } })"
+        #expect(try PinDialect.map.read(Array(empty.utf8), path: "x").policy.rules.map(\.pins.count) == [1])
+    }
+
+    @Test("A mode that only reports, or is off, is kept", arguments: [("report", PinningMode.report), ("off", .off)])
+    func modes(text: String, mode: PinningMode) throws {
+        for source in [
+            "({ 'api.test': { mode: '\(text)', pins: ['\(Self.first)'] } })",
+            "({ mode: '\(text)', 'api.test': ['\(Self.first)'] })",
+            "({ domains: [{ host: 'api.test', pins: ['\(Self.first)'], mode: '\(text)' }] })",
+        ] {
+            let rules = try PinDialect.map.read(Array(source.utf8), path: "x").policy.rules
+            #expect(rules.map(\.mode) == [mode], "\(source)")
+        }
+        let other = "({ 'api.test': { mode: 'publickey', pins: ['\(Self.first)'] } })"
+        #expect(try PinDialect.map.read(Array(other.utf8), path: "x").policy.rules.map(\.mode) == [.enforce])
     }
 
     @Test(

@@ -122,7 +122,8 @@ struct GateTests {
             #expect(soon.results[0].warnings?.map(\.warning) == ["expires-soon", "rule-ends-soon"])
             #expect(
                 soon.results[0].warnings?[0].text
-                    == "the leaf expires soon, CN=api.test on 2036-01-01 (7 d): renew it")
+                    == "the leaf expires soon, CN=api.test on 2036-01-01 (7 d): renew it with a pinned key or from a "
+                    + "pinned CA, because its own key isn't pinned")
             #expect(
                 soon.results[0].warnings?[1].text
                     == "the rule expires at 2035-12-30T00:00:00Z, and clients then reject every server: ship a policy "

@@ -1,0 +1,148 @@
+import PinctlBasics
+
+/// A text whose dialect is looked for.
+final class DialectText {
+    /// The form of a text by its first character.
+    enum Form { case binary, markup, object, other }
+
+    /// The kind of a file in a tree by its name.
+    enum Kind: CaseIterable { case markup, json, yaml, jvm, swift, literals, plain, text, none }
+
+    let bytes: [UInt8]
+    let form: Form
+    /// The kind of a file in a tree, or `nil` for a file that a user has named.
+    let kind: Kind?
+    private let name: String
+    /// Whether a program may have pins, so that its literals are worth reading.
+    private lazy var mayPin = DigestShape.mayHavePins(bytes)
+
+    init(_ bytes: [UInt8], inTreeAs name: String? = nil) {
+        let bytes = (try? XMLReader.decoded(bytes))?.bytes ?? bytes
+        self.bytes = bytes
+        self.name = name ?? ""
+        kind = name.map(Kind.init)
+        form =
+            switch Self.start(of: bytes) {
+            case _ where bytes.starts(with: "bplist".utf8): .binary
+            case UInt8(ascii: "<"): .markup
+            case UInt8(ascii: "{"): .object
+            default: .other
+            }
+    }
+
+    var isInTree: Bool { kind != nil }
+
+    /// The text without its comments if it is in a tree, where marks that are only mentioned don't count.
+    private(set) lazy var marked = isInTree ? SearchedText(bytes, name: name).withoutComments : bytes
+    private(set) lazy var document = JSONCReader.read(bytes, dialect: .jsonc)
+    private(set) lazy var map =
+        isInTree && !mayPin ? (isMap: false, hasPins: false, stray: []) : PinMapReader.search(bytes)
+
+    /// Whether the text has one of some words. With `ignoringCase` they are in small letters.
+    func has(_ words: String..., ignoringCase: Bool = false) -> Bool {
+        // Few files have any, so that the comments of most needn't be known.
+        bytes.hasAny(of: words, ignoringCase: ignoringCase)
+            && (!isInTree || marked.hasAny(of: words, ignoringCase: ignoringCase))
+    }
+
+    /// Whether the text begins with some lower-case ASCII, in any case.
+    func begins(with word: String) -> Bool {
+        let start = marked.drop { $0.isBlank || $0.isLineEnd || "\"'".utf8.contains($0) }.prefix(word.utf8.count)
+        return String(decoding: start, as: UTF8.self).lowercased() == word
+    }
+
+    /// Whether a line begins with some lower-case ASCII, in any case.
+    func hasLine(from word: String) -> Bool {
+        bytes.hasAny(of: [word], ignoringCase: true)
+            && marked.split(whereSeparator: \.isLineEnd).contains {
+                String(decoding: $0.prefix(word.utf8.count), as: UTF8.self).lowercased() == word
+            }
+    }
+
+    /// Whether a key is followed by a value, as in `key: {` and `"key" : {`. With `orMentions`, a file that a user has
+    /// named needs only the word.
+    func hasKey(_ key: String, orMentions: Bool = false) -> Bool {
+        guard has(key) else { return false }
+        if !isInTree, orMentions { return true }
+        let word = Array(key.utf8)
+        var rest = marked[...]
+        while let found = rest.firstRange(of: word) {
+            rest = rest[found.upperBound...]
+            let before = marked[..<found.lowerBound].suffix(12).reversed().drop { "\"'@ \\".utf8.contains($0) }
+            let after = rest.drop { "\"'\\".utf8.contains($0) }.drop { $0.isBlank || $0.isLineEnd }
+            // A case or a choice isn't a member.
+            let isCase = before.starts(with: "case".utf8.reversed()) || before.first == UInt8(ascii: "?")
+            if after.first == UInt8(ascii: ":"), !isCase || !isInTree { return true }
+            if !isInTree, rest.first == UInt8(ascii: "\"") { return true }
+        }
+        return false
+    }
+
+    /// Whether the first element in a tree is one of these, or a misspelled one.
+    func isRoot(among names: [String]) -> Bool {
+        guard isInTree else { return true }
+        let root = Self.root(marked).lowercased()
+        return names.contains(root) || suggestion(for: root, among: names.filter { $0.utf8.count > 5 }) != nil
+    }
+
+    /// Returns the name of the first element of a document, even of one that is malformed.
+    private static func root(_ bytes: [UInt8]) -> String {
+        var rest = bytes[...]
+        while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
+            rest = rest[(start + 1)...]
+            guard rest.first?.isWordByte ?? false else { continue }
+            return String(decoding: rest.prefix { $0.isWordByte || $0 == UInt8(ascii: "-") }, as: UTF8.self)
+        }
+        return ""
+    }
+
+    /// Returns the first byte after leading white space and C-style comments of both kinds.
+    private static func start(of bytes: [UInt8]) -> UInt8? {
+        var rest = bytes[...]
+        while true {
+            rest = rest.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
+            if rest.starts(with: "//".utf8) {
+                rest = rest.drop { !$0.isLineEnd }
+            } else if rest.starts(with: "/*".utf8), let end = rest.firstRange(of: Array("*/".utf8)) {
+                rest = rest[end.upperBound...]
+            } else {
+                return rest.first
+            }
+        }
+    }
+}
+
+extension DialectText.Kind {
+    init(_ name: String) {
+        switch SearchedText.fileExtension(name) {
+        case "xml", "plist": self = .markup
+        case "json", "jsonc", "json5": self = .json
+        case "yaml", "yml": self = .yaml
+        case "kt", "kts", "java", "groovy", "scala": self = .jvm
+        case "swift": self = .swift
+        case "js", "jsx", "mjs", "cjs", "ts", "tsx", "dart", "m", "mm": self = .literals
+        case "txt": self = .text
+        default: self = SearchedText.language(name) == .script && !SearchedText.isScript(name) ? .plain : .none
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Returns whether the bytes contain one of some words in ASCII, in one pass. With `ignoringCase` the words are in
+    /// small letters.
+    func hasAny(of words: [String], ignoringCase: Bool = false) -> Bool {
+        let fold: UInt8 = ignoringCase ? 0x20 : 0
+        let words = words.map { $0.utf8.map { $0 | fold } }.filter { !$0.isEmpty }
+        let firsts = Set(words.map { $0[0] })
+        let starts = (0...255).map { firsts.contains(UInt8($0) | fold) }
+        let (bytes, table) = (span, starts.span)
+        for index in 0..<bytes.count where table[Int(bytes[index])] {
+            for word in words where index + word.count <= bytes.count {
+                var length = 1
+                while length < word.count, bytes[index + length] | fold == word[length] { length += 1 }
+                if length == word.count { return true }
+            }
+        }
+        return false
+    }
+}
