@@ -65,6 +65,7 @@ extension CommandDefinition {
             (policy.certificateTransparency, logs) = try arguments.transparency()
             let stores = try arguments.trustStores(in: environment)
             let presented = try presentedChain(arguments.operands[0])
+            if let note = orderNote(on: presented, arguments.operands[0]) { console.note(note) }
             let columns = console.columns
             for (name, store) in stores {
                 let trust = ServerTrust(
@@ -89,6 +90,19 @@ extension CommandDefinition {
                     result.severity.exitCode)
             }
         })
+
+    /// Returns a note on a file that doesn't begin with its leaf, or `nil` for others. What follows is about the first
+    /// certificate, which servers present as their own.
+    private static func orderNote(on presented: PresentedChain, _ operand: String) -> String? {
+        let pool = CertificatePool(presented.certificates)
+        // mutant verify-order: nil for 2 by VerifyTests/wrongOrder
+        guard !pool.isLeaf(presented.leaf), let place = presented.certificates.firstIndex(where: pool.isLeaf) else {
+            return nil
+        }
+        return
+            "note: \(DialectInput.title(operand)) begins with \(presented.leaf.subject), and its leaf is certificate "
+            + "\(place + 1): put that first, because servers present the first certificate as their own"
+    }
 
     private static func presentedChain(_ operand: String) throws(UsageError) -> PresentedChain {
         let certificates: [X509Certificate]

@@ -28,6 +28,19 @@ struct VerifyTests {
         #expect(run.status == 0)
     }
 
+    @Test("A file that doesn't begin with its leaf is noted, before the remedies for its first certificate")
+    func wrongOrder() async throws {
+        let reversed = try site.directory.add(site.intermediate.pemText + site.leaf.pemText, name: "reversed.pem")
+        let words = ["--host", "api.test", "--ca-file", site.rootFile]
+        let run = await pinctl(["verify", reversed] + words)
+        #expect(run.status == 4, "\(run)")
+        #expect(run.errors.contains("begins with CN=Test Intermediate, and its leaf is certificate 2"), "\(run)")
+        let authority = try site.directory.add(site.intermediate.pemText, name: "authority.pem")
+        for file in [site.chainFile, authority] {
+            #expect(await !pinctl(["verify", file] + words).errors.contains("its leaf is"), "\(file)")
+        }
+    }
+
     @Test("A warning about the list of public suffixes is printed once and changes no verdict, and --quiet omits it")
     func suffixWarning() async throws {
         let stores = ["a", "b"].flatMap { ["--store", "\($0)=\(site.rootFile)"] }
