@@ -118,7 +118,8 @@ extension PinDialect {
         },
         DialectMark(.tlsa, [.other]) { $0.has("TLSA", "TYPE52") },
         // A number for the version is one of a policy whose "domains" is misspelled.
-        // mutant misspelled-policy: false by PinctlTests.LintTests/defaultPolicy
+        // mutant misspelled-policy: false for `$0.document.root?["version"]?.integer != nil` by
+        //   PinctlTests.LintTests/defaultPolicy
         DialectMark(.policy, [.object], in: [.json]) { $0.document.root?["version"]?.integer != nil && $0.map.isMap },
         DialectMark(.map, [.object, .other], in: [.json, .swift, .literals]) {
             let map = $0.map
