@@ -96,8 +96,10 @@ struct NamedKeys {
         }
         let strays = entries(found.filter(\.isStray))
         let isFit = found.contains { $0.keys.contains(leaf.spkiFingerprint) }
-        // mutant files-each-key: return isFit ? [] : strays for `return strays` by FilesInUseTests/eachKey
-        guard strays.isEmpty, !straysOnly, !isFit else { return strays }
+        guard strays.isEmpty, !straysOnly, !isFit else {
+            // mutant files-each-key: isFit ? [] : strays by FilesInUseTests/eachKey
+            return strays
+        }
         return Array(entries(found).prefix(1))
     }
 
