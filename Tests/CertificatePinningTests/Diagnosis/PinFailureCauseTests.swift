@@ -295,11 +295,8 @@ struct PinFailureCauseTests {
             behind.text.hasPrefix(
                 "the clock is probably behind, because the server's certificates are not valid "
                     + "before 2026-01-01: set the clock"))
-        let later = try server.intermediate.leaf("api.test") { $0.notBefore = $0.notAfter - 86_400 }
-        let known = try server.trust
-        let early = ServerTrust(
-            presented: PresentedChain(leaf: try later.parsed, intermediates: [try server.intermediate.parsed]),
-            name: known.name, store: known.store)
+        let later = try server.intermediate.leaf(TestSite.host) { $0.notBefore = $0.notAfter - 86_400 }
+        let early = try TestSite.trust(sent: [later, server.intermediate], anchors: [server.root])
         #expect(try diagnose(early, policy).causes == [])
         let ahead = try diagnose(server.trust, policy, at: TestSite.time + 20 * 365 * 86_400)
         #expect(ahead.causes == ["clock-ahead"])
