@@ -122,6 +122,7 @@ extension FilesInUseTests {
                     "  \(name): |\n" + text.split(separator: "\n").map { "    \($0)\n" }.joined()
                 }.joined()
         }
+        let stray = try TestKey().privateKeyPEM
         let secret = document([("fullchain.pem", chain), ("server.key", otherKey)])
         let jwt = document([("privateKey", otherKey)], "sso:\n")
         try await expect([
@@ -134,6 +135,13 @@ extension FilesInUseTests {
             (
                 "beside the right one", [("fullchain.pem", chain), ("privkey.pem", key), ("server.key", otherKey)],
                 ["FAIL"]
+            ),
+            (
+                "two certificates, by the rest of their names",
+                [
+                    ("pay-server.crt", chain), ("tls-pay.key", stray), ("web-server.crt", otherChain),
+                    ("tls-web.key", stray),
+                ], ["FAIL", "FAIL"]
             ),
             ("the host beside it", [("fullchain.pem", chain), ("key.pem", key), ("api.test.key", otherKey)], ["FAIL"]),
             (
