@@ -26,7 +26,7 @@ struct RecognitionTests {
             ("{\"pubkey_sha256\":\"00\",\"dns_names\":[\"a.example\"]}", .certspotter),
             // A policy that is cut off, and one without a version.
             ("{ \"version\": 1, \"domains\": [ { \"host\": \"a.test\", \"pins\": [\"sha256/\(pin)\"] }, {", .policy),
-            ("{ \"rules\": [ { \"host\": \"a.test\", \"pins\": [\"sha256/\(pin)\"] }, {", .policy),
+            ("{ \"rules\": [ { \"host\": \"a.test\", \"pins\": [\"sha256/\(pin)\"] } ] }, {", .policy),
             ("{ \"domains\": [ { \"host\": \"a.test\", \"pins\": [\"sha256/\(pin)\"] } ] }", .policy),
             ("{ \"a.test\": [\"sha256/\(pin)\"] }", .map),
             ("hello", nil),
