@@ -77,8 +77,15 @@ extension CanonicalPin: DecidingPin {
     package func matches(_ certificate: X509Certificate) -> Bool { Self.value(of: certificate, kind) == value }
 
     package static func value(of certificate: X509Certificate, _ kind: Kind) -> [UInt8]? {
-        let bytes = kind.content == .certificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
-        return switch kind.digest {
+        kind.digest.value(
+            of: kind.content == .certificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes)
+    }
+}
+
+extension CanonicalPin.Digest {
+    /// Returns what a pin of these bytes has as its value, or `nil` if OpenSSL lacks the digest.
+    package func value(of bytes: [UInt8]) -> [UInt8]? {
+        switch self {
         case .full: bytes
         case .sha256: sha256Digest(bytes.span)
         case .sha1: CertificateTrust.digest("SHA1", of: bytes)

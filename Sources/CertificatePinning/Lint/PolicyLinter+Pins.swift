@@ -9,7 +9,7 @@ extension CanonicalPin {
     var lintTitle: String { name ?? (digest == .full ? "a pin" : description) }
 
     /// The digest algorithm, or `nil` if the bytes themselves are pinned.
-    package var algorithm: DigestText.Algorithm? {
+    var algorithm: DigestText.Algorithm? {
         switch digest {
         case .sha1: .sha1
         case .sha256: .sha256
@@ -125,10 +125,7 @@ extension PolicyLinter {
     /// Returns the reason why no certificate with the pinned key can have the pin's role. Returns nil if one can, or if
     /// no certificate is known.
     private static func impossibleRole(_ pin: CanonicalPin, _ evidence: LintEvidence) -> String? {
-        let certificates = evidence.keys.compactMap(\.certificate).filter { certificate in
-            let bytes = pin.content == .certificate ? certificate.derBytes : certificate.subjectPublicKeyInfo.derBytes
-            return (pin.algorithm?.hash(bytes) ?? bytes) == pin.value
-        }
+        let certificates = evidence.keys.compactMap(\.certificate).filter(pin.matches)
         guard !certificates.isEmpty else { return nil }
         switch pin.role {
         case .any: return nil
@@ -163,18 +160,6 @@ extension PolicyLinter {
                 .certificateExpiry, isAuthority || isPast ? .error : .warning, at: location,
                 "\(pin.lintTitle): the certificate in \(file) \(isPast ? "expired" : "expires") on \(end): \(advice)")
         ]
-    }
-}
-
-extension X509Certificate {
-    /// Whether the certificate has a DNS name or an IP address among its names.
-    fileprivate var namesServers: Bool {
-        subjectAlternativeNames.contains { name in
-            switch name {
-            case .dns, .ipAddress: true
-            case .other: false
-            }
-        }
     }
 }
 

@@ -22,14 +22,8 @@ package struct CertificatePool: Sendable {
     /// a hostname that issued none of the others. `openssl req -x509` makes such a CA certificate by default.
     package func isLeaf(_ certificate: X509Certificate) -> Bool {
         guard certificate.isCertificateAuthority else { return true }
-        let hasHost = certificate.subjectAlternativeNames.contains { name in
-            switch name {
-            case .dns, .ipAddress: true
-            default: false
-            }
-        }
         // mutant files-leaf: false by FileLayoutTests/selfSignedAuthority FileLayoutTests/namedAuthority
-        return hasHost
+        return certificate.namesServers
             // mutant files-authority: true for `!(byIssuer…}` by FileLayoutTests/namedAuthority
             && !(byIssuer[certificate.canonicalSubject] ?? []).contains {
                 $0 != certificate && certificate.mayHaveIssued($0)
@@ -54,6 +48,16 @@ package struct CertificatePool: Sendable {
 }
 
 extension X509Certificate {
+    /// Whether it is for a hostname or an address, which certificates of CAs usually aren't.
+    package var namesServers: Bool {
+        subjectAlternativeNames.contains { name in
+            switch name {
+            case .dns, .ipAddress: true
+            case .other: false
+            }
+        }
+    }
+
     /// Whether the names and the key identifiers allow that this certificate issued the other. The signature isn't
     /// checked.
     fileprivate func mayHaveIssued(_ other: X509Certificate) -> Bool {

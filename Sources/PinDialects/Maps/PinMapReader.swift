@@ -27,7 +27,7 @@ struct PinMapReader {
     private var resolutions = 0
     private static let mostResolutions = 4_000
     /// The names that are being resolved.
-    var resolving: Set<String> = []
+    private var resolving: Set<String> = []
 
     static func read(
         _ bytes: [UInt8], path: String, suffixes: PublicSuffixes = .system

@@ -30,8 +30,8 @@ extension ChainJudge {
         return warnings + refusals.map(CheckWarning.init)
     }
 
-    /// Returns a warning if a rule pins keys for the leaf, and the leaf has none of them. Its pins of CAs still accept
-    /// it, so that a key which somebody else obtained a certificate for isn't noticed otherwise.
+    /// Returns a warning if a rule pins keys for the leaf, and the leaf has none of them. The rule's pins of CAs accept
+    /// such a leaf, even if somebody else obtained its certificate.
     private func unpinnedLeaf(
         of verdict: Verdict, _ path: VerifiedPath, _ rule: PinningRule, from origin: ChainOrigin
     ) -> [CheckWarning] {

@@ -193,6 +193,8 @@ extension FileCheck {
         of place: LeafPlace, _ places: [LeafPlace], _ files: [CheckedFile], _ neighbors: Neighbors, since start: Int,
         _ outcome: inout Check.Outcome
     ) {
+        let copies = places.filter { $0.file != place.file && $0.first == nil }
+        guard !copies.isEmpty else { return }
         let end = outcome.results.count
         let words = Set(outcome.results[start...].map(\.verdict.word))
         let claims = claims(of: place.leaf, &outcome.coverage).0
@@ -204,7 +206,6 @@ extension FileCheck {
                 in: files[copy.file].input.path
             ).filter { !$0.verdict.isGood && !words.contains($0.verdict.word) }
         }
-        let copies = places.filter { $0.file != place.file && $0.first == nil }
         for copy in copies where copy.count > 1 && !copy.isInCollection {
             directories.insert(files[copy.file].input.directory)
             // mutant files-copy: false by FileLayoutTests/copies

@@ -1,7 +1,7 @@
 import CertificateTrust
 
-/// The files of a directory in which ACME clients keep what no server uses: what was replaced, and in certbot's archive
-/// what was rolled back.
+/// The files of a directory with the versions of certificates that no server uses: those that an ACME client replaced,
+/// and later ones that were rolled back in certbot's archive.
 ///
 /// A file counts only if the certificate that is used instead is in the same directory tree and is for one of its
 /// hosts, so that nothing is ignored for its own name alone, and only if its own directory wasn't named.
@@ -100,7 +100,7 @@ private struct Tree {
         return versions
     }
 
-    /// Returns the version of a file that isn't told by a number.
+    /// Returns the version of a file whose name has no number of one.
     private func version(of name: String, in directory: String) -> UnusedVersion? {
         let parts = directory.split(separator: "/").map(String.init)
         // certbot's requests and keys, one for each order.

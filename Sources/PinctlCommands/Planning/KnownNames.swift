@@ -102,7 +102,7 @@ struct KnownNames: Sendable {
             owners = [certificate]
         }
         guard !owners.isEmpty else { return nil }
-        if owners.contains(where: { $0.isCertificateAuthority && $0.subjectAlternativeNames.isEmpty }) { return true }
+        if owners.contains(where: { $0.isCertificateAuthority && !$0.namesServers }) { return true }
         return owners.contains(where: \.isCertificateAuthority) ? nil : false
     }
 

@@ -65,8 +65,7 @@ struct NewKey: Sendable {
     func isPinned(by pin: CanonicalPin) -> Bool {
         guard pin.content == .publicKey else { return false }
         if let known = pin.spkiFingerprint { return known == fingerprint }
-        guard let bytes else { return false }
-        return pin.digest == .full ? pin.value == bytes : pin.algorithm?.hash(bytes) == pin.value
+        return bytes.flatMap(pin.digest.value(of:)) == pin.value
     }
 }
 

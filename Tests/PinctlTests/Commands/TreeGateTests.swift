@@ -3,7 +3,7 @@ import PinctlBasics
 import PinctlTestPKI
 import Testing
 
-/// A file that is damaged must not be passed over because it is in a directory.
+/// A damaged file is reported in a directory, as it is if it is named.
 @Suite("Damaged pin files in directories")
 struct TreeGateTests {
     /// A small file of a dialect. `key` is one of its keys, which a user may misspell.
