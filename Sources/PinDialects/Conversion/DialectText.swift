@@ -32,6 +32,13 @@ final class DialectText {
 
     var isInTree: Bool { kind != nil }
 
+    /// Whether a file in a tree is empty and has the usual name of one with pins.
+    var isEmptyPinFile: Bool {
+        guard [.markup, .json].contains(kind), bytes.allSatisfy({ $0.isBlank || $0.isLineEnd }) else { return false }
+        let file = (name.split(separator: "/").last ?? "").lowercased()
+        return file == "network_security_config.xml" || !PinWords(Array(file.utf8)[...]).isDisjoint(with: [.pin])
+    }
+
     /// The text without its comments if it is in a tree, where marks that are only mentioned don't count.
     private(set) lazy var marked = isInTree ? SearchedText(bytes, name: name).withoutComments : bytes
     private(set) lazy var document = JSONCReader.read(bytes, dialect: .jsonc)

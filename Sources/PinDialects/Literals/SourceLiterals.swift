@@ -3,7 +3,7 @@ import PinctlBasics
 
 /// The literals of a text: those that aren't part of another one, and the values of constants.
 struct SourceLiterals {
-    /// An object or a list with what is before it.
+    /// An object, a list or a text with what is before it.
     struct Root {
         let literal: SourceLiteral
         /// The argument before it, such as the URL of `fetch(url, { … })`.
@@ -50,7 +50,10 @@ struct SourceLiterals {
                 var copy = parser
                 if let kind = copy.string() {
                     parser = copy
-                    next = SourceLiteral(kind: kind, position: position)
+                    let literal = SourceLiteral(kind: kind, position: position)
+                    // The argument of a call, such as `pins.push("…")`.
+                    roots.append(Root(literal: literal, argument: nil, constant: nil))
+                    next = literal
                 } else {
                     parser.step()
                 }
@@ -105,6 +108,11 @@ struct SourceLiterals {
 
     private mutating func define(_ name: String, _ value: SourceLiteral) {
         constants.updateValue(constants[name] == nil ? value : nil, forKey: name)
+    }
+
+    /// The constants that are set to one text, in no order.
+    var texts: [(name: String, literal: SourceLiteral)] {
+        constants.compactMap { name, value in value.flatMap { $0.text == nil ? nil : (name, $0) } }
     }
 
     /// Returns the value of a name, such as `PINS` or `Pins.api`. Each resolved constant is added to `used`.

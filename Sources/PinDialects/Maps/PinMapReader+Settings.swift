@@ -26,8 +26,8 @@ extension PinMapReader {
             let values: [SourceLiteral] = if case .list(let list) = member.value.kind { list } else { [member.value] }
             var hosts: [(HostPattern, SourcePosition)] = []
             for value in values {
-                if let found = text(of: value).flatMap({ host($0) }) {
-                    hosts.append((found, value.position))
+                if let found = text(of: value).flatMap({ host($0, at: value.position) }) {
+                    hosts.append(found)
                 } else if values.count > 1 {
                     scope.unread.append(
                         ("\(quoted(value.text ?? member.key)) isn't a host: write a hostname", value.position))

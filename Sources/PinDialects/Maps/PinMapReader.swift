@@ -28,12 +28,14 @@ struct PinMapReader {
     private static let mostResolutions = 4_000
     /// The names that are being resolved.
     private var resolving: Set<String> = []
+    /// The ports after the hosts at these positions.
+    private var ports: [PolicyLocation: Int] = [:]
 
     static func read(
         _ bytes: [UInt8], path: String, suffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) -> DialectReading {
         var reader = PinMapReader(try TextCursor(checking: bytes, path: path), bytes, path, suffixes)
-        reader.takeRoots()
+        reader.takeRoots(withTexts: true)
         for pin in reader.stray {
             guard let location = pin.location else { continue }
             // mutant map-stray: {} by PinMapTests/unreadable
@@ -53,7 +55,8 @@ struct PinMapReader {
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
         return DialectReading(
             CanonicalPolicy(rules: reader.rules, combination: .union),
-            notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.notes + reader.alternatives)
+            notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.notes + reader.alternatives
+                + reader.unused)
     }
 
     /// Returns whether a text has hosts with pins, or with values that should be pins, whether any of these has the
@@ -63,7 +66,7 @@ struct PinMapReader {
     ) -> (isMap: Bool, hasPins: Bool, stray: [CanonicalPin]) {
         guard let cursor = try? TextCursor(checking: bytes, path: "") else { return (false, false, []) }
         var reader = PinMapReader(cursor, bytes, "", suffixes)
-        reader.takeRoots()
+        reader.takeRoots(withTexts: false)
         return (!reader.rules.isEmpty || !reader.problems.isEmpty, reader.hasPins, reader.stray)
     }
 
@@ -74,14 +77,17 @@ struct PinMapReader {
         problems = PolicyProblems(path: path)
     }
 
-    private mutating func takeRoots() {
+    /// Takes the literals of the text. Texts alone don't make it a map.
+    private mutating func takeRoots(withTexts: Bool) {
         // A constant that is part of another literal has its hosts there. It is written before that one.
-        let own = literals.roots.filter { $0.constant == nil }
+        let own = literals.roots.filter { $0.constant == nil && (withTexts || $0.literal.text == nil) }
         for root in own + literals.roots.filter({ $0.constant != nil }).reversed() {
             if let constant = root.constant, used.contains(constant) { continue }
             var scope = Scope()
-            if let argument = root.argument.flatMap({ text(of: $0) }), let pattern = host(argument) {
-                scope.hosts = [(pattern, root.literal.position)]
+            if let argument = root.argument.flatMap({ text(of: $0) }),
+                let host = host(argument, at: root.literal.position)
+            {
+                scope.hosts = [host]
             }
             take(root.literal, scope)
         }
@@ -97,6 +103,18 @@ struct PinMapReader {
             guard let first = $0.location, let second = $1.location else { return false }
             return (first.line, first.column) < (second.line, second.column)
         }
+    }
+
+    /// The notes on constants with a pin that no host has.
+    private var unused: [ConversionNote] {
+        literals.texts.filter { name, literal in
+            // mutant map-unused: false by PinMapTests/unused
+            !used.contains(name) && literal.text.flatMap { PinText($0, []) }?.isMarked == true
+        }.prefix(TextLimits.notes).map { name, literal in
+            ConversionNote(
+                .quirk, .weaker, "no host has the pin \(quoted(name)) here, so it wasn't read",
+                at: PolicyLocation(path: path, literal.position))
+        }.sorted { ($0.location?.line ?? 0, $0.message) < ($1.location?.line ?? 0, $1.message) }
     }
 
     /// The notes on hosts that are listed several times. The program decides which of the lists it uses.
@@ -121,9 +139,12 @@ struct PinMapReader {
         let pins = rule.pins.count == 1 ? "1 pin" : "\(rule.pins.count) pins"
         let below = rule.patterns.contains { $0.scope != .exact } ? "with" : "without"
         let mode = rule.mode == .enforce ? "" : rule.mode == .off ? ", switched off" : ", reported only"
+        // mutant map-port: nil by PinMapTests/ports
+        let port = rule.location.flatMap { ports[$0] }
         return ConversionNote(
-            .quirk, .unchanged, "\(rule.title) was understood as a host with \(pins), \(below) subdomains\(mode)",
-            at: rule.location)
+            .quirk, .unchanged,
+            "\(rule.title) was understood as a host with \(pins), \(below) subdomains\(mode)"
+                + (port.map { ", on every port, not only \($0)" } ?? ""), at: rule.location)
     }
 }
 
@@ -134,11 +155,8 @@ extension PinMapReader {
         switch literal.kind {
         case .object(let members): take(members, scope)
         case .list(let elements):
-            if elements.isEmpty, let host = scope.hosts.first, isNamed(scope), notes.count < TextLimits.notes {
-                notes.append(
-                    ConversionNote(
-                        .quirk, .weaker, "\(visibleText(host.pattern.host)) has no pins, so it isn't pinned: add pins",
-                        at: PolicyLocation(path: path, host.position), rule: .pinsNothing))
+            if elements.isEmpty, let host = scope.hosts.first, isNamed(scope) {
+                addNote(ofEmpty: host.pattern.host, at: host.position)
             } else if isList(elements, scope) {
                 addRule(elements, scope)
             } else {
@@ -164,11 +182,14 @@ extension PinMapReader {
         var scope = outer
         scope.hasOwnHosts = false
         var unresolved: [SourceLiteral.Member] = []
+        var empty: [SourceLiteral.Member] = []
+        var keys: Set<HostPattern> = []
+        var repeated: [(host: HostPattern, position: SourcePosition)] = []
         let count = rules.count
         for member in members { takeSetting(member, &scope) }
         for member in members where !isHostSetting(member) {
             var inner = scope
-            let found = member.isComputed ? nil : host(member.key)
+            let found = member.isComputed ? nil : host(member.key, at: member.position)
             let words = found == nil ? PinWords(Array(member.key.utf8)[...]) : []
             // An object of packages, images or files.
             guard !words.contains(.other) || words.contains(.pin) else { continue }
@@ -180,31 +201,64 @@ extension PinMapReader {
                     at: member.position, ifPinsIn: member.value, inner, isOfHost: !inner.hosts.isEmpty)
                 continue
             }
-            if member.isComputed, member.key != "..." {
-                guard let host = withValue(of: member.key, { $1.text })?.flatMap({ host($0) }) else {
+            // mutant map-ascii: {} by PinMapTests/unreadable
+            if found == nil, !member.isComputed, let error = Self.problem(ofHost: member.key) {
+                report(error, at: member.position, ifPinsIn: member.value, inner, isOfHost: true)
+            } else if member.isComputed, member.key != "..." {
+                guard let host = withValue(of: member.key, { $1.text })?.flatMap({ host($0, at: member.position) })
+                else {
                     report(
                         "\(quoted(member.key)) isn't set to a host in this file: write the host itself as the key",
                         at: member.position, ifPinsIn: member.value, inner,
                         isOfHost: members.contains { !$0.isComputed && self.host($0.key) != nil })
                     continue
                 }
-                inner.hosts = [(host, member.position)]
-            } else if let host = found {
-                inner.hosts = [(host, member.position)]
+                inner.hosts = [host]
+            } else if let (host, position) = found {
+                inner.hosts = [(host, position)]
+                if !keys.insert(host).inserted { repeated.append((host, position)) }
                 if isUnresolved(member.value) { unresolved.append(member) }
+                if case .list(let list) = member.value.kind, list.isEmpty, !isNamed(inner) { empty.append(member) }
                 if case .object(let members) = member.value.kind { takeSettings(of: host, members) }
             }
             // Subdomains are included by default in what react-native-ssl-manager reads.
             if member.key == "sha256Keys" { inner.includesSubdomains = true }
             take(member.value, inner)
         }
+        for (host, position) in repeated where rules[count...].contains(where: { $0.patterns == [host] }) {
+            // mutant map-repeated: {} by PinMapTests/unreadable
+            problems.add(
+                "\(visibleText(host.host)) is a key of this object twice, and programs use only the last value: write "
+                    + "all pins of the host in one list", at: position)
+        }
         // Among hosts with pins, one with another value has pins, too.
         // mutant map-unresolved: false by PinMapTests/unreadable
         guard rules.count > count || isNamed(scope) else { return }
+        for member in empty { addNote(ofEmpty: member.key, at: member.position) }
         for member in unresolved {
             problems.add(
                 "the pins of \(quoted(member.key)) aren't literals: write them themselves", at: member.value.position)
         }
+    }
+
+    /// Returns the problem of a key that would be a host if it were in ASCII.
+    private static func problem(ofHost key: String) -> String? {
+        guard key.contains("."), !key.contains(" "), !key.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        do throws(ServerNameError) {
+            _ = try ServerName(key)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    private mutating func addNote(ofEmpty host: String, at position: SourcePosition) {
+        guard notes.count < TextLimits.notes else { return }
+        // mutant map-empty: {} by PinMapTests/empty
+        notes.append(
+            ConversionNote(
+                .quirk, .weaker, "\(visibleText(host)) has no pins, so it isn't pinned: add pins",
+                at: PolicyLocation(path: path, position), rule: .pinsNothing))
     }
 
     /// Whether a value is known only when the program runs.
@@ -367,21 +421,41 @@ extension PinMapReader {
         return withValue(of: name) { $1.text } ?? nil
     }
 
-    /// Returns the pattern of a hostname or a URL.
-    func host(_ text: String) -> HostPattern? {
-        guard text.utf8.count <= 300, let start = text.firstRange(of: "://") else {
-            return text.utf8.count <= 300 ? pattern(text, isURL: false) : nil
+    /// Returns the pattern of a hostname or a URL at a position, whose port is kept for the note on the host.
+    mutating func host(
+        _ text: String, at position: SourcePosition
+    ) -> (pattern: HostPattern, position: SourcePosition)? {
+        guard let (name, port, isURL) = Self.authority(text), let pattern = pattern(name, isURL: isURL) else {
+            return nil
         }
-        guard ["https", "wss", "http"].contains(text[..<start.lowerBound].lowercased()) else { return nil }
-        let rest = text[start.upperBound...].prefix { !"/?#".contains($0) }
-        return pattern(String(rest.split(separator: "@").last ?? ""), isURL: true)
+        ports[PolicyLocation(path: path, position)] = port
+        return (pattern, position)
     }
 
-    private func pattern(_ text: String, isURL: Bool) -> HostPattern? {
+    /// Returns the pattern of a hostname or a URL.
+    func host(_ text: String) -> HostPattern? {
+        Self.authority(text).flatMap { pattern($0.name, isURL: $0.isURL) }
+    }
+
+    /// Returns the name and the port in a hostname or a URL.
+    private static func authority(_ text: String) -> (name: Substring, port: Int?, isURL: Bool)? {
+        guard text.utf8.count <= 300 else { return nil }
         var name = text[...]
+        let start = text.firstRange(of: "://")
+        if let start {
+            guard ["https", "wss", "http"].contains(text[..<start.lowerBound].lowercased()) else { return nil }
+            name = text[start.upperBound...].prefix { !"/?#".contains($0) }
+            name = name.split(separator: "@").last ?? ""
+        }
+        var port: Int?
         if let colon = name.lastIndex(of: ":"), name[name.index(after: colon)...].allSatisfy(\.isNumber) {
+            port = Int(name[name.index(after: colon)...])
             name = name[..<colon]
         }
+        return (name, port, start != nil)
+    }
+
+    private func pattern(_ name: Substring, isURL: Bool) -> HostPattern? {
         let scope: HostPattern.Scope =
             name.hasPrefix("**.") ? .exactAndBelow : name.hasPrefix("*.") ? .oneLabelBelow : .exact
         if let address = try? ServerName(String(name)), address.isIPAddress {

@@ -19,7 +19,7 @@ package struct PinSearch: Sendable {
     /// The reasons why a file of a known dialect couldn't be read.
     package private(set) var problems: [Problem] = []
 
-    /// The pins of files that were read which their systems can't use, as notes of the readers.
+    /// The pins of files that were read which their systems can't use or ignore, as notes of the readers.
     package private(set) var unusablePins: [PolicyProblem] = []
     /// Whether the file may have more pins than were read, since a host isn't pinned, or a setting of pins isn't read.
     package private(set) var lacksPins = false
@@ -41,6 +41,14 @@ package struct PinSearch: Sendable {
         let file = DialectText(bytes, inTreeAs: name)
         dialects = PinDialect.allRecognized(in: file)
         for dialect in dialects { read(file, as: dialect, path: path, at: time) }
+        // mutant find-empty: false for 1 by PinSearchTests/ignored
+        if file.isEmptyPinFile, !isTest {
+            let problem = PolicyProblem(
+                location: PolicyLocation(path: path),
+                message: "is empty, although its name is that of a file with pins: "
+                    + "restore it or remove it")
+            problems.append(Problem(dialect: nil, problems: [problem]))
+        }
         guard file.form != .binary else { return }
         let shapes = DigestShape.all(in: file.bytes)
         lacksPins = lacksPins || sightings.isEmpty && !shapes.isEmpty
@@ -91,7 +99,10 @@ package struct PinSearch: Sendable {
             lacksPins =
                 lacksPins || isEmpty
                 || reading.notes.contains { $0.direction != .unchanged && doubts.contains($0.rule) }
-            for note in reading.notes where note.rule == .malformedPin && note.direction != .unchanged {
+            let isLost: [LintRule?] = [.malformedPin, .ignoredSetting, .misplacedSetting]
+            // mutant find-ignored: note.rule == .malformedPin for `isLost.contains(note.rule)` by
+            //   PinSearchTests/ignored
+            for note in reading.notes where isLost.contains(note.rule) && note.direction != .unchanged {
                 unusablePins.append(
                     PolicyProblem(location: note.location ?? PolicyLocation(path: path), message: note.message))
             }

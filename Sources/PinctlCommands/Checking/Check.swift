@@ -301,7 +301,9 @@ struct Check: Sendable {
     private func show(
         _ result: CheckResult, isFirst: Bool, _ printed: inout PrintedRemedies, _ console: inout Console
     ) {
-        let explanation = isFirst ? printed.shortened(result.explanation(columns: console.columns)) : []
+        let explanation =
+            isFirst
+            ? printed.shortened(result.explanation(columns: console.columns), for: visibleText(result.subject)) : []
         let fixed = result.isFixed ? ["  fixed: it failed in the baseline"] : []
         let isHidden = hidesGood && (result.severity == .ok && !result.isFixed || result.isKnown)
         let headline = isFirst || result.isKnown ? result.headline : result.shortHeadline

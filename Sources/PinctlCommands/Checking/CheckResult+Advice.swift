@@ -179,14 +179,16 @@ extension PinFailureCause {
 struct PrintedRemedies {
     private static let mark = "  do: "
 
-    private var lines: Set<String> = []
+    /// The lines with the subjects that they were first printed for.
+    private var lines: [String: String] = [:]
     private var hasConfirmation = false
 
-    /// Returns the lines of an explanation, in which a remedy that was printed before is only referred to.
-    mutating func shortened(_ explanation: [String]) -> [String] {
+    /// Returns the lines of a subject's explanation, in which a remedy that was printed before is only referred to.
+    mutating func shortened(_ explanation: [String], for subject: String) -> [String] {
         explanation.map { line in
             guard line.hasPrefix(Self.mark) else { return line }
-            guard lines.insert(line).inserted else { return Self.mark + "the same as above" }
+            if let first = lines[line] { return Self.mark + "the same as for \(first)" }
+            lines[line] = subject
             guard line.contains(PinFailureCause.confirmation) else { return line }
             defer { hasConfirmation = true }
             guard hasConfirmation else { return line }

@@ -48,6 +48,13 @@ struct CheckedFile {
 
     var certificates: [X509Certificate] { parts.flatMap { $0.content.certificates.map(\.certificate) } }
 
+    /// Whether the file has only the public key of a leaf where by its name the private key belongs. `owners` has the
+    /// files of the leaves by their keys.
+    func isPublicHalf(of owners: [SPKIFingerprint: [Int]]) -> Bool {
+        KeyFileName.isOfKey(input.name) && !input.name.lowercased().contains("pub") && certificates.isEmpty
+            && !keys.isEmpty && keys.allSatisfy { $0.kind == .publicKey && owners[$0.fingerprint] != nil }
+    }
+
     /// Reads a file, or the contents of it that were read before.
     init(_ input: InputPath, _ reader: InputReader, contents: [UInt8]? = nil) {
         self.input = input

@@ -113,6 +113,12 @@ struct FileCheck: Sendable {
         let keys = misfits.union(order.map(\.spkiFingerprint))
         let known = Set(files.lazy.flatMap(\.certificates).map(\.spkiFingerprint))
         for (number, file) in files.enumerated() {
+            // mutant files-public-key: false by FilesInUseTests/publicKeys
+            if file.isPublicHalf(of: owners) {
+                outcome.problems.append(Self.problem(ofPublicHalf: file))
+                outcome.unread += 1
+                continue
+            }
             let hasLeaf = checked.contains(number) || others.contains(number)
             if !hasLeaf, file.certificates.contains(where: used.contains) { checked.insert(number) }
             if addKeys(of: file, hasLeaf: hasLeaf, besides: keys, used, &outcome) { checked.insert(number) }
@@ -138,6 +144,14 @@ struct FileCheck: Sendable {
     private static func note(ofEncryptedKey key: String, _ leaf: String) -> String {
         "note: \(key == leaf ? "its private key" : key) is encrypted, so it wasn't compared with \(leaf): give "
             + "\(Flag.passwordFile.dashed) FILE"
+    }
+
+    private static func problem(ofPublicHalf file: CheckedFile) -> (String, [(String, JSON)]) {
+        (
+            "\(file.title): has the public key of a certificate but no private key, so a server that is given it "
+                + "doesn't start: put the private key there, or rename it to end with .pub",
+            [("file", .string(file.input.path))]
+        )
     }
 
     /// The problem if nothing was checked.

@@ -74,7 +74,11 @@ extension PinFinder {
     func summary(of agreement: PinAgreement) -> String {
         let hosts = agreement.hosts.filter { $0.host != nil }
         let bad = hosts.count(where: \.disagrees)
-        let verdict = bad == 0 ? "no disagreement" : plural(bad, "host") + (bad == 1 ? " disagrees" : " disagree")
+        // mutant find-closing: true by FindTests
+        let agreed = problems.isEmpty ? "no disagreement" : "no disagreement in the rest"
+        let verdict =
+            (problems.isEmpty ? "" : plural(problems.count, "problem") + ", ")
+            + (bad == 0 ? agreed : plural(bad, "host") + (bad == 1 ? " disagrees" : " disagree"))
         let skipped = tooLarge.isEmpty ? "" : ", \(FirstNames(tooLarge)) too large to be searched"
         let files = "\(grouped(fileCount)) file\(fileCount == 1 ? "" : "s")"
         return "\(plural(agreement.placeCount, "place")), \(plural(agreement.pinCount, "pin")), "

@@ -7,6 +7,8 @@ struct InputReader: Sendable {
     /// The password for encrypted keys.
     let password: KeyPassword
 
+    private static let parameters = "file of parameters"
+
     /// Passes each object of a file to `each` as it is read, with `-` for standard input. Contents that were read
     /// before take the place of the file.
     func read(
@@ -36,12 +38,15 @@ struct InputReader: Sendable {
             if input.isHidden, error.kind == .unknown, FileKind(input.path) != .directory {
                 throw InputProblem(reason: error.reason, kind: .irrelevant("hidden file"))
             }
-            // A text under the name of a certificate, such as the error page of a download.
+            // A text under the name of a certificate, such as the error page of a download, or parameters without the
+            // key.
             // mutant files-named: false for 1 by FileLayoutTests
-            if input.isNamedAsKeys, case .irrelevant(let what) = error.kind,
-                what.hasPrefix("text") || what.hasPrefix("JSON")
-            {
-                throw InputProblem(reason: error.reason, kind: .unknown)
+            if input.isNamedAsKeys, case .irrelevant(let what) = error.kind {
+                // mutant files-parameters: false by FilesInUseTests/publicKeys
+                let lacksKey = what == Self.parameters && KeyFileName.isOfKey(input.name)
+                if lacksKey || what.hasPrefix("text") || what.hasPrefix("JSON") {
+                    throw InputProblem(reason: error.reason, kind: .unknown)
+                }
             }
             throw error
         }
@@ -90,7 +95,7 @@ struct InputReader: Sendable {
         }
         if let problem { throw problem }
         guard hasObject else {
-            throw InputProblem(reason: KeySelection.all.missing, kind: .irrelevant("file of parameters"))
+            throw InputProblem(reason: KeySelection.all.missing, kind: .irrelevant(Self.parameters))
         }
     }
 

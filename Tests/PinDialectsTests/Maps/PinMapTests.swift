@@ -173,6 +173,15 @@ struct PinMapTests {
                 "({ k: { 'api.test': ['\(first)'] }, d: { 'api.test': { expires: now() } } })",
                 "\"expires\" isn't a literal"
             ),
+            (
+                "{ \"api.test\": [\"\(first)\"], \"api.test\": [\"\(second)\"] }",
+                "1:65: api.test is a key of this object twice"
+            ),
+            ("{ \"bücher.test\": [\"\(first)\"] }", "is not ASCII: use its A-label, xn--bcher-kva.test"),
+            ("({ 'пример.test': { pins: ['\(first)'] }, 'b.test': ['\(second)'] })", "is not ASCII: use its A-label"),
+            ("({ 'api.test': ['\(first)'], 'API.test': [] })", "api.test is a key of this object twice"),
+            ("({ 'api.test': { pins: ['\(first)'] }, 'api.test': { pins: ['\(first)'] } })", "object twice"),
+            ("const p = { 'api.test': ['\(first)'] }; p['api.test'].push('sha256/\(second)');", "no host is known"),
             ("const a = { x: b }; const b = { 'api.test': { pins: [a] } };", "isn't a literal"),
             ("{ \"api.test\": 1 }", "1:1: nothing is pinned here"), ("", "1:1: nothing is pinned here"),
         ])
@@ -285,6 +294,51 @@ struct PinMapTests {
         #expect(reading.policy.rules.count == 2)
         #expect(reading.notes.map(\.change) == [.quirk, .quirk, .combinationChanged])
         #expect(reading.notes.last?.direction == .weaker && reading.notes.last?.location?.line == 2)
+    }
+
+    @Test("Among hosts with pins, one with an empty list is noted as one that isn't pinned")
+    func empty() throws {
+        for text in [
+            "{ \"a.test\": [\"\(Self.first)\"], \"b.test\": [] }", "({ 'b.test': [], 'a.test': '\(Self.first)' })",
+            "({ 'a.test': { pins: ['\(Self.first)'] }, 'b.test': { pins: [] } })",
+        ] {
+            let reading = try PinDialect.map.read(Array(text.utf8), path: "x")
+            let weaker = reading.notes.filter { $0.direction == .weaker }
+            #expect(weaker.map(\.rule) == [.pinsNothing] && reading.policy.rules.count == 1, "\(text)")
+            #expect(weaker.first?.message.hasPrefix("b.test has no pins") == true, "\(text)")
+        }
+        let other = "({ 'a.test': { pins: ['\(Self.first)'] }, paths: { 'b.test': [] } })"
+        #expect(try PinDialect.map.read(Array(other.utf8), path: "x").notes.map(\.direction) == [.unchanged])
+    }
+
+    @Test("A constant with a pin that no host has is noted")
+    func unused() throws {
+        let text =
+            "const A = 'sha256/\(Self.first)'; const B = 'sha256/\(Self.second)'; const C = 'x';\n"
+            + "const pins = { 'api.test': [A] }; pins['api.test'].push(B);"
+        let notes = try PinDialect.map.read(Array(text.utf8), path: "x").notes
+        #expect(
+            notes.filter { $0.direction == .weaker }.map(\.message) == [
+                "no host has the pin \"B\" here, so it wasn't read"
+            ])
+        let all = text.replacing("[A]", with: "[A, B]")
+        #expect(try PinDialect.map.read(Array(all.utf8), path: "x").notes.map(\.direction) == [.unchanged])
+    }
+
+    @Test(
+        "A port after a host is no part of it, which the note on the host says",
+        arguments: [
+            "({ 'api.test:8443': ['{}'] })", "({ 'https://api.test:8443/v1': ['{}'] })",
+            "({ url: 'https://api.test:8443', pins: ['{}'] })", "fetch('https://api.test:8443', { pins: ['{}'] })",
+            "const H = 'api.test:8443'; ({ [H]: ['{}'] })",
+        ])
+    func ports(form: String) throws {
+        let text = form.replacing("{}", with: Self.first)
+        let reading = try PinDialect.map.read(Array(text.utf8), path: "x")
+        #expect(reading.policy.rules.map(\.ports) == [nil])
+        #expect(reading.notes.map(\.message.description).first?.hasSuffix("on every port, not only 8443") == true)
+        let plain = try PinDialect.map.read(Array(text.replacing(":8443", with: "").utf8), path: "x")
+        #expect(plain.notes.first?.message.contains("port") == false)
     }
 
     @Test("A switch of another object doesn't turn pins off")

@@ -407,6 +407,34 @@ struct PinSearchTests {
         }
     }
 
+    @Test("Pins that their system ignores, and empty files of pins, are problems where they are in use")
+    func ignored() {
+        let android =
+            "<network-security-config><domain-config><domain>api.test</domain>{}</domain-config>"
+            + "</network-security-config>"
+        let apple =
+            "<plist version=\"1.0\"><dict><key>NSAppTransportSecurity</key><dict><key>{}</key><dict>"
+            + "<key>api.test</key><dict><key>NSPinnedCAIdentities</key><array><dict><key>SPKI-SHA256-BASE64</key>"
+            + "<string>{A}</string></dict></array></dict></dict></dict></dict></plist>"
+        let pinner = "CertificatePinner.Builder().add(\"api.test\", \"sha256/{A}\").build()"
+        let rows = [
+            ("a.xml", android.replacing("{}", with: "<pins><pin digest='SHA-256'>{A}</pin></pins>"), 1),
+            ("a.xml", android.replacing("{}", with: "<pins></pins>"), 1),
+            ("a.xml", android.replacing("{}", with: "<pin-set><pin digest='SHA-256'>{A}</pin></pin-set>"), 0),
+            ("Info.plist", apple.replacing("{}", with: "NSPinnedDomain"), 1),
+            ("Info.plist", apple.replacing("{}", with: "NSPinnedDomains"), 0),
+            ("A.kt", "\(pinner)\nval other = setOf(Pin(\"b.test\", \"sha256/{B}\"))", 1), ("A.kt", pinner, 0),
+            ("pins.jsonc", "", 1), ("app/res/xml/network_security_config.xml", "\n", 1), ("TrustKit.plist", " ", 1),
+            ("ssl-pinning.json", "", 1), ("tests/pins.json", "", 0), ("empty.json", "", 0), ("pins.md", "", 0),
+            ("pins.json", "{}", 0),
+        ]
+        for (name, text, count) in rows {
+            let search = SearchText(name, text).search()
+            let found = search.unusablePins.prefix(1) + search.problems.flatMap(\.problems)
+            #expect(found.count == count, "\(name): \(text): \(found)")
+        }
+    }
+
     @Test("A line with thousands of pins is searched in linear time", .timeLimit(.minutes(1)))
     func longLine() {
         let text = String(repeating: "'sha256/{A}',a()?{'api.example.com':'sha256/{B}'}:[", count: 2_000)

@@ -158,6 +158,25 @@ struct FileCheckTests {
         #expect(run.lines[1].contains(" for any.example.test  "))
     }
 
+    @Test("In a directory, a request isn't compared with the pins of CAs alone, which its certificate can have")
+    func requestBesideCAPins() async throws {
+        let key = try TestKey()
+        let request = try TestSigningRequest(TestName(.commonName("api.test")), key: key).pemText
+        let other = try TestKey().pin
+        for (role, status) in [("root", Int32(0)), ("intermediate", 0), ("leaf", 1), ("any", 1)] {
+            let pins =
+                #"{ "pin": "\#(try site.root.key.pin)", "role": "root" }, { "pin": "\#(other)", "role": "\#(role)" }"#
+            let policy = try site.policy(pins)
+            let directory = try TestDirectory()
+            _ = try directory.add(site.leaf.pemText + site.intermediate.pemText, name: "fullchain.pem")
+            let file = try directory.add(request, name: "next.csr")
+            let run = await check("--policy", policy, directory.path)
+            #expect(run.status == status, "\(role): \(run)")
+            // A request that is named is compared in any case.
+            #expect(await check("--policy", policy, file).status == 1, "\(role)")
+        }
+    }
+
     @Test("Keys and signing requests are checked as the key of a leaf")
     func keys() async throws {
         let key = try TestKey()

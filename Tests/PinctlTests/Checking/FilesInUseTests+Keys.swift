@@ -162,6 +162,28 @@ extension FilesInUseTests {
         ])
     }
 
+    @Test("A public key or parameters where the private key of a certificate belongs fail the run")
+    func publicKeys() async throws {
+        let key = try site.leaf.key.privateKeyPEM
+        let half = try TestPEM.block("PUBLIC KEY", site.leaf.key.publicKeyDER)
+        let other = try TestPEM.block("PUBLIC KEY", TestKey().publicKeyDER)
+        let parameters = TestPEM.block("EC PARAMETERS", [0x06, 1, 2])
+        let rows: [(name: String, text: String, status: Int32)] = [
+            ("privkey.pem", half, 2), ("api.key", half, 2), ("api-key.pem", half, 2), ("private.pem", half, 2),
+            ("privkey.pem", parameters, 2), ("api.key", parameters, 2), ("privkey.pem", parameters + key, 0),
+            ("privkey.pem", key + half, 0), ("pubkey.pem", half, 0), ("api.pub", half, 0), ("public_key.pem", half, 0),
+            ("dkim.key", other, 0), ("ecparams.pem", parameters, 0),
+        ]
+        for (name, text, status) in rows {
+            let directory = try await tree([("api.crt", leaf + issuer), (name, text)])
+            let run = await check(directory.path)
+            #expect(run.status == status && verdicts(run) == ["ok"], "\(name): \(run)")
+            #expect(run.lines.last?.contains("1 file not understood") == (status == 2), "\(name): \(run)")
+            #expect(run.errors.contains("/\(name): ") == (status == 2), "\(name): \(run)")
+            withExtendedLifetime(directory) {}
+        }
+    }
+
     @Test("A key whose name or whose other files say that it is for something else isn't compared")
     func otherPurposes() async throws {
         let other = try site.intermediate.leaf("api.test", "www.test")

@@ -71,9 +71,12 @@ struct SummaryTests {
     @Test("A remedy that was printed before is only referred to")
     func printed() {
         var printed = PrintedRemedies()
-        #expect(printed.shortened(["  cause: a", "  do: b"]) == ["  cause: a", "  do: b"])
-        #expect(printed.shortened(["  cause: c", "  do: b"]) == ["  cause: c", "  do: the same as above"])
-        #expect(printed.shortened(["  do: d"]) == ["  do: d"])
+        #expect(printed.shortened(["  cause: a", "  do: b"], for: "a.test") == ["  cause: a", "  do: b"])
+        #expect(
+            printed.shortened(["  cause: c", "  do: b"], for: "b.test") == [
+                "  cause: c", "  do: the same as for a.test",
+            ])
+        #expect(printed.shortened(["  do: d"], for: "c.test") == ["  do: d"])
     }
 
     @Test("A summary for a screen is cut to its rows, and counts what it leaves out")
