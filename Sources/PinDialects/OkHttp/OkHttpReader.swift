@@ -87,17 +87,8 @@ struct OkHttpReader {
         }
         var read: Set<String> = []
         for call in calls.calls {
-            var texts: [(String, SourcePosition)] = []
-            for argument in call.arguments {
-                switch constants.text(argument.parts) {
-                case .success(let text): texts.append((text, argument.position))
-                case .failure(let unresolved): problems.add(unresolved.description, at: argument.position)
-                }
-            }
-            read.formUnion(texts.map(\.0))
-            guard texts.count == call.arguments.count, let pattern = texts.first else { continue }
-            let names = call.arguments.map { ($0.constant ?? $0.comment).flatMap(CanonicalPin.name(in:)) }
-            add(pattern.0, at: pattern.1, pins: texts.dropFirst(), names: names)
+            let unresolved = constants.forEach(call.loops[...]) { take(call, &$0, &read) }
+            if let unresolved { problems.add(unresolved.description, at: call.position) }
         }
         for builder in calls.newBuilders.dropFirst() {
             noteAlternatives(
@@ -112,7 +103,8 @@ struct OkHttpReader {
         }
         let strays = calls.strayPins.filter { parts, _ in
             // A constant that a call refers to is read as part of that call.
-            if case .success(let text) = constants.text(parts) { !read.contains(text) } else { true }
+            let texts = (try? constants.value(.text(parts)).get())?.texts
+            return texts.map { !read.isSuperset(of: $0) } ?? true
         }
         if let first = strays.first {
             let more = strays.count > 1 ? ", and so are \(strays.count - 1) more in this file" : ""
@@ -120,6 +112,41 @@ struct OkHttpReader {
                 .either, "a pin outside a call of add is ignored\(more): put it into a call", at: first.position,
                 rule: .ignoredSetting)
         }
+    }
+
+    /// Adds the pins of a call, with the loops around it at one of their elements. The texts of pins are added to
+    /// `read`.
+    private mutating func take(_ call: SourceCalls.Call, _ constants: inout SourceConstants, _ read: inout Set<String>)
+    {
+        var texts: [(String, SourcePosition)] = []
+        var names: [String?] = []
+        var isKnown = true
+        for argument in call.arguments {
+            let value: KnownValue
+            switch constants.value(argument.value) {
+            case .success(let found): value = found
+            case .failure(let unresolved):
+                // The same name fails for each element of a loop.
+                if problems.isEmpty || call.loops.isEmpty {
+                    problems.add(unresolved.description, at: argument.position)
+                }
+                isKnown = false
+                continue
+            }
+            guard let found = value.texts else {
+                problems.add("this argument isn't a string: write the string itself", at: argument.position)
+                isKnown = false
+                continue
+            }
+            texts += found.map { ($0, argument.position) }
+            // The name of a loop or a collection isn't that of its pins.
+            let constant = call.loops.isEmpty && found.count == 1 ? argument.constant : nil
+            let name = (constant ?? argument.comment).flatMap(CanonicalPin.name(in:))
+            names += found.map { _ in found.count == 1 ? name : nil }
+        }
+        read.formUnion(texts.map(\.0))
+        guard isKnown, let pattern = texts.first else { return }
+        add(pattern.0, at: pattern.1, pins: texts.dropFirst(), names: names)
     }
 
     /// Notes that the program decides at run time which pins apply, so the policy read here accepts more than any of
@@ -236,7 +263,7 @@ struct OkHttpReader {
 extension UnresolvedName: CustomStringConvertible {
     var description: String {
         isAmbiguous
-            ? "\(quoted(name)) isn't the same string throughout this file: write the string itself in the call"
-            : "\(quoted(name)) isn't set to a string in this file: write the string itself in the call"
+            ? "\(quoted(name)) isn't the same throughout this file: write the string itself in the call"
+            : "\(quoted(name)) isn't set to a string or list in this file: write the string itself in the call"
     }
 }

@@ -1,20 +1,29 @@
 import CertificatePinning
 import PinctlBasics
 
-/// The named strings of a program: `const val HOST = "…"`, `static final String HOST = "…";`.
+/// The named strings and collections of a program: `const val HOST = "…"`, `static final String[] PINS = {"…"};`.
 ///
 /// A name that may mean anything else somewhere in the file has no value here: a parameter, a variable that is set
 /// twice, or a computed value.
 struct SourceConstants {
     /// The expression after each name's equals sign, or `nil` for a name with several meanings.
-    private var expressions: [String: [SourcePart]?] = [:]
+    private var expressions: [String: SourceValue?] = [:]
     /// The classes and objects of this file, whose names may qualify a constant.
     private var types: Set<String> = ["this"]
-    private var values: [String: String] = [:]
+    /// The names of collections that are changed somewhere, which aren't what they were set to.
+    private var changed: Set<String> = []
+    private var values: [String: KnownValue] = [:]
     private var isBeingResolved: Set<String> = []
+    /// The names of the loops around an expression, with the elements whose turn it is.
+    private var bound: [String: KnownValue] = [:]
+    /// The number of names that were looked up. Constants of constants can multiply.
+    private var resolutions = 0
+    private static let mostResolutions = 200_000
 
     /// The maximum length of a resolved text in bytes.
     private static let longestText = OkHttpPin.longestText
+    /// The maximum number of elements of a collection.
+    private static let mostElements = 10_000
     /// The maximum depth of constants that refer to other constants.
     private static let deepestNesting = 64
 
@@ -33,12 +42,14 @@ struct SourceConstants {
         guard var token = lexer.next() else { return }
         var isTyped = previous == "String"
         if token.isSign(":") {
-            guard lexer.next()?.word == "String", let next = lexer.next() else { return }
+            guard let type = lexer.takeType(), Self.types.contains(type), let next = lexer.next() else { return }
             token = next
             isTyped = true
         }
         if token.isSign("=") {
             if lexer.peek()?.isSign("=") != true { define(word, expression(&lexer)) }
+        } else if token.isSign("."), let change = lexer.next()?.word, Self.changes.contains(change) {
+            changed.insert(word)
         } else if token.isSign("-"), lexer.peek()?.isSign(">") == true {
             define(word, nil)
         } else if token.isSign("+"), lexer.peek()?.isSign("=") == true {
@@ -48,31 +59,100 @@ struct SourceConstants {
         }
     }
 
-    private mutating func define(_ name: String, _ expression: [SourcePart]?) {
+    /// The types of what is read.
+    private static let types: Set = [
+        "String", "List", "Set", "Array", "Map", "Collection", "Iterable", "MutableList", "MutableSet", "MutableMap",
+    ]
+    private static let changes: Set = [
+        "add", "addAll", "put", "putAll", "remove", "removeAll", "removeIf", "clear", "retainAll", "set", "plusAssign",
+    ]
+
+    private mutating func define(_ name: String, _ expression: SourceValue?) {
         let isSame = expressions[name].map { $0 == expression } ?? true
         expressions.updateValue(isSame ? expression : nil, forKey: name)
     }
 
-    /// Parses strings and names joined by plus signs up to the end of the statement. Returns `nil` for anything else.
-    private func expression(_ lexer: inout SourceLexer) -> [SourcePart]? {
-        guard let parts = SourceExpression(&lexer)?.parts else { return nil }
-        guard let next = lexer.peek() else { return parts }
+    /// Parses a value up to the end of the statement. Returns `nil` for anything else.
+    private func expression(_ lexer: inout SourceLexer) -> SourceValue? {
+        guard let value = SourceValue(&lexer) else { return nil }
+        guard let next = lexer.peek() else { return value }
         if case .sign(let sign) = next.kind {
-            return ";),}@".utf8.contains(sign) || next.startsLine && !".?".utf8.contains(sign) ? parts : nil
+            return ";),}@".utf8.contains(sign) || next.startsLine && !".?".utf8.contains(sign) ? value : nil
         }
-        return next.startsLine ? parts : nil
+        return next.startsLine ? value : nil
     }
 
-    /// Returns the text that the parts add up to, or the part that has no value.
-    mutating func text(_ parts: [SourcePart]) -> Result<String, UnresolvedName> {
-        var text = ""
+    // MARK: Values
+
+    /// Returns the value, or the part of it that has none.
+    mutating func value(_ value: SourceValue) -> Result<KnownValue, UnresolvedName> {
+        switch value {
+        case .text(let parts): return self.value(parts)
+        case .list(let values):
+            var known: [KnownValue] = []
+            for value in values {
+                switch self.value(value) {
+                case .success(let found): known.append(found)
+                case .failure(let unresolved): return .failure(unresolved)
+                }
+            }
+            return collection(known)
+        case .pair(let first, let second):
+            switch (self.value(first), self.value(second)) {
+            case (.success(let first), .success(let second)): return .success(.pair(first, second))
+            case (.failure(let unresolved), _), (_, .failure(let unresolved)): return .failure(unresolved)
+            }
+        }
+    }
+
+    /// Calls `body` with the names of loops set to each of their elements in turn.
+    mutating func forEach(
+        _ loops: ArraySlice<SourceLoop>, _ body: (inout SourceConstants) -> Void
+    ) -> UnresolvedName? {
+        guard let loop = loops.first else {
+            body(&self)
+            return nil
+        }
+        let elements: [KnownValue]
+        switch value(loop.source) {
+        case .success(let value): elements = value.elements
+        case .failure(let unresolved): return unresolved
+        }
+        for element in elements {
+            resolutions += 1
+            // mutant okhttp-resolutions: true by OkHttpTests/multipliedCollections
+            guard resolutions < Self.mostResolutions else {
+                return UnresolvedName(name: loop.names.joined(separator: ", "), isAmbiguous: false)
+            }
+            let outer = bound
+            defer { bound = outer }
+            if loop.names.count == 1 {
+                bound[loop.names[0]] = element
+            } else if case .pair(let first, let second) = element {
+                (bound[loop.names[0]], bound[loop.names[1]]) = (first, second)
+            } else {
+                return UnresolvedName(name: loop.names.joined(separator: ", "), isAmbiguous: false)
+            }
+            if let unresolved = forEach(loops.dropFirst(), body) { return unresolved }
+        }
+        return nil
+    }
+
+    /// Returns what the parts add up to: a text, or for names of collections the elements of all.
+    private mutating func value(_ parts: [SourcePart]) -> Result<KnownValue, UnresolvedName> {
+        var (text, values) = ("", [KnownValue]())
         for part in parts {
             switch part {
-            case .literal(let literal): text += literal
-            case .computed(let expression): return .failure(UnresolvedName(name: expression, isAmbiguous: false))
+            case .literal(let literal):
+                text += literal
+                values.append(.text(literal))
+            case .computed(let expression):
+                return .failure(UnresolvedName(name: expression, isAmbiguous: false))
             case .name(let name):
                 switch value(of: name) {
-                case .success(let value): text += value
+                case .success(let value):
+                    if case .text(let more) = value { text += more }
+                    values.append(value)
                 case .failure(let failure): return .failure(failure)
                 }
             }
@@ -80,21 +160,57 @@ struct SourceConstants {
                 return .failure(UnresolvedName(name: String(text.prefix(80)), isAmbiguous: false))
             }
         }
-        return .success(text)
+        let isText = values.allSatisfy { if case .text = $0 { true } else { false } }
+        guard !isText else { return .success(.text(text)) }
+        return values.count == 1 ? .success(values[0]) : collection(values)
     }
 
-    private mutating func value(of name: String) -> Result<String, UnresolvedName> {
-        if let value = values[name] { return .success(value) }
-        let components = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    /// Returns a collection with the elements of all values. A collection in it is one that was spread.
+    private func collection(_ values: [KnownValue]) -> Result<KnownValue, UnresolvedName> {
+        var elements: [KnownValue] = []
+        for value in values {
+            elements += value.elements
+            // mutant okhttp-elements: true by OkHttpTests/multipliedCollections
+            guard elements.count <= Self.mostElements else {
+                return .failure(UnresolvedName(name: "a collection of over \(Self.mostElements)", isAmbiguous: false))
+            }
+        }
+        return .success(.list(elements))
+    }
+
+    private mutating func value(of name: String) -> Result<KnownValue, UnresolvedName> {
+        if bound.isEmpty, let value = values[name] { return .success(value) }
+        let unknown = UnresolvedName(name: name, isAmbiguous: false)
+        resolutions += 1
+        guard resolutions < Self.mostResolutions else { return .failure(unknown) }
+        var components = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        if let first = components.first, var value = bound[first] {
+            for component in components.dropFirst() {
+                guard let part = value.part(component) else { return .failure(unknown) }
+                value = part
+            }
+            return .success(value)
+        }
+        // `PINS.entries`
+        if components.count > 1, expressions[components[components.count - 1]] == nil,
+            KnownValue.text("").part(components[components.count - 1]) != nil
+        {
+            components.removeLast()
+        }
         let isOfThisFile = components.count < 2 || types.contains(components[components.count - 2])
         guard isOfThisFile, let last = components.last, let expression = expressions[last] else {
-            return .failure(UnresolvedName(name: name, isAmbiguous: false))
+            return .failure(unknown)
         }
-        guard let expression, isBeingResolved.count < Self.deepestNesting, isBeingResolved.insert(last).inserted else {
+        // mutant okhttp-changed: true for 1 by OkHttpTests/unknownCollections
+        guard !changed.contains(last), let expression, isBeingResolved.count < Self.deepestNesting,
+            isBeingResolved.insert(last).inserted
+        else {
             return .failure(UnresolvedName(name: name, isAmbiguous: true))
         }
         defer { isBeingResolved.remove(last) }
-        let result = text(expression)
+        let result = value(expression)
+        // The value of a constant in a loop is another one for each element.
+        guard bound.isEmpty else { return result }
         switch result {
         case .success(let value): values[name] = value
         // The name may be looked up again, and has no value then either.
@@ -109,41 +225,4 @@ struct UnresolvedName: Error {
     let name: String
     /// Whether the name is set, but not to a single string.
     let isAmbiguous: Bool
-}
-
-/// An expression of strings and names joined by plus signs.
-struct SourceExpression {
-    let parts: [SourcePart]
-    let position: SourcePosition
-
-    /// Parses an expression without checking what follows it. Returns `nil` if there is anything else.
-    init?(_ lexer: inout SourceLexer) {
-        guard let start = lexer.peek()?.position else { return nil }
-        position = start
-        var parts: [SourcePart] = []
-        repeat {
-            guard let token = lexer.next() else { return nil }
-            switch token.kind {
-            case .string(let string): parts += string
-            case .word(var name):
-                while lexer.peek()?.isSign(".") == true {
-                    var copy = lexer
-                    _ = copy.next()
-                    guard let word = copy.next()?.word else { break }
-                    name += "." + word
-                    lexer = copy
-                }
-                parts.append(.name(name))
-            case .sign: return nil
-            }
-        } while Self.takePlus(&lexer)
-        self.parts = parts
-    }
-
-    private static func takePlus(_ lexer: inout SourceLexer) -> Bool {
-        var copy = lexer
-        guard copy.next()?.isSign("+") == true, copy.peek()?.isSign("=") != true else { return false }
-        lexer = copy
-        return true
-    }
 }

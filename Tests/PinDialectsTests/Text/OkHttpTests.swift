@@ -31,6 +31,116 @@ struct OkHttpTests {
     }
 
     @Test(
+        "The elements of collections are arguments, and loops repeat their calls for each",
+        arguments: [
+            (
+                #"val P = arrayOf("PIN1", "PIN2"); val b = CertificatePinner.Builder().add("a.test", *P)"#,
+                ["a.test 0 1"]
+            ),
+            (#"CertificatePinner.Builder().add("a.test", *arrayOf("PIN1"), "PIN2")"#, ["a.test 0 1"]),
+            (
+                #"object C { val P: List<String> = listOf("PIN1") + "PIN2" }; b.add("a.test", *C.P.toTypedArray())"#,
+                ["a.test 0 1"]
+            ),
+            (#"val A = setOf("PIN1"); val B = A + listOf("PIN2"); B.forEach { b.add("a.test", it) }"#, ["a.test 0 1"]),
+            (
+                """
+                static final String[] P = { "PIN1", "PIN2", };
+                CertificatePinner.Builder b = new CertificatePinner.Builder();
+                for (String pin : P) b.add("a.test", pin);
+                b.add("b.test", P);
+                for (final String host : new String[] {"c.test", "d.test"}) { b.add(host, P[0]); }
+                """.replacing("P[0]", with: "\"PIN2\""), ["a.test 0 1", "b.test 0 1", "c.test 1", "d.test 1"]
+            ),
+            (
+                """
+                static final Map<String, List<String>> M =
+                  Map.of("a.test", List.of("PIN1"), "b.test", Arrays.asList("PIN2"));
+                CertificatePinner.Builder b = new CertificatePinner.Builder();
+                for (Map.Entry<String, List<String>> e : M.entrySet()) {
+                  b.add(e.getKey(), e.getValue().toArray(new String[0]));
+                }
+                M.forEach((host, pins) -> pins.forEach(pin -> b.add("x." + host, pin)));
+                """, ["a.test 0", "b.test 1", "x.a.test 0", "x.b.test 1"]
+            ),
+            (
+                """
+                val M = mapOf("a.test" to listOf("PIN1", "PIN2"), "b.test" to arrayOf("PIN2"))
+                CertificatePinner.Builder().apply {
+                  M.forEach { (host, pins) -> add(host, *pins.toTypedArray()) }
+                  for ((host, pins) in M) pins.forEach { add("*.$host", it) }
+                  M.entries.forEach { add("x.${it.key}", *it.value) }
+                }
+                """, ["a.test 0 1", "b.test 1", "*.a.test 0 1", "*.b.test 1", "x.a.test 0 1", "x.b.test 1"]
+            ),
+            (
+                """
+                val hashes = listOf("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+                val b = CertificatePinner.Builder()
+                for (host in listOf("a.test", "b.test"))
+                  for (hash in hashes) {
+                    val pin = "sha256/$hash"
+                    b.add(host, pin)
+                  }
+                b.add("c.test", "PIN2")
+                """, ["a.test 0", "b.test 0", "c.test 1"]
+            ),
+            (
+                #"listOf(Pair("a.test", "PIN1"), "b.test" to "PIN2").forEach { (h, p) -> b.add(h, p, "PIN2") }"#,
+                ["a.test 0 1", "b.test 1 1"]
+            ),
+            (#"for (p in emptyList) { x() }; CertificatePinner.Builder().add("a.test", "PIN1")"#, ["a.test 0"]),
+        ])
+    func collections(_ text: String, _ expected: [String]) throws {
+        #expect(try rules(Self.withBuilder(text)) == expected, "\(text)")
+    }
+
+    @Test(
+        "A collection that isn't known as a whole is refused with its name",
+        arguments: [
+            (
+                #"val P = mutableListOf("PIN1"); fun f() { P.add("PIN2") }; b.add("a.test", "PIN1", *P)"#,
+                "\"P\" isn't the same"
+            ),
+            (
+                #"fun f() { P.addAll(Q) }; val P = mutableListOf("PIN1"); P.forEach { b.add("a.test", it, "PIN2") }"#,
+                "\"P\""
+            ),
+            (#"for (pin in config.pins()) b.add("a.test", pin, "PIN1")"#, "\"pin\" isn't"),
+            (#"for (pin in REMOTE) b.add("a.test", pin, "PIN1")"#, "\"REMOTE\" isn't set"),
+            (#"val P = listOf("PIN1").filter { false }; b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
+            (#"val P = if (debug) listOf("PIN1") else listOf("PIN2"); b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
+            (#"val P = listOf("PIN1"); val P = listOf("PIN2"); b.add("a.test", "PIN2", *P)"#, "\"P\" isn't the same"),
+            (#"val P = listOf("PIN1", BuildConfig.PIN); b.add("a.test", "PIN2", *P)"#, "\"BuildConfig.PIN\" isn't set"),
+            (#"val M = mapOf("a.test" to "PIN1"); b.add("a.test", "PIN2", M)"#, "this argument isn't a string"),
+            (#"for ((h, p) in listOf("a.test")) b.add(h, p, "PIN1")"#, "\"h, p\" isn't"),
+            (#"for (i in 0 until P.size) b.add("a.test", P[i], "PIN1")"#, "isn't"),
+            (
+                #"fun f(pins: List<String>) = CertificatePinner.Builder().add("a.test", *pins.toTypedArray())"#,
+                "\"pins\" isn't"
+            ),
+        ])
+    func unknownCollections(_ text: String, _ expected: String) {
+        let found = problems(Self.withBuilder(text))
+        #expect(found.contains { $0.contains(expected) }, "\(text): \(found)")
+    }
+
+    private static func withBuilder(_ text: String) -> String {
+        text.contains("CertificatePinner") ? text : "val b = CertificatePinner.Builder()\n" + text
+    }
+
+    @Test("Collections that multiply end soon", .timeLimit(.minutes(1)))
+    func multipliedCollections() {
+        var text = "val A0 = listOf(\"PIN1\", \"PIN2\")\n"
+        for index in 1...40 { text += "val A\(index) = A\(index - 1) + A\(index - 1)\n" }
+        #expect(!problems(Self.withBuilder(text) + "A40.forEach { b.add(\"a.test\", it) }").isEmpty)
+        let loops = (0..<12).map { "for (x\($0) in A3) " }.joined()
+        #expect(!problems(Self.withBuilder(text) + loops + "b.add(\"a.test\", \"PIN1\")").isEmpty)
+        let nested = String(repeating: "listOf(", count: 5_000)
+        _ = problems("val P = \(nested)\"PIN1\"")
+    }
+
+    @Test(
         "Calls of add are found wherever they appear",
         arguments: [
             (
@@ -102,17 +212,17 @@ struct OkHttpTests {
         arguments: [
             (
                 #"CertificatePinner.Builder().add(BuildConfig.HOST, "PIN1")"#,
-                "1:33: error: \"BuildConfig.HOST\" isn't set to a string in this file"
+                "1:33: error: \"BuildConfig.HOST\" isn't set to a string or list in this file"
             ),
             (#"CertificatePinner.Builder().add("a.example", pin())"#, "1:46: error: \"pin\" isn't set"),
-            (#"CertificatePinner.Builder().add("a.example", *pins)"#, "1:46: error: \"*\" isn't set"),
+            (#"CertificatePinner.Builder().add("a.example", *pins)"#, "1:47: error: \"pins\" isn't set"),
             (
                 "val host = \"a\"\nfun f(host: String) = CertificatePinner.Builder().add(host, \"PIN1\")",
-                "2:55: error: \"host\" isn't the same string throughout"
+                "2:55: error: \"host\" isn't the same throughout"
             ),
             (
                 "val A = B\nval B = A\nCertificatePinner.Builder().add(A, \"PIN1\")",
-                "3:33: error: \"A\" isn't the same string"
+                "3:33: error: \"A\" isn't the same throughout"
             ),
             (
                 #"CertificatePinner.Builder().add("https://a.example", "PIN1")"#,
