@@ -50,6 +50,8 @@ struct SourceConstants {
             if lexer.peek()?.isSign("=") != true { define(word, expression(&lexer)) }
         } else if token.isSign("."), let change = lexer.next()?.word, Self.changes.contains(change) {
             changed.insert(word)
+        } else if token.isSign("["), isAssigned(&lexer) {
+            changed.insert(word)
         } else if token.isSign("-"), lexer.peek()?.isSign(">") == true {
             define(word, nil)
         } else if token.isSign("+"), lexer.peek()?.isSign("=") == true {
@@ -57,6 +59,17 @@ struct SourceConstants {
         } else if token.word == "in" || isTyped && (token.isSign(",") || token.isSign(")")) {
             define(word, nil)
         }
+    }
+
+    /// Whether an element in brackets is set, as in `PINS["api.test"] = …`.
+    private func isAssigned(_ lexer: inout SourceLexer) -> Bool {
+        for _ in 0..<16 {
+            guard let token = lexer.next() else { return false }
+            if token.isSign("]") {
+                return lexer.next()?.isSign("=") == true && lexer.peek()?.isSign("=") == false
+            }
+        }
+        return false
     }
 
     /// The types of what is read.

@@ -74,7 +74,7 @@ extension PinFinder {
     func summary(of agreement: PinAgreement) -> String {
         let hosts = agreement.hosts.filter { $0.host != nil }
         let bad = hosts.count(where: \.disagrees)
-        // mutant find-closing: true by FindTests
+        // mutant find-closing: true for `problems.isEmpty` by FindTests
         let agreed = problems.isEmpty ? "no disagreement" : "no disagreement in the rest"
         let verdict =
             (problems.isEmpty ? "" : plural(problems.count, "problem") + ", ")

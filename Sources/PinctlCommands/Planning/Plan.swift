@@ -261,10 +261,7 @@ struct Plan {
             let then = PlanCell(release: cell.release, host: cell.host, rule: rule, later, names: names)
             // The pins of a rule that only reports decide nothing that their expiry could end.
             let onlyReports = !rule.rules.contains { $0.mode == .enforce }
-            // mutant plan-fail-within-key: true for 2 by PlanRoleTests/expiringKey
-            guard !then.standing.isSurvival, then.standing != .depends, then.standing != .off || !onlyReports else {
-                continue
-            }
+            guard !then.standing.isSurvival, then.standing != .off || !onlyReports else { continue }
             let effect = then.standing == .off ? ", and its pins are off then" : ""
             return PlanEnd(date: date, why: why + effect)
         }

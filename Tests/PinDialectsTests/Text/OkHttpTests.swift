@@ -106,6 +106,10 @@ struct OkHttpTests {
                 #"fun f() { P.addAll(Q) }; val P = mutableListOf("PIN1"); P.forEach { b.add("a.test", it, "PIN2") }"#,
                 "\"P\""
             ),
+            (
+                #"val M = mutableMapOf("a.test" to "PIN1"); M["a"] = X; M.forEach { (h, p) -> b.add(h, p, "PIN2") }"#,
+                "\"M\" isn't the same"
+            ),
             (#"for (pin in config.pins()) b.add("a.test", pin, "PIN1")"#, "\"pin\" isn't"),
             (#"for (pin in REMOTE) b.add("a.test", pin, "PIN1")"#, "\"REMOTE\" isn't set"),
             (#"val P = listOf("PIN1").filter { false }; b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
@@ -134,8 +138,10 @@ struct OkHttpTests {
         var text = "val A0 = listOf(\"PIN1\", \"PIN2\")\n"
         for index in 1...40 { text += "val A\(index) = A\(index - 1) + A\(index - 1)\n" }
         #expect(!problems(Self.withBuilder(text) + "A40.forEach { b.add(\"a.test\", it) }").isEmpty)
-        let loops = (0..<12).map { "for (x\($0) in A3) " }.joined()
-        #expect(!problems(Self.withBuilder(text) + loops + "b.add(\"a.test\", \"PIN1\")").isEmpty)
+        for source in ["A3", "listOf(\"a\", \"b\")"] {
+            let loops = (0..<24).map { "for (x\($0) in \(source)) " }.joined()
+            #expect(!problems(Self.withBuilder(text) + loops + "b.add(\"a.test\", \"PIN1\")").isEmpty)
+        }
         let nested = String(repeating: "listOf(", count: 5_000)
         _ = problems("val P = \(nested)\"PIN1\"")
     }
