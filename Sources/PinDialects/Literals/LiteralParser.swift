@@ -144,6 +144,20 @@ struct LiteralParser {
         return copy.cursor.position.line > line && !".?+([".utf8.contains(byte)
     }
 
+    /// Whether what was read is set or changed: `= value`, `.push(…)`, `.length = 0`.
+    func changesValue() -> Bool {
+        var copy = self
+        copy.skipBlanks()
+        if copy.cursor.byte == UInt8(ascii: "=") {
+            copy.step()
+            return copy.cursor.byte.map { !"=>".utf8.contains($0) } ?? false
+        }
+        guard copy.cursor.byte == UInt8(ascii: ".") else { return false }
+        copy.step()
+        return ["push", "unshift", "splice", "pop", "shift", "length", "add", "addAll", "append", "remove", "clear"]
+            .contains(copy.name())
+    }
+
     /// Skips an expression, with its brackets and strings.
     private mutating func skipExpression() {
         var depth = 0

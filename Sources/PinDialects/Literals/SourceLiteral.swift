@@ -47,6 +47,10 @@ struct SourceLiteral {
     var members: [Member]? { if case .object(let members) = kind { members } else { nil } }
     var text: String? { if case .text(let text) = kind { text } else { nil } }
 
+    var word: String? { if case .word(let word) = kind { word } else { nil } }
+    /// The text in brackets, if nothing else is in them.
+    var onlyText: String? { if case .list(let list) = kind, list.count == 1 { list[0].text } else { nil } }
+
     /// The value of a Boolean in any of the languages.
     var bool: Bool? {
         guard case .word(let word) = kind else { return nil }

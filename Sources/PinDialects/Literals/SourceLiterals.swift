@@ -13,6 +13,8 @@ struct SourceLiterals {
     }
 
     private(set) var roots: [Root] = []
+    /// The keys whose values a program sets, changes or deletes, as in `pins["api.test"] = other`.
+    private(set) var changes: [(key: String, position: SourcePosition)] = []
     /// Whether the text is nested too deeply to be read as a whole.
     private(set) var isExhausted = false
     static let exhaustion = "the text is nested too deeply to be read: name a file with the pins alone"
@@ -33,6 +35,9 @@ struct SourceLiterals {
         var last: SourceLiteral?
         var argument: SourceLiteral?
         var isDeclared = false
+        var isDeletion = false
+        /// The function whose arguments begin.
+        var call: String?
         while true {
             parser.skipBlanks()
             let position = parser.cursor.position
@@ -40,8 +45,14 @@ struct SourceLiterals {
             var next: SourceLiteral?
             switch byte {
             case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "("):
+                call = byte == UInt8(ascii: "(") ? last?.word : nil
                 if let kind = parser.container(depth: 0) {
                     let literal = SourceLiteral(kind: kind, position: position)
+                    if byte == UInt8(ascii: "["), last?.word != nil, let key = literal.onlyText,
+                        isDeletion || parser.changesValue()
+                    {
+                        changes.append((key, position))
+                    }
                     roots.append(Root(literal: literal, argument: argument, constant: nil))
                     inner += literal.expressions
                 }
@@ -91,9 +102,15 @@ struct SourceLiterals {
                 } else {
                     next = SourceLiteral(kind: .word(name), position: position)
                 }
+                // `pins.set("api.test", PINS)`
+                if let key = argument?.text, let call, [".set", ".put"].contains(where: call.hasSuffix) {
+                    changes.append((key, position))
+                }
+                if name == "delete" { isDeletion = true }
                 argument = nil
             default:
                 if byte == UInt8(ascii: ";") { isDeclared = false }
+                isDeletion = false
                 parser.step()
                 argument = nil
             }

@@ -28,6 +28,8 @@ struct PinMapReader {
     private static let mostResolutions = 4_000
     /// The names that are being resolved.
     private var resolving: Set<String> = []
+    /// The number of pins that were found, with and without a host.
+    private var takenPins = 0
     /// The ports after the hosts at these positions.
     private var ports: [PolicyLocation: Int] = [:]
 
@@ -36,6 +38,11 @@ struct PinMapReader {
     ) throws(PolicyFileError) -> DialectReading {
         var reader = PinMapReader(try TextCursor(checking: bytes, path: path), bytes, path, suffixes)
         reader.takeRoots(withTexts: true)
+        for (name, position) in reader.literals.changes where !reader.rules.isEmpty && reader.host(name) != nil {
+            // mutant map-changed: {} by PinMapTests/unreadable
+            reader.problems.add(
+                "the program changes the pins of \(quoted(name)) here: write the pins that it ends with", at: position)
+        }
         for pin in reader.stray {
             guard let location = pin.location else { continue }
             // mutant map-stray: {} by PinMapTests/unreadable
@@ -183,11 +190,23 @@ extension PinMapReader {
         scope.hasOwnHosts = false
         var unresolved: [SourceLiteral.Member] = []
         var empty: [SourceLiteral.Member] = []
-        var keys: Set<HostPattern> = []
-        var repeated: [(host: HostPattern, position: SourcePosition)] = []
+        /// The keys, with whether their values have pins.
+        var keys: [String: Bool] = [:]
+        var hasHosts = false
         let count = rules.count
         for member in members { takeSetting(member, &scope) }
         for member in members where !isHostSetting(member) {
+            let pinsBefore = takenPins
+            defer {
+                let hasPins = takenPins > pinsBefore
+                // mutant map-repeated: false for 1 by PinMapTests/unreadable
+                if !member.isComputed, let first = keys[member.key], first || hasPins {
+                    problems.add(
+                        "\(quoted(member.key)) is a key of this object twice, and programs use only the last value: "
+                            + "write all pins in one list", at: member.position)
+                }
+                keys[member.key] = hasPins || keys[member.key] ?? false
+            }
             var inner = scope
             let found = member.isComputed ? nil : host(member.key, at: member.position)
             let words = found == nil ? PinWords(Array(member.key.utf8)[...]) : []
@@ -216,7 +235,7 @@ extension PinMapReader {
                 inner.hosts = [host]
             } else if let (host, position) = found {
                 inner.hosts = [(host, position)]
-                if !keys.insert(host).inserted { repeated.append((host, position)) }
+                hasHosts = true
                 if isUnresolved(member.value) { unresolved.append(member) }
                 if case .list(let list) = member.value.kind, list.isEmpty, !isNamed(inner) { empty.append(member) }
                 if case .object(let members) = member.value.kind { takeSettings(of: host, members) }
@@ -225,11 +244,13 @@ extension PinMapReader {
             if member.key == "sha256Keys" { inner.includesSubdomains = true }
             take(member.value, inner)
         }
-        for (host, position) in repeated where rules[count...].contains(where: { $0.patterns == [host] }) {
-            // mutant map-repeated: {} by PinMapTests/unreadable
-            problems.add(
-                "\(visibleText(host.host)) is a key of this object twice, and programs use only the last value: write "
-                    + "all pins of the host in one list", at: position)
+        // mutant map-spread: false for 1 by PinMapTests/unreadable
+        if hasHosts, rules.count > count {
+            for member in members where member.isComputed && member.key == "..." && isUnresolved(member.value) {
+                problems.add(
+                    "what is merged into these hosts isn't known in this file: write the hosts themselves",
+                    at: member.position)
+            }
         }
         // Among hosts with pins, one with another value has pins, too.
         // mutant map-unresolved: false by PinMapTests/unreadable
@@ -348,6 +369,7 @@ extension PinMapReader {
         for element in elements { addPins(element, scope, &pins) }
         // Each element without a pin is a problem of its own.
         guard !pins.isEmpty else { return }
+        takenPins += pins.count
         guard !scope.hosts.isEmpty else {
             if stray.count < TextLimits.notes { stray += pins }
             return
@@ -448,8 +470,8 @@ extension PinMapReader {
             name = name.split(separator: "@").last ?? ""
         }
         var port: Int?
-        if let colon = name.lastIndex(of: ":"), name[name.index(after: colon)...].allSatisfy(\.isNumber) {
-            port = Int(name[name.index(after: colon)...])
+        if let colon = name.lastIndex(of: ":"), let number = UInt16(name[name.index(after: colon)...]) {
+            port = Int(number)
             name = name[..<colon]
         }
         return (name, port, start != nil)

@@ -152,7 +152,7 @@ struct SourceCalls {
         return (isCondition, branch, loop)
     }
 
-    /// Tracks the branches without a block: cases of a `switch`, ternaries, and code after a `return`.
+    /// Tracks the branches without a block: cases of a `switch`, ternaries, and code after a `return` or `continue`.
     private mutating func followChoices(_ token: SourceToken) {
         func begin() -> Int {
             branchCount += 1
@@ -165,7 +165,7 @@ struct SourceCalls {
         let isArm = token.isSign("-") && next?.isSign(">") == true && brackets.last?.branch != nil
         if isLabel && !brackets.isEmpty || isArm {
             brackets[brackets.count - 1].branch = begin()
-        } else if token.word == "return", !branches.isEmpty {
+        } else if !branches.isEmpty, token.word == "return" || endsLoop(token) {
             returned.insert(begin())
         } else if token.isSign("?"), let next, !Self.endsType(next) {
             statements.append(BranchStatement(branch: begin(), depth: brackets.count, isTernary: true))
@@ -174,6 +174,12 @@ struct SourceCalls {
         {
             statements[open] = BranchStatement(branch: begin(), depth: brackets.count)
         }
+    }
+
+    /// Whether a token ends a turn of a loop, or the loop, so that what follows isn't repeated for each element.
+    private func endsLoop(_ token: SourceToken) -> Bool {
+        // mutant okhttp-continue: false by OkHttpTests/branches
+        !loops.isEmpty && (token.word == "continue" || token.word == "break")
     }
 
     /// Returns whether a question mark before the token belongs to a type: `String?`, `List<?>`.

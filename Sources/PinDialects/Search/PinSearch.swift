@@ -99,7 +99,11 @@ package struct PinSearch: Sendable {
             lacksPins =
                 lacksPins || isEmpty
                 || reading.notes.contains { $0.direction != .unchanged && doubts.contains($0.rule) }
-            let isLost: [LintRule?] = [.malformedPin, .ignoredSetting, .misplacedSetting]
+            var isLost: [LintRule?] = [
+                .malformedPin, .ignoredSetting, .misplacedSetting, .malformedHost, .refusesEverything,
+            ]
+            // A configuration without any pins is none that could lose some.
+            if !reading.policy.rules.isEmpty { isLost.append(.pinsNothing) }
             // mutant find-ignored: note.rule == .malformedPin for `isLost.contains(note.rule)` by
             //   PinSearchTests/ignored
             for note in reading.notes where isLost.contains(note.rule) && note.direction != .unchanged {

@@ -48,11 +48,18 @@ struct CheckedFile {
 
     var certificates: [X509Certificate] { parts.flatMap { $0.content.certificates.map(\.certificate) } }
 
-    /// Whether the file has only the public key of a leaf where by its name the private key belongs. `owners` has the
-    /// files of the leaves by their keys.
-    func isPublicHalf(of owners: [SPKIFingerprint: [Int]]) -> Bool {
-        KeyFileName.isOfKey(input.name) && !input.name.lowercased().contains("pub") && certificates.isEmpty
-            && !keys.isEmpty && keys.allSatisfy { $0.kind == .publicKey && owners[$0.fingerprint] != nil }
+    /// Whether the file has only public keys, requests or certificates, although its name is that of a private key.
+    var lacksPrivateKey: Bool {
+        KeyFileName.isOfPrivateKey(input.name) && !parts.contains(where: \.content.hasKeys)
+            && (!certificates.isEmpty || !keys.isEmpty)
+            && keys.allSatisfy { $0.kind == .publicKey || $0.kind == .request }
+    }
+
+    /// Whether the file has the private key of a certificate.
+    func hasPrivateKey(among leaves: Set<SPKIFingerprint>) -> Bool {
+        parts.contains {
+            $0.content.hasKeys && $0.content.chains.contains { !leaves.isDisjoint(with: $0.keys.compactMap(\.self)) }
+        }
     }
 
     /// Reads a file, or the contents of it that were read before.

@@ -112,10 +112,13 @@ struct FileCheck: Sendable {
         }
         let keys = misfits.union(order.map(\.spkiFingerprint))
         let known = Set(files.lazy.flatMap(\.certificates).map(\.spkiFingerprint))
+        let withLeaf = Set(leaves.values.joined().map { files[$0.file].input.directory })
+        let withKey = Set(files.filter { $0.hasPrivateKey(among: Set(owners.keys)) }.map(\.input.directory))
         for (number, file) in files.enumerated() {
-            // mutant files-public-key: false by FilesInUseTests/publicKeys
-            if file.isPublicHalf(of: owners) {
-                outcome.problems.append(Self.problem(ofPublicHalf: file))
+            let directory = file.input.directory
+            // mutant files-public-key: false for 1 by FilesInUseTests/publicKeys
+            if file.lacksPrivateKey, withLeaf.contains(directory), !withKey.contains(directory) {
+                outcome.problems.append(Self.problem(ofKeyless: file))
                 outcome.unread += 1
                 continue
             }
@@ -146,10 +149,10 @@ struct FileCheck: Sendable {
             + "\(Flag.passwordFile.dashed) FILE"
     }
 
-    private static func problem(ofPublicHalf file: CheckedFile) -> (String, [(String, JSON)]) {
+    private static func problem(ofKeyless file: CheckedFile) -> (String, [(String, JSON)]) {
         (
-            "\(file.title): has the public key of a certificate but no private key, so a server that is given it "
-                + "doesn't start: put the private key there, or rename it to end with .pub",
+            "\(file.title): has no private key, although its name says so, and a server that is given it doesn't "
+                + "start: put the private key there, or rename the file",
             [("file", .string(file.input.path))]
         )
     }

@@ -51,6 +51,13 @@ struct KeyFileName: Hashable {
     /// Whether the name of a file says that it has a private key.
     static func isOfKey(_ name: String) -> Bool { ["key", "priv"].contains(where: name.lowercased().contains) }
 
+    /// Whether the words of a name say that the file has a private key for a certificate, and nothing else.
+    static func isOfPrivateKey(_ name: String) -> Bool {
+        let words = Set(words(of: name))
+        return !words.isDisjoint(with: ["key", "privkey", "privatekey", "private", "priv"])
+            && words.isDisjoint(with: purposes.union(["dh", "pub", "pubkey", "public", "pinned", "cert", "crt"]))
+    }
+
     /// Whether a name has the number of a version, as in certbot's archive.
     static func isVersion(_ name: String) -> Bool {
         let stem = stem(name)

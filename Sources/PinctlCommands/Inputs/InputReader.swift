@@ -43,7 +43,7 @@ struct InputReader: Sendable {
             // mutant files-named: false for 1 by FileLayoutTests
             if input.isNamedAsKeys, case .irrelevant(let what) = error.kind {
                 // mutant files-parameters: false by FilesInUseTests/publicKeys
-                let lacksKey = what == Self.parameters && KeyFileName.isOfKey(input.name)
+                let lacksKey = what == Self.parameters && KeyFileName.isOfPrivateKey(input.name)
                 if lacksKey || what.hasPrefix("text") || what.hasPrefix("JSON") {
                     throw InputProblem(reason: error.reason, kind: .unknown)
                 }

@@ -175,11 +175,23 @@ struct PinMapTests {
             ),
             (
                 "{ \"api.test\": [\"\(first)\"], \"api.test\": [\"\(second)\"] }",
-                "1:65: api.test is a key of this object twice"
+                "1:65: \"api.test\" is a key of this object twice"
             ),
             ("{ \"bücher.test\": [\"\(first)\"] }", "is not ASCII: use its A-label, xn--bcher-kva.test"),
             ("({ 'пример.test': { pins: ['\(first)'] }, 'b.test': ['\(second)'] })", "is not ASCII: use its A-label"),
-            ("({ 'api.test': ['\(first)'], 'API.test': [] })", "api.test is a key of this object twice"),
+            ("({ 'api.test': ['\(first)'], 'api.test': [] })", "\"api.test\" is a key of this object twice"),
+            ("({ 'api.test': { pins: ['\(first)'], pins: ['\(second)'] } })", "\"pins\" is a key of this object twice"),
+            ("({ pins: { 'a.test': ['\(first)'] }, pins: { 'b.test': ['\(second)'] } })", "\"pins\" is a key of"),
+            ("({ 'a.test': ['\(first)'], ...extra })", "what is merged into these hosts isn't known"),
+            ("({ 'a.test': ['\(first)'], ...require('./more') })", "what is merged into these hosts isn't known"),
+            ("const P = ['\(first)']; const m = { 'a.test': P }; m['b.test'] = P;", "changes the pins of \"b.test\""),
+            (
+                "const P = ['\(first)']; const m = { 'a.test': P }; m['a.test'].push(Q)",
+                "changes the pins of \"a.test\""
+            ),
+            ("const P = ['\(first)']; const m = { 'a.test': P }; m.set('b.test', P)", "changes the pins of \"b.test\""),
+            ("const m = { 'a.test': ['\(first)'] }; delete m['a.test'];", "changes the pins of \"a.test\""),
+            ("let m = [\"a.test\": [\"\(first)\"]]\nm[\"a.test\"] = nil", "changes the pins of \"a.test\""),
             ("({ 'api.test': { pins: ['\(first)'] }, 'api.test': { pins: ['\(first)'] } })", "object twice"),
             ("const p = { 'api.test': ['\(first)'] }; p['api.test'].push('sha256/\(second)');", "no host is known"),
             ("const a = { x: b }; const b = { 'api.test': { pins: [a] } };", "isn't a literal"),
@@ -315,7 +327,7 @@ struct PinMapTests {
     func unused() throws {
         let text =
             "const A = 'sha256/\(Self.first)'; const B = 'sha256/\(Self.second)'; const C = 'x';\n"
-            + "const pins = { 'api.test': [A] }; pins['api.test'].push(B);"
+            + "const pins = { 'api.test': [A] }; use(B);"
         let notes = try PinDialect.map.read(Array(text.utf8), path: "x").notes
         #expect(
             notes.filter { $0.direction == .weaker }.map(\.message) == [
@@ -339,6 +351,22 @@ struct PinMapTests {
         #expect(reading.notes.map(\.message.description).first?.hasSuffix("on every port, not only 8443") == true)
         let plain = try PinDialect.map.read(Array(text.replacing(":8443", with: "").utf8), path: "x")
         #expect(plain.notes.first?.message.contains("port") == false)
+    }
+
+    @Test("Programs that only read a map, or whose keys differ, are read as they are")
+    func readAccess() throws {
+        for (text, count) in [
+            (
+                "const m = { 'a.test': ['\(Self.first)'] }; use(m['a.test']); "
+                    + "if (m['a.test'] == x) { m['a.test'].map(f) }",
+                1
+            ),
+            ("({ 'a.test:8443': ['\(Self.first)'], 'a.test:443': ['\(Self.second)'] })", 2),
+            ("({ expo: { ...config, pins: { 'a.test': ['\(Self.first)'] } } })", 1),
+            ("const P = { 'b.test': ['\(Self.second)'] }; ({ 'a.test': ['\(Self.first)'], ...P })", 2),
+        ] {
+            #expect(try PinDialect.map.read(Array(text.utf8), path: "x").policy.rules.count == count, "\(text)")
+        }
     }
 
     @Test("A switch of another object doesn't turn pins off")

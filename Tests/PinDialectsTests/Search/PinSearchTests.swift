@@ -421,6 +421,13 @@ struct PinSearchTests {
             ("a.xml", android.replacing("{}", with: "<pins><pin digest='SHA-256'>{A}</pin></pins>"), 1),
             ("a.xml", android.replacing("{}", with: "<pins></pins>"), 1),
             ("a.xml", android.replacing("{}", with: "<pin-set><pin digest='SHA-256'>{A}</pin></pin-set>"), 0),
+            (
+                "a.xml",
+                android.replacing(
+                    "{}",
+                    with: "<pin-set><pin digest='SHA-256'>{A}</pin></pin-set></domain-config><domain-config>"
+                        + "<domain>b.test</domain><pin-set></pin-set>"), 1
+            ),
             ("Info.plist", apple.replacing("{}", with: "NSPinnedDomain"), 1),
             ("Info.plist", apple.replacing("{}", with: "NSPinnedDomains"), 0),
             ("A.kt", "\(pinner)\nval other = setOf(Pin(\"b.test\", \"sha256/{B}\"))", 1), ("A.kt", pinner, 0),

@@ -408,6 +408,22 @@ struct OkHttpTests {
                 else CertificatePinner.Builder().add("a.example", "PIN1").build()
                 """, [2]
             ),
+            (
+                """
+                val b = CertificatePinner.Builder()
+                for (host in listOf("a.example", "b.example")) {
+                    if (host == other) continue
+                    b.add(host, "PIN1")
+                }
+                """, [4]
+            ),
+            (
+                """
+                CertificatePinner.Builder b = new CertificatePinner.Builder();
+                switch (x) { case 1: log(1); break; }
+                b.add("a.example", "PIN1");
+                """, []
+            ),
             // Nullable types, a guard before the builder, and a lambda's arrow aren't branches.
             (
                 """

@@ -167,12 +167,15 @@ extension FilesInUseTests {
         let key = try site.leaf.key.privateKeyPEM
         let half = try TestPEM.block("PUBLIC KEY", site.leaf.key.publicKeyDER)
         let other = try TestPEM.block("PUBLIC KEY", TestKey().publicKeyDER)
+        let request = try TestSigningRequest(TestName(.commonName("api.test")), key: TestKey()).pemText
         let parameters = TestPEM.block("EC PARAMETERS", [0x06, 1, 2])
         let rows: [(name: String, text: String, status: Int32)] = [
             ("privkey.pem", half, 2), ("api.key", half, 2), ("api-key.pem", half, 2), ("private.pem", half, 2),
             ("privkey.pem", parameters, 2), ("api.key", parameters, 2), ("privkey.pem", parameters + key, 0),
             ("privkey.pem", key + half, 0), ("pubkey.pem", half, 0), ("api.pub", half, 0), ("public_key.pem", half, 0),
-            ("dkim.key", other, 0), ("ecparams.pem", parameters, 0),
+            ("dkim.key", other, 0), ("ecparams.pem", parameters, 0), ("dh-key.pem", parameters, 0),
+            ("privkey.pem", other, 2), ("api.key", request, 2), ("api.key", leaf + issuer, 2), ("monkey.pem", half, 0),
+            ("pinned-key.pem", half, 0),
         ]
         for (name, text, status) in rows {
             let directory = try await tree([("api.crt", leaf + issuer), (name, text)])

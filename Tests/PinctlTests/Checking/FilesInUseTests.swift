@@ -334,10 +334,6 @@ struct FilesInUseTests {
             ("no key of that name", [("next.key", otherKey), ("api.crt", chain)], ["ok"]),
             ("a key in another directory", [("a/api.crt", chain), ("b/api.key", otherKey)], ["ok"]),
             (
-                "a public key",
-                [("key.pem", try TestPEM.block("PUBLIC KEY", other.key.publicKeyDER)), ("cert.pem", chain)], ["ok"]
-            ),
-            (
                 "a key that can't be read",
                 [("key.pem", try other.key.encryptedPrivateKeyPEM(passphrase: "x")), ("cert.pem", chain)], ["ok"]
             ),
