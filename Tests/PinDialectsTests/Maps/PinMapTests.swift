@@ -361,6 +361,7 @@ struct PinMapTests {
                     + "if (m['a.test'] == x) { m['a.test'].map(f) }",
                 1
             ),
+            ("const m = { 'a.test': ['\(Self.first)'] }; const f = p => p === 'sha256/\(Self.second)';", 1),
             ("({ 'a.test:8443': ['\(Self.first)'], 'a.test:443': ['\(Self.second)'] })", 2),
             ("({ expo: { ...config, pins: { 'a.test': ['\(Self.first)'] } } })", 1),
             ("const P = { 'b.test': ['\(Self.second)'] }; ({ 'a.test': ['\(Self.first)'], ...P })", 2),
