@@ -154,9 +154,14 @@ struct LiteralParser {
         }
         guard copy.cursor.byte == UInt8(ascii: ".") else { return false }
         copy.step()
-        return ["push", "unshift", "splice", "pop", "shift", "length", "add", "addAll", "append", "remove", "clear"]
-            .contains(copy.name())
+        return Self.changes.contains(copy.name())
     }
+
+    /// Functions and properties that change a collection.
+    static let changes: Set = [
+        "push", "unshift", "splice", "pop", "shift", "length", "fill", "add", "addAll", "append", "insert", "remove",
+        "removeAll", "clear",
+    ]
 
     /// Skips an expression, with its brackets and strings.
     private mutating func skipExpression() {

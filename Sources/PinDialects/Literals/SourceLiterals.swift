@@ -21,6 +21,9 @@ struct SourceLiterals {
     /// The value of each constant, or `nil` for a name with several values.
     private var constants: [String: SourceLiteral?] = [:]
 
+    /// The names of lists that a program changes, as in `PINS.push(pin)` and `PINS[1] = pin`.
+    private(set) var changed: Set<String> = []
+
     private static let declarations: Set = ["const", "let", "var", "val", "final", "static", "late"]
 
     init(_ bytes: [UInt8], _ cursor: TextCursor) {
@@ -55,6 +58,8 @@ struct SourceLiterals {
                         isDeletion || parser.changesValue()
                     {
                         changes.append((key, position))
+                    } else if byte == UInt8(ascii: "["), let list = last?.word, parser.changesValue() {
+                        changed.insert(list)
                     }
                     roots.append(Root(literal: literal, argument: argument, constant: nil))
                     inner += literal.expressions
@@ -111,6 +116,11 @@ struct SourceLiterals {
                     changes.append((key, position))
                 }
                 if name == "delete" { isDeletion = true }
+                if let dot = name.lastIndex(of: "."),
+                    LiteralParser.changes.contains(String(name[name.index(after: dot)...]))
+                {
+                    changed.insert(String(name[..<dot]))
+                }
                 argument = nil
             default:
                 if byte == UInt8(ascii: ";") { isDeclared = false }

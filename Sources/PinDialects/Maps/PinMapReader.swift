@@ -91,10 +91,12 @@ struct PinMapReader {
         for root in own + literals.roots.filter({ $0.constant != nil }).reversed() {
             if let constant = root.constant, used.contains(constant) { continue }
             var scope = Scope()
-            if let argument = root.argument.flatMap({ text(of: $0) }),
-                let host = host(argument, at: root.literal.position)
-            {
-                scope.hosts = [host]
+            let known = used
+            if let argument = root.argument.flatMap({ text(of: $0) }) {
+                if let host = host(argument, at: root.literal.position) { scope.hosts = [host] }
+            } else {
+                // Another object than a host, as in `Object.assign(pins, { … })`, is none that is read here.
+                used = known
             }
             take(root.literal, scope)
         }
@@ -429,6 +431,8 @@ extension PinMapReader {
     mutating func withValue<Result>(
         of name: String, _ body: (inout PinMapReader, SourceLiteral) -> Result
     ) -> Result? {
+        // mutant map-changed-list: true by PinMapTests/unreadable
+        guard !literals.changed.contains(name) else { return nil }
         guard resolving.count < 16, resolutions < Self.mostResolutions, !resolving.contains(name),
             let value = literals.value(of: name, used: &used)
         else { return nil }

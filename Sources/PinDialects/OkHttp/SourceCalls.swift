@@ -52,6 +52,8 @@ struct SourceCalls {
         var branch: Int?
         /// The loop whose block it is, if any.
         var loop: SourceLoop?
+        /// Whether it is a brace, in which names can be set again.
+        var isBlock = false
     }
 
     /// A statement without braces that follows a condition, an `else`, or the header of a loop.
@@ -74,6 +76,8 @@ struct SourceCalls {
     /// Whether the next bracket holds a condition, and whether the next token begins a branch.
     private var expectsCondition = false
     private var expectsBranch = false
+    /// The positions of the loops that can end before their last element, or leave some out.
+    private var early: Set<SourcePosition> = []
     /// The loop whose statement or block is next.
     private var nextLoop: SourceLoop?
     /// The lexer before the token that was read last, and whether a dot is before that one.
@@ -100,10 +104,18 @@ struct SourceCalls {
 
     private var branches: Set<Int> { returned.union(brackets.compactMap(\.branch) + statements.compactMap(\.branch)) }
 
+    /// The loops around the token that was read last. A block in a loop that is neither a loop nor a branch can hide
+    /// their names, so it is a loop that isn't known.
     private var loops: [SourceLoop] {
-        (brackets.compactMap(\.loop) + statements.compactMap(\.loop)).sorted {
+        let starts = brackets.indices.filter { brackets[$0].loop != nil }.map { $0 + 1 }
+        let depths = starts + statements.filter { $0.loop != nil }.map(\.depth)
+        guard let depth = depths.min() else { return [] }
+        let known = (brackets.compactMap(\.loop) + statements.compactMap(\.loop)).sorted {
             ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column)
         }
+        // mutant okhttp-block: false by OkHttpTests/unknownCollections
+        let isHidden = brackets.dropFirst(depth).contains { $0.isBlock && $0.loop == nil && $0.branch == nil }
+        return isHidden ? [SourceLoop(unknownAt: known[0].position)] : known
     }
 
     /// The calls that run only on one branch of the program, while their builder is created outside of that branch.
@@ -114,7 +126,12 @@ struct SourceCalls {
             } else {
                 calls.dropFirst().reduce(calls.first?.branches ?? []) { $0.intersection($1.branches) }
             }
-        return newBuilders.count > 1 ? [] : calls.filter { !$0.branches.isSubset(of: common) }
+        return newBuilders.count > 1
+            ? []
+            : calls.filter { call in
+                // mutant okhttp-early: !call.branches.isSubset(of: common) by OkHttpTests/branches
+                !call.branches.isSubset(of: common) || call.loops.contains { early.contains($0.position) }
+            }
     }
 
     /// Tracks where branches begin and end.
@@ -152,7 +169,7 @@ struct SourceCalls {
         return (isCondition, branch, loop)
     }
 
-    /// Tracks the branches without a block: cases of a `switch`, ternaries, and code after a `return` or `continue`.
+    /// Tracks the branches without a block: cases of a `switch`, ternaries, and code after a `return`.
     private mutating func followChoices(_ token: SourceToken) {
         func begin() -> Int {
             branchCount += 1
@@ -165,7 +182,7 @@ struct SourceCalls {
         let isArm = token.isSign("-") && next?.isSign(">") == true && brackets.last?.branch != nil
         if isLabel && !brackets.isEmpty || isArm {
             brackets[brackets.count - 1].branch = begin()
-        } else if !branches.isEmpty, token.word == "return" || endsLoop(token) {
+        } else if token.word == "return", !branches.isEmpty {
             returned.insert(begin())
         } else if token.isSign("?"), let next, !Self.endsType(next) {
             statements.append(BranchStatement(branch: begin(), depth: brackets.count, isTernary: true))
@@ -174,12 +191,6 @@ struct SourceCalls {
         {
             statements[open] = BranchStatement(branch: begin(), depth: brackets.count)
         }
-    }
-
-    /// Whether a token ends a turn of a loop, or the loop, so that what follows isn't repeated for each element.
-    private func endsLoop(_ token: SourceToken) -> Bool {
-        // mutant okhttp-continue: false by OkHttpTests/branches
-        !loops.isEmpty && (token.word == "continue" || token.word == "break")
     }
 
     /// Returns whether a question mark before the token belongs to a type: `String?`, `List<?>`.
@@ -204,7 +215,7 @@ struct SourceCalls {
             brackets.append(
                 Bracket(
                     isBuilderBlock: isInBlock || wasBuilder, yieldsBuilder: wasBuilder, branch: branch,
-                    loop: loop))
+                    loop: loop, isBlock: true))
         case .sign(UInt8(ascii: ")")), .sign(UInt8(ascii: "}")):
             // In `with(builder) { … }`, the block applies to the builder in the parentheses.
             let bracket = brackets.popLast()
@@ -216,8 +227,16 @@ struct SourceCalls {
 
     private mutating func take(_ word: String, _ position: SourcePosition, isOnBuilder wasOnBuilder: Bool) {
         let next = lexer.peek()
+        if ["break", "continue", "return", "throw"].contains(word) { early.formUnion(loops.map(\.position)) }
         // mutant okhttp-for: false by OkHttpTests/collections
-        if word == "for" { nextLoop = SourceLoop(headerIn: &lexer) }
+        if word == "for" {
+            nextLoop = SourceLoop(headerIn: &lexer)
+            // Its names can be those of a loop around it.
+            if nextLoop == nil, !loops.isEmpty {
+                lexer.skipParentheses()
+                nextLoop = SourceLoop(unknownAt: position)
+            }
+        }
         // mutant okhttp-each: false for 1 by OkHttpTests/collections
         if !isMember, let loop = SourceLoop(callIn: &start) {
             nextLoop = loop

@@ -10,8 +10,10 @@ struct SourceConstants {
     private var expressions: [String: SourceValue?] = [:]
     /// The classes and objects of this file, whose names may qualify a constant.
     private var types: Set<String> = ["this"]
-    /// The names of collections that are changed somewhere, which aren't what they were set to.
-    private var changed: Set<String> = []
+    /// The names of collections that could be changed somewhere, so that they aren't what they were set to.
+    private let changeable: Set<String>
+    /// The names that are set somewhere, which a loop with the same name may or may not hide.
+    private var assigned: Set<String> = []
     private var values: [String: KnownValue] = [:]
     private var isBeingResolved: Set<String> = []
     /// The names of the loops around an expression, with the elements whose turn it is.
@@ -28,30 +30,55 @@ struct SourceConstants {
     private static let deepestNesting = 64
 
     init(_ lexer: SourceLexer) {
+        changeable = CollectionUses(lexer).changeable
         var lexer = lexer
-        var previous: SourceToken?
+        var (last, lastButOne): (SourceToken?, SourceToken?)
+        var openers: [Bool] = []
         while let token = lexer.next() {
-            if let word = token.word { take(word, behind: previous?.word, lexer) }
-            previous = token
+            let isInParentheses = openers.last ?? false
+            if let word = token.word {
+                take(word, behind: last?.word, isInParentheses, lexer)
+                if isInParentheses, Self.endsType(last, lastButOne), let next = lexer.peek(),
+                    next.isSign(",") || next.isSign(")")
+                {
+                    // A parameter in Java hides a constant with its name.
+                    // mutant okhttp-parameter: {} by OkHttpTests/unknownCollections
+                    define(word, nil)
+                }
+            }
+            if token.isSign("(") || token.isSign("{") { openers.append(token.isSign("(")) }
+            if token.isSign(")") || token.isSign("}") { _ = openers.popLast() }
+            (last, lastButOne) = (token, last)
         }
     }
 
-    private mutating func take(_ word: String, behind previous: String?, _ lexer: SourceLexer) {
+    /// Whether tokens are the end of a type in Java: `List<String>`, `String[]`, `String...` or `Pins`.
+    private static func endsType(_ last: SourceToken?, _ lastButOne: SourceToken?) -> Bool {
+        guard let last else { return false }
+        if last.isSign(">") || last.isSign("]") { return true }
+        if last.isSign(".") { return lastButOne?.isSign(".") == true }
+        return last.word?.first?.isUppercase ?? false
+    }
+
+    private mutating func take(
+        _ word: String, behind previous: String?, _ isInParentheses: Bool, _ lexer: SourceLexer
+    ) {
         if let previous, ["class", "object", "interface"].contains(previous) { types.insert(word) }
         var lexer = lexer
         guard var token = lexer.next() else { return }
-        var isTyped = previous == "String"
+        var (isTyped, isParameter) = (previous == "String", false)
         if token.isSign(":") {
             guard let type = lexer.takeType(), Self.types.contains(type), let next = lexer.next() else { return }
             token = next
             isTyped = true
+            isParameter = isInParentheses
         }
         if token.isSign("=") {
-            if lexer.peek()?.isSign("=") != true { define(word, expression(&lexer)) }
-        } else if token.isSign("."), let change = lexer.next()?.word, Self.changes.contains(change) {
-            changed.insert(word)
-        } else if token.isSign("["), isAssigned(&lexer) {
-            changed.insert(word)
+            guard lexer.peek()?.isSign("=") != true else { return }
+            assigned.insert(word)
+            // A caller can give another value than the default of a parameter.
+            // mutant okhttp-default: expression(&lexer) by OkHttpTests/unknownCollections
+            define(word, isParameter ? nil : expression(&lexer))
         } else if token.isSign("-"), lexer.peek()?.isSign(">") == true {
             define(word, nil)
         } else if token.isSign("+"), lexer.peek()?.isSign("=") == true {
@@ -61,25 +88,10 @@ struct SourceConstants {
         }
     }
 
-    /// Whether an element in brackets is set, as in `PINS["api.test"] = …`.
-    private func isAssigned(_ lexer: inout SourceLexer) -> Bool {
-        for _ in 0..<16 {
-            guard let token = lexer.next() else { return false }
-            if token.isSign("]") {
-                return lexer.next()?.isSign("=") == true && lexer.peek()?.isSign("=") == false
-            }
-        }
-        return false
-    }
-
     /// The types of what is read.
     private static let types: Set = [
         "String", "List", "Set", "Array", "Map", "Collection", "Iterable", "MutableList", "MutableSet", "MutableMap",
     ]
-    private static let changes: Set = [
-        "add", "addAll", "put", "putAll", "remove", "removeAll", "removeIf", "clear", "retainAll", "set", "plusAssign",
-    ]
-
     private mutating func define(_ name: String, _ expression: SourceValue?) {
         let isSame = expressions[name].map { $0 == expression } ?? true
         expressions.updateValue(isSame ? expression : nil, forKey: name)
@@ -131,6 +143,11 @@ struct SourceConstants {
         case .success(let value): elements = value.elements
         case .failure(let unresolved): return unresolved
         }
+        // mutant okhttp-shadow: {} by OkHttpTests/unknownCollections
+        if let name = loop.names.first(where: assigned.contains) {
+            return UnresolvedName(name: name, isAmbiguous: true)
+        }
+        guard !elements.isEmpty else { return UnresolvedName(name: "an empty collection", isAmbiguous: false) }
         for element in elements {
             resolutions += 1
             // mutant okhttp-resolutions: true by OkHttpTests/multipliedCollections
@@ -181,7 +198,13 @@ struct SourceConstants {
     /// Returns a collection with the elements of all values. A collection in it is one that was spread.
     private func collection(_ values: [KnownValue]) -> Result<KnownValue, UnresolvedName> {
         var elements: [KnownValue] = []
+        var keys: Set<String> = []
         for value in values {
+            for case .pair(.text(let key), _) in value.elements where !keys.insert(key).inserted {
+                // Of two values for a key, a map has the last one.
+                // mutant okhttp-repeated: {} by OkHttpTests/unknownCollections
+                return .failure(UnresolvedName(name: key, isAmbiguous: true))
+            }
             elements += value.elements
             // mutant okhttp-elements: true by OkHttpTests/multipliedCollections
             guard elements.count <= Self.mostElements else {
@@ -189,6 +212,13 @@ struct SourceConstants {
             }
         }
         return .success(.list(elements))
+    }
+
+    /// Returns a value, unless it is a collection that could have been changed under its name.
+    private func checked(_ value: KnownValue, of name: String) -> Result<KnownValue, UnresolvedName> {
+        // mutant okhttp-changed: false for 1 by OkHttpTests/unknownCollections
+        guard case .list = value, changeable.contains(name) else { return .success(value) }
+        return .failure(UnresolvedName(name: name, isAmbiguous: true))
     }
 
     private mutating func value(of name: String) -> Result<KnownValue, UnresolvedName> {
@@ -202,7 +232,7 @@ struct SourceConstants {
                 guard let part = value.part(component) else { return .failure(unknown) }
                 value = part
             }
-            return .success(value)
+            return checked(value, of: first)
         }
         // `PINS.entries`
         if components.count > 1, expressions[components[components.count - 1]] == nil,
@@ -214,14 +244,13 @@ struct SourceConstants {
         guard isOfThisFile, let last = components.last, let expression = expressions[last] else {
             return .failure(unknown)
         }
-        // mutant okhttp-changed: true for 1 by OkHttpTests/unknownCollections
-        guard !changed.contains(last), let expression, isBeingResolved.count < Self.deepestNesting,
+        guard let expression, isBeingResolved.count < Self.deepestNesting,
             isBeingResolved.insert(last).inserted
         else {
             return .failure(UnresolvedName(name: name, isAmbiguous: true))
         }
         defer { isBeingResolved.remove(last) }
-        let result = value(expression)
+        let result = value(expression).flatMap { checked($0, of: last) }
         // The value of a constant in a loop is another one for each element.
         guard bound.isEmpty else { return result }
         switch result {

@@ -58,6 +58,11 @@ extension SourceValue {
     /// Functions that repeat their block for each element.
     private static let loops: Set = ["forEach", "onEach"]
 
+    /// Whether a function returns a collection or a pair of its arguments.
+    static func isCollection(_ function: String) -> Bool {
+        lists.contains(function) || maps.contains(function) || pairs.contains(function)
+    }
+
     /// Parses a value without checking what follows it. Returns `nil` for anything else.
     init?(_ lexer: inout SourceLexer, depth: Int = 0) {
         guard depth < Self.deepestNesting, var value = Self.primary(&lexer, depth) else { return nil }
@@ -83,7 +88,8 @@ extension SourceValue {
         return .list([self, other])
     }
 
-    private static func primary(_ lexer: inout SourceLexer, _ depth: Int) -> SourceValue? {
+    /// Parses a value that isn't joined with another one.
+    fileprivate static func primary(_ lexer: inout SourceLexer, _ depth: Int) -> SourceValue? {
         guard let token = lexer.peek() else { return nil }
         switch token.kind {
         case .string(let parts):
@@ -117,7 +123,7 @@ extension SourceValue {
 
     private static func named(_ lexer: inout SourceLexer, _ depth: Int) -> SourceValue? {
         guard var name = path(&lexer) else { return nil }
-        if lists.contains(name) || maps.contains(name) || pairs.contains(name) {
+        if isCollection(name) {
             skipTypeArguments(&lexer)
             guard lexer.next()?.isSign("(") == true, let value = list(&lexer, until: ")", depth) else { return nil }
             if pairs.contains(name) { return value.asPair }
@@ -199,7 +205,7 @@ extension SourceValue {
     }
 
     /// Skips `<String, List<String>>`.
-    fileprivate static func skipTypeArguments(_ lexer: inout SourceLexer) {
+    static func skipTypeArguments(_ lexer: inout SourceLexer) {
         guard lexer.peek()?.isSign("<") == true else { return }
         var copy = lexer
         var depth = 0
@@ -228,6 +234,12 @@ extension SourceValue {
 }
 
 extension SourceLoop {
+    /// A loop or block that isn't understood, so that the calls in it have no known arguments.
+    init(unknownAt position: SourcePosition) {
+        (names, source) = ([], .text([.computed("the block around this call")]))
+        self.position = position
+    }
+
     /// Parses the header of a loop behind `for`: `(pin in PINS)`, `((host, pins) in MAP)` or `(String pin : PINS)`.
     init?(headerIn lexer: inout SourceLexer) {
         var copy = lexer
@@ -264,8 +276,8 @@ extension SourceLoop {
     /// `PINS.forEach { … }`, `MAP.forEach { (host, pins) -> … }`, or `PINS.forEach(pin -> …)`.
     init?(callIn lexer: inout SourceLexer) {
         var copy = lexer
-        guard let start = copy.peek()?.position, let source = SourceValue(&copy), copy.next()?.isSign(".") == true,
-            let word = copy.next()?.word, word == "forEach" || word == "onEach",
+        guard let start = copy.peek()?.position, let source = SourceValue.primary(&copy, 0),
+            copy.next()?.isSign(".") == true, let word = copy.next()?.word, word == "forEach" || word == "onEach",
             let open = copy.peek(), open.isSign("{") || open.isSign("(")
         else { return nil }
         lexer = copy
@@ -328,6 +340,16 @@ indirect enum KnownValue {
 }
 
 extension SourceLexer {
+    /// Skips parentheses with everything in them.
+    mutating func skipParentheses() {
+        var depth = 0
+        repeat {
+            guard let token = next() else { return }
+            if token.isSign("(") { depth += 1 }
+            if token.isSign(")") { depth -= 1 }
+        } while depth > 0
+    }
+
     /// Skips the type of a variable, such as `Map<String, List<String>>?` or `String[]`. Returns its first word.
     mutating func takeType() -> String? {
         guard let word = peek()?.word else { return nil }

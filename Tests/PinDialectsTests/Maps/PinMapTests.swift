@@ -190,6 +190,14 @@ struct PinMapTests {
                 "changes the pins of \"a.test\""
             ),
             ("const P = ['\(first)']; const m = { 'a.test': P }; m.set('b.test', P)", "changes the pins of \"b.test\""),
+            (
+                "const L = ['\(first)']; L.unshift(B); const m = { 'a.test': L, 'b.test': ['\(second)'] };",
+                "\"a.test\" aren't"
+            ),
+            (
+                "const L = ['\(first)']; L[1] = B; const m = { 'a.test': L, 'b.test': ['\(second)'] };",
+                "\"a.test\" aren't"
+            ),
             ("const m = { 'a.test': ['\(first)'] }; delete m['a.test'];", "changes the pins of \"a.test\""),
             ("let m = [\"a.test\": [\"\(first)\"]]\nm[\"a.test\"] = nil", "changes the pins of \"a.test\""),
             ("({ 'api.test': { pins: ['\(first)'] }, 'api.test': { pins: ['\(first)'] } })", "object twice"),
@@ -362,6 +370,7 @@ struct PinMapTests {
                 1
             ),
             ("const m = { 'a.test': ['\(Self.first)'] }; const f = p => p === 'sha256/\(Self.second)';", 1),
+            ("const m = { 'a.test': ['\(Self.first)'] }; Object.assign(m, { 'b.test': ['\(Self.second)'] });", 2),
             ("({ 'a.test:8443': ['\(Self.first)'], 'a.test:443': ['\(Self.second)'] })", 2),
             ("({ expo: { ...config, pins: { 'a.test': ['\(Self.first)'] } } })", 1),
             ("const P = { 'b.test': ['\(Self.second)'] }; ({ 'a.test': ['\(Self.first)'], ...P })", 2),

@@ -110,6 +110,57 @@ struct OkHttpTests {
                 #"val M = mutableMapOf("a.test" to "PIN1"); M["a"] = X; M.forEach { (h, p) -> b.add(h, p, "PIN2") }"#,
                 "\"M\" isn't the same"
             ),
+            (#"val H = listOf("a.test"); H.forEach { "www.$it".let { b.add(it, "PIN1") } }"#, "the block around"),
+            (
+                #"val H = listOf("a.test"); H.forEach { H.map { "w." + it }.forEach { b.add(it, "PIN1") } }"#,
+                "the block"
+            ),
+            (#"val H = listOf("a.test"); H.forEach { f(it).forEach { b.add(it, "PIN1") } }"#, "the block around"),
+            (#"for (h in listOf("a.test")) { val h = h2(); b.add(h, "PIN1") }"#, "\"h\" isn't the same"),
+            (#"for (h in listOf("a.test")) { "z".let { h -> b.add(h, "PIN1") } }"#, "the block around"),
+            (#"for (h in listOf("a.test")) for (h in others()) b.add(h, "PIN1")"#, "the block around"),
+            (
+                #"const val env = "dev"; const val API = "$env.test"; for (env in listOf("a")) b.add(API, "PIN1")"#,
+                "\"env\" isn't the same"
+            ),
+            (
+                #"val P = mutableListOf("PIN1"); P.apply { add(X) }; b.add("a.test", "PIN2", *P)"#,
+                "\"P\" isn't the same"
+            ),
+            (#"val P = mutableListOf("PIN1"); Collections.addAll(P, X); b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
+            (#"val P = mutableListOf("PIN1"); val al = P; al.add(X); b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
+            (#"val P = mutableListOf("PIN1"); P?.add(X); b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
+            (#"val P = mutableListOf("PIN1"); P -= X; b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
+            (#"val P = mutableListOf("PIN1"); with(P) { add(X) }; b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
+            (
+                #"val M = mapOf("a.test" to x("PIN1")); M.keys.remove("a"); M.forEach { (h, p) -> b.add(h, p, "PIN2") }"#,
+                "\"M\" isn't"
+            ),
+            (
+                #"val M = mutableMapOf("a.test" to "PIN1"); M.entries.clear(); for ((h, p) in M) b.add(h, p, "PIN2")"#,
+                "\"M\" isn't the same"
+            ),
+            (
+                #"val M = mapOf("a.test" to listOf("PIN1")); M.forEach { (h, p) -> p.add(X); b.add(h, "PIN2", *p) }"#,
+                "\"p\" isn't the same"
+            ),
+            (
+                #"static final List<String> P = new ArrayList<>(); for (String p : P) b.add("a.test", p, "PIN1");"#,
+                "empty"
+            ),
+            (
+                #"static final String[] P = {"PIN1"}; void f(String[] P) { b.add("a.test", P); b.add("b.test", "PIN2"); }"#,
+                "\"P\" isn't the same"
+            ),
+            (
+                #"static final List<String> P = List.of("PIN1"); void f(List<String> P) { for (String p : P) b.add("a", p); }"#,
+                "\"P\" isn't the same"
+            ),
+            (#"fun f(p: List<String> = listOf("PIN1")) { b.add("a.test", "PIN2", *p) }"#, "\"p\" isn't the same"),
+            (
+                #"for ((h, p) in mapOf("a.test" to "PIN1", "a.test" to "PIN2")) b.add(h, p)"#,
+                "\"a.test\" isn't the same"
+            ),
             (#"for (pin in config.pins()) b.add("a.test", pin, "PIN1")"#, "\"pin\" isn't"),
             (#"for (pin in REMOTE) b.add("a.test", pin, "PIN1")"#, "\"REMOTE\" isn't set"),
             (#"val P = listOf("PIN1").filter { false }; b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
@@ -142,6 +193,8 @@ struct OkHttpTests {
             let loops = (0..<24).map { "for (x\($0) in \(source)) " }.joined()
             #expect(!problems(Self.withBuilder(text) + loops + "b.add(\"a.test\", \"PIN1\")").isEmpty)
         }
+        let sum = Array(repeating: "a", count: 5_000).joined(separator: " + ")
+        _ = problems(Self.withBuilder("val z = \(sum); b.add(\"a.test\", \"PIN1\")"))
         let nested = String(repeating: "listOf(", count: 5_000)
         _ = problems("val P = \(nested)\"PIN1\"")
     }
@@ -416,6 +469,14 @@ struct OkHttpTests {
                     b.add(host, "PIN1")
                 }
                 """, [4]
+            ),
+            (
+                "val b = CertificatePinner.Builder()\nfor (h in listOf(\"a.test\")) { b.add(h, \"PIN1\"); if (x) break }",
+                [2]
+            ),
+            (
+                "val b = CertificatePinner.Builder()\nlistOf(\"a.test\").forEach { b.add(it, \"PIN1\"); return@run }",
+                [2]
             ),
             (
                 """
