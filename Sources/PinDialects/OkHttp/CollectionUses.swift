@@ -30,7 +30,7 @@ struct CollectionUses {
 
     init(_ lexer: SourceLexer) {
         var lexer = lexer
-        var previous: SourceToken?
+        var (previous, lastButOne): (SourceToken?, SourceToken?)
         while let token = lexer.next() {
             switch token.kind {
             case .word(let word) where previous?.isSign(".") != true:
@@ -43,11 +43,12 @@ struct CollectionUses {
                 callee = nil
             case .sign(UInt8(ascii: ")")), .sign(UInt8(ascii: "}")), .sign(UInt8(ascii: "]")): _ = callees.popLast()
             case .word(let word):
-                // A function of what a call has returned.
+                // The parameter in `String... PINS`, or a function of what a call has returned.
+                if lastButOne?.isSign(".") == true { changeable.insert(word) }
                 callee = Self.isCall(lexer) ? word : nil
             default: break
             }
-            previous = token
+            (previous, lastButOne) = (token, previous)
         }
     }
 

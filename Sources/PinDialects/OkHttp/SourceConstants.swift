@@ -32,32 +32,15 @@ struct SourceConstants {
     init(_ lexer: SourceLexer) {
         changeable = CollectionUses(lexer).changeable
         var lexer = lexer
-        var (last, lastButOne): (SourceToken?, SourceToken?)
+        var last: SourceToken?
         var openers: [Bool] = []
         while let token = lexer.next() {
             let isInParentheses = openers.last ?? false
-            if let word = token.word {
-                take(word, behind: last?.word, isInParentheses, lexer)
-                if isInParentheses, Self.endsType(last, lastButOne), let next = lexer.peek(),
-                    next.isSign(",") || next.isSign(")")
-                {
-                    // A parameter in Java hides a constant with its name.
-                    // mutant okhttp-parameter: {} by OkHttpTests/unknownCollections
-                    define(word, nil)
-                }
-            }
+            if let word = token.word { take(word, behind: last?.word, isInParentheses, lexer) }
             if token.isSign("(") || token.isSign("{") { openers.append(token.isSign("(")) }
             if token.isSign(")") || token.isSign("}") { _ = openers.popLast() }
-            (last, lastButOne) = (token, last)
+            last = token
         }
-    }
-
-    /// Whether tokens are the end of a type in Java: `List<String>`, `String[]`, `String...` or `Pins`.
-    private static func endsType(_ last: SourceToken?, _ lastButOne: SourceToken?) -> Bool {
-        guard let last else { return false }
-        if last.isSign(">") || last.isSign("]") { return true }
-        if last.isSign(".") { return lastButOne?.isSign(".") == true }
-        return last.word?.first?.isUppercase ?? false
     }
 
     private mutating func take(
@@ -77,7 +60,7 @@ struct SourceConstants {
             guard lexer.peek()?.isSign("=") != true else { return }
             assigned.insert(word)
             // A caller can give another value than the default of a parameter.
-            // mutant okhttp-default: expression(&lexer) by OkHttpTests/unknownCollections
+            // mutant okhttp-default: false for `isParameter` by OkHttpTests/unknownCollections
             define(word, isParameter ? nil : expression(&lexer))
         } else if token.isSign("-"), lexer.peek()?.isSign(">") == true {
             define(word, nil)
@@ -216,7 +199,7 @@ struct SourceConstants {
 
     /// Returns a value, unless it is a collection that could have been changed under its name.
     private func checked(_ value: KnownValue, of name: String) -> Result<KnownValue, UnresolvedName> {
-        // mutant okhttp-changed: false for 1 by OkHttpTests/unknownCollections
+        // mutant okhttp-changed: false for `changeable.contains(name)` by OkHttpTests/unknownCollections
         guard case .list = value, changeable.contains(name) else { return .success(value) }
         return .failure(UnresolvedName(name: name, isAmbiguous: true))
     }

@@ -156,6 +156,10 @@ struct OkHttpTests {
                 #"static final List<String> P = List.of("PIN1"); void f(List<String> P) { for (String p : P) b.add("a", p); }"#,
                 "\"P\" isn't the same"
             ),
+            (
+                #"static final String[] P = {"PIN1"}; void f(String... P) { b.add("a.test", P); b.add("b", "PIN2"); }"#,
+                "\"P\" isn't the same"
+            ),
             (#"fun f(p: List<String> = listOf("PIN1")) { b.add("a.test", "PIN2", *p) }"#, "\"p\" isn't the same"),
             (
                 #"for ((h, p) in mapOf("a.test" to "PIN1", "a.test" to "PIN2")) b.add(h, p)"#,
