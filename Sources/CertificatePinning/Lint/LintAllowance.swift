@@ -73,3 +73,15 @@ package struct LintAllowance: Sendable, Hashable {
                     + "add a colon and the reason")
     }
 }
+
+extension [LintFinding] {
+    /// Returns the findings that no comment on their own line or the one before allows.
+    package func without(_ allowances: [LintAllowance]) -> Self {
+        guard !allowances.isEmpty else { return self }
+        let allowed = Dictionary(grouping: allowances, by: \.line)
+        return filter { finding in
+            let line = finding.location.line
+            return ![line, line - 1].contains { allowed[$0]?.contains { $0.allows(finding.rule) } ?? false }
+        }
+    }
+}

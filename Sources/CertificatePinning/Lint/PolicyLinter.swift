@@ -72,16 +72,11 @@ struct PolicyLinter {
         // Findings of the reader often repeat those of a rule.
         let places = Set(findings.map { Place(rule: $0.rule, location: $0.location) })
         findings += others.filter { !places.contains(Place(rule: $0.rule, location: $0.location)) }
-        let allowed = Dictionary(grouping: allowances, by: \.line)
-        return findings.filter { finding in
-            let line = finding.location.line
-            return ![line, line - 1].contains { allowed[$0]?.contains { $0.allows(finding.rule) } ?? false }
-        }
-        .compactMap(settings.adjust)
-        .sorted {
-            ($0.location.path, $0.location.line, $0.location.column, $0.rule.rawValue)
-                < ($1.location.path, $1.location.line, $1.location.column, $1.rule.rawValue)
-        }
+        return findings.without(allowances).compactMap(settings.adjust)
+            .sorted {
+                ($0.location.path, $0.location.line, $0.location.column, $0.rule.rawValue)
+                    < ($1.location.path, $1.location.line, $1.location.column, $1.rule.rawValue)
+            }
     }
 
     /// Returns the position of a rule, or the file if it is unknown.

@@ -40,13 +40,17 @@ extension DialectReading {
         _ bytes: [UInt8], path: String, at time: Date, settings: LintSettings,
         publicSuffixes: PublicSuffixes = .system, calendar: RootCalendar, renewals: [KeyRenewal]? = nil
     ) -> [LintFinding] {
-        let findings = notes.compactMap { note in
+        policy.lint(
+            bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, calendar: calendar,
+            renewals: renewals, besides: findings(path: path))
+    }
+
+    /// The notes that have a rule, as findings.
+    func findings(path: String) -> [LintFinding] {
+        notes.compactMap { note in
             note.rule.map {
                 LintFinding($0, note.severity, at: note.location ?? PolicyLocation(path: path), note.message)
             }
         }
-        return policy.lint(
-            bytes, path: path, at: time, settings: settings, publicSuffixes: publicSuffixes, calendar: calendar,
-            renewals: renewals, besides: findings)
     }
 }

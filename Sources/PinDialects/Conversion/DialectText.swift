@@ -32,11 +32,33 @@ final class DialectText {
 
     var isInTree: Bool { kind != nil }
 
-    /// Whether a file in a tree is empty and has the usual name of one with pins.
+    /// Whether a file in a tree has the usual name of one with pins, and nothing that could be one.
     var isEmptyPinFile: Bool {
-        guard [.markup, .json].contains(kind), bytes.allSatisfy({ $0.isBlank || $0.isLineEnd }) else { return false }
-        let file = (name.split(separator: "/").last ?? "").lowercased()
-        return file == "network_security_config.xml" || !PinWords(Array(file.utf8)[...]).isDisjoint(with: [.pin])
+        guard isNamedForPins else { return false }
+        let text = String(
+            decoding: bytes.lazy.filter { $0 > 0x20 && ![0xEF, 0xBB, 0xBF].contains($0) }.prefix(200), as: UTF8.self)
+        return switch kind {
+        case .markup: text.isEmpty || text.hasPrefix("<?") && text.utf8.count { $0 == UInt8(ascii: "<") } == 1
+        case .json, .yaml: ["", "{}", "[]", "null", "---"].contains(text)
+        default: text.isEmpty
+        }
+    }
+
+    /// Whether a file in a tree has the usual name of one with pins.
+    private(set) lazy var isNamedForPins: Bool = {
+        guard let kind, [.markup, .json, .yaml, .jvm, .swift, .literals].contains(kind) else { return false }
+        let file = name.split(separator: "/").last.map(String.init) ?? ""
+        guard !["network_security_config.xml", "info.plist"].contains(file.lowercased()) else { return true }
+        let texts = [file, file.lowercased()].map { Array($0.utf8)[...] }
+        let words = texts.reduce([] as PinWords) { $0.union(PinWords($1)) }
+        // Others are for the PIN of a user, such as `activity_pin.xml`.
+        // mutant find-named: true for `words.contains(.tls)` by PinSearchTests/ignored
+        return words.contains(.pin) && (words.contains(.tls) || !PinWords.words(texts[0]).contains("pin"))
+    }()
+
+    /// Whether a file in a tree is JSON that can't be read. JSON5 has more forms than the reader.
+    var isBrokenJSON: Bool {
+        kind == .json && !name.lowercased().hasSuffix(".json5") && document.root == nil
     }
 
     /// The text without its comments if it is in a tree, where marks that are only mentioned don't count.
@@ -137,7 +159,7 @@ extension DialectText.Kind {
 extension [UInt8] {
     /// Returns whether the bytes contain one of some words in ASCII, in one pass. With `ignoringCase` the words are in
     /// small letters.
-    func hasAny(of words: [String], ignoringCase: Bool = false) -> Bool {
+    package func hasAny(of words: [String], ignoringCase: Bool = false) -> Bool {
         let fold: UInt8 = ignoringCase ? 0x20 : 0
         let words = words.map { $0.utf8.map { $0 | fold } }.filter { !$0.isEmpty }
         let firsts = Set(words.map { $0[0] })

@@ -85,8 +85,8 @@ extension PinDialect {
         DialectMark(.policy, [.object], in: [.json], isPolicy),
         DialectMark(.envoy, [.object], in: [.json], isEnvoy),
         // A part of a policy looks like a map.
-        // mutant broken-policy: false for `!$0.document.problems.isEmpty` by RecognitionTests
-        DialectMark(.policy, [.object]) { !$0.document.problems.isEmpty },
+        // mutant broken-policy: false for `$0.document.root == nil` by RecognitionTests
+        DialectMark(.policy, [.object]) { $0.document.root == nil },
         // Programs.
         DialectMark(.okhttp, [.other], in: [.jvm]) {
             guard $0.isInTree else { return $0.has("CertificatePinner") }

@@ -160,7 +160,8 @@ struct LiteralParser {
     /// Functions and properties that change a collection.
     static let changes: Set = [
         "push", "unshift", "splice", "pop", "shift", "length", "fill", "add", "addAll", "append", "insert", "remove",
-        "removeAll", "clear",
+        "removeAll", "clear", "merge", "update", "updateValue", "putAll", "putIfAbsent", "addEntries", "removeValue",
+        "removeWhere",
     ]
 
     /// Skips an expression, with its brackets and strings.

@@ -21,8 +21,11 @@ struct SourceLiterals {
     /// The value of each constant, or `nil` for a name with several values.
     private var constants: [String: SourceLiteral?] = [:]
 
-    /// The names of lists that a program changes, as in `PINS.push(pin)` and `PINS[1] = pin`.
-    private(set) var changed: Set<String> = []
+    /// The names of collections that a program changes, as in `PINS.push(pin)` and `PINS[1] = pin`, with the position
+    /// of the first change.
+    private(set) var changed: [String: SourcePosition] = [:]
+    /// The names of objects with those of others that are merged into them, as in `Object.assign(pins, more)`.
+    private(set) var merges: [(target: String, source: String, position: SourcePosition)] = []
 
     private static let declarations: Set = ["const", "let", "var", "val", "final", "static", "late"]
 
@@ -43,6 +46,8 @@ struct SourceLiterals {
         var isArgument = false
         /// The function whose arguments begin.
         var call: String?
+        /// Whether these are the arguments of `Object.assign`, and the first of them, which the others are merged into.
+        var (isMerge, target): (Bool, String?) = (false, nil)
         while true {
             parser.skipBlanks()
             let position = parser.cursor.position
@@ -52,6 +57,7 @@ struct SourceLiterals {
             switch byte {
             case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "("):
                 call = byte == UInt8(ascii: "(") ? last?.word : nil
+                if call != nil { (isMerge, target) = (call == "Object.assign", nil) }
                 if let kind = parser.container(depth: 0) {
                     let literal = SourceLiteral(kind: kind, position: position)
                     if byte == UInt8(ascii: "["), last?.word != nil, let key = literal.onlyText,
@@ -59,7 +65,7 @@ struct SourceLiterals {
                     {
                         changes.append((key, position))
                     } else if byte == UInt8(ascii: "["), let list = last?.word, parser.changesValue() {
-                        changed.insert(list)
+                        changed[list] = changed[list] ?? position
                     }
                     roots.append(Root(literal: literal, argument: argument, constant: nil))
                     inner += literal.expressions
@@ -117,9 +123,15 @@ struct SourceLiterals {
                 }
                 if name == "delete" { isDeletion = true }
                 if let dot = name.lastIndex(of: "."),
-                    LiteralParser.changes.contains(String(name[name.index(after: dot)...]))
+                    LiteralParser.changes.contains(String(name[name.index(after: dot)...])),
+                    // mutant map-length: true for `name[dot...] != ".length"` by PinMapTests/readAccess
+                    name[dot...] != ".length" || parser.changesValue()
                 {
-                    changed.insert(String(name[..<dot]))
+                    let list = String(name[..<dot])
+                    changed[list] = changed[list] ?? position
+                }
+                if isMerge, isArgument {
+                    if let target { merges.append((target, name, position)) } else { target = name }
                 }
                 argument = nil
             default:

@@ -13,7 +13,6 @@ struct PinMapReader {
     private let suffixes: PublicSuffixes
     private let literals: SourceLiterals
     private var problems: PolicyProblems
-    private var notes: [ConversionNote] = []
     private var rules: [CanonicalRule] = []
     /// The constants that are part of another literal, whose pins have their hosts there.
     private var used: Set<String> = []
@@ -32,12 +31,15 @@ struct PinMapReader {
     private var takenPins = 0
     /// The ports after the hosts at these positions.
     private var ports: [PolicyLocation: Int] = [:]
+    /// The hosts beside others with pins that have none there.
+    private var unpinned: [(host: HostPattern, position: SourcePosition)] = []
 
     static func read(
         _ bytes: [UInt8], path: String, suffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) -> DialectReading {
         var reader = PinMapReader(try TextCursor(checking: bytes, path: path), bytes, path, suffixes)
         reader.takeRoots(withTexts: true)
+        reader.checkMerges()
         for (name, position) in reader.literals.changes where !reader.rules.isEmpty && reader.host(name) != nil {
             // mutant map-changed: {} by PinMapTests/unreadable
             reader.problems.add(
@@ -62,8 +64,8 @@ struct PinMapReader {
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
         return DialectReading(
             CanonicalPolicy(rules: reader.rules, combination: .union),
-            notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.notes + reader.alternatives
-                + reader.unused)
+            notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.withoutPins + reader.onPorts
+                + reader.alternatives + reader.unused)
     }
 
     /// Returns whether a text has hosts with pins, or with values that should be pins, whether any of these has the
@@ -98,7 +100,12 @@ struct PinMapReader {
                 // Another object than a host, as in `Object.assign(pins, { … })`, is none that is read here.
                 used = known
             }
+            let count = rules.count
             take(root.literal, scope)
+            // mutant map-merged: false for 1 by PinMapTests/unreadable
+            if rules.count > count, let position = root.constant.flatMap({ literals.changed[$0] }) {
+                problems.add(Self.merge, at: position)
+            }
         }
         for index in rules.indices {
             // mutant map-sibling: nil by PinMapTests/shapes
@@ -114,6 +121,18 @@ struct PinMapReader {
         }
     }
 
+    private static let merge = "what is merged into these hosts isn't known in this file: write the hosts themselves"
+
+    /// Adds problems for objects that aren't known here and are merged into others, as in `Object.assign(pins, more)`.
+    private mutating func checkMerges() {
+        guard !rules.isEmpty else { return }
+        for (target, source, position) in literals.merges {
+            let isObject = withValue(of: target) { $1.members != nil } ?? false
+            // mutant map-assigned: false for 1 by PinMapTests/unreadable
+            if isObject, withValue(of: source, { $1.members != nil }) != true { problems.add(Self.merge, at: position) }
+        }
+    }
+
     /// The notes on constants with a pin that no host has.
     private var unused: [ConversionNote] {
         literals.texts.filter { name, literal in
@@ -122,7 +141,7 @@ struct PinMapReader {
         }.prefix(TextLimits.notes).map { name, literal in
             ConversionNote(
                 .quirk, .weaker, "no host has the pin \(quoted(name)) here, so it wasn't read",
-                at: PolicyLocation(path: path, literal.position))
+                at: PolicyLocation(path: path, literal.position), rule: .pinsNothing, severity: .warning)
         }.sorted { ($0.location?.line ?? 0, $0.message) < ($1.location?.line ?? 0, $1.message) }
     }
 
@@ -143,17 +162,37 @@ struct PinMapReader {
         }
     }
 
+    /// The notes on hosts beside others with pins that have no pins anywhere.
+    private var withoutPins: [ConversionNote] {
+        var known = Set(rules.flatMap(\.patterns).map(\.host))
+        // mutant map-empty: false by PinMapTests/empty
+        return unpinned.filter { known.insert($0.host.host).inserted }.prefix(TextLimits.notes).map { host, position in
+            ConversionNote(
+                .quirk, .weaker, "\(visibleText(host.host)) has no pins, so it isn't pinned: add pins",
+                at: PolicyLocation(path: path, position), rule: .pinsNothing)
+        }
+    }
+
+    /// The notes on hosts with a port.
+    private var onPorts: [ConversionNote] {
+        rules.prefix(TextLimits.notes).compactMap { rule in
+            // mutant map-port: nil by PinMapTests/ports
+            rule.location.flatMap { ports[$0] }.map { port in
+                ConversionNote(
+                    .quirk, .either, "the pins of \(rule.title) count for every port, not only \(port)",
+                    at: rule.location, rule: .misreadSetting)
+            }
+        }
+    }
+
     /// Returns the note on how a rule was understood.
     private func note(_ rule: CanonicalRule) -> ConversionNote {
         let pins = rule.pins.count == 1 ? "1 pin" : "\(rule.pins.count) pins"
         let below = rule.patterns.contains { $0.scope != .exact } ? "with" : "without"
         let mode = rule.mode == .enforce ? "" : rule.mode == .off ? ", switched off" : ", reported only"
-        // mutant map-port: nil by PinMapTests/ports
-        let port = rule.location.flatMap { ports[$0] }
         return ConversionNote(
             .quirk, .unchanged,
-            "\(rule.title) was understood as a host with \(pins), \(below) subdomains\(mode)"
-                + (port.map { ", on every port, not only \($0)" } ?? ""), at: rule.location)
+            "\(rule.title) was understood as a host with \(pins), \(below) subdomains\(mode)", at: rule.location)
     }
 }
 
@@ -165,7 +204,7 @@ extension PinMapReader {
         case .object(let members): take(members, scope)
         case .list(let elements):
             if elements.isEmpty, let host = scope.hosts.first, isNamed(scope) {
-                addNote(ofEmpty: host.pattern.host, at: host.position)
+                unpinned.append((host.pattern, host.position))
             } else if isList(elements, scope) {
                 addRule(elements, scope)
             } else {
@@ -188,10 +227,13 @@ extension PinMapReader {
     }
 
     private mutating func take(_ members: [SourceLiteral.Member], _ outer: Scope) {
+        // A report of a mismatch, as of RFC 7469 and TrustKit, has the pins of an app and doesn't pin.
+        // mutant map-report: false by PinMapTests/others
+        guard !members.contains(where: { Self.chainKeys.contains($0.key) }) else { return }
         var scope = outer
         scope.hasOwnHosts = false
         var unresolved: [SourceLiteral.Member] = []
-        var empty: [SourceLiteral.Member] = []
+        var empty: [(HostPattern, SourcePosition)] = []
         /// The keys, with whether their values have pins.
         var keys: [String: Bool] = [:]
         var hasHosts = false
@@ -212,8 +254,11 @@ extension PinMapReader {
             var inner = scope
             let found = member.isComputed ? nil : host(member.key, at: member.position)
             let words = found == nil ? PinWords(Array(member.key.utf8)[...]) : []
-            // An object of packages, images or files.
-            guard !words.contains(.other) || words.contains(.pin) else { continue }
+            // An object of packages, images or files, or something else that has the form of a pin.
+            // mutant map-secret: false for `Self.isSecret(member.key)` by PinMapTests/others
+            guard !words.contains(.other) && !Self.isSecret(member.key) || words.contains(.pin) || found != nil else {
+                continue
+            }
             inner.words.formUnion(words)
             // mutant map-refused: false by PinMapTests/refusedPins
             if Self.isOfRefused(member.key) {
@@ -239,7 +284,7 @@ extension PinMapReader {
                 inner.hosts = [(host, position)]
                 hasHosts = true
                 if isUnresolved(member.value) { unresolved.append(member) }
-                if case .list(let list) = member.value.kind, list.isEmpty, !isNamed(inner) { empty.append(member) }
+                if Self.isEmpty(member.value) { empty.append((host, position)) }
                 if case .object(let members) = member.value.kind { takeSettings(of: host, members) }
             }
             // Subdomains are included by default in what react-native-ssl-manager reads.
@@ -249,15 +294,13 @@ extension PinMapReader {
         // mutant map-spread: false for 1 by PinMapTests/unreadable
         if hasHosts, rules.count > count {
             for member in members where member.isComputed && member.key == "..." && isUnresolved(member.value) {
-                problems.add(
-                    "what is merged into these hosts isn't known in this file: write the hosts themselves",
-                    at: member.position)
+                problems.add(Self.merge, at: member.position)
             }
         }
         // Among hosts with pins, one with another value has pins, too.
         // mutant map-unresolved: false by PinMapTests/unreadable
         guard rules.count > count || isNamed(scope) else { return }
-        for member in empty { addNote(ofEmpty: member.key, at: member.position) }
+        unpinned += empty
         for member in unresolved {
             problems.add(
                 "the pins of \(quoted(member.key)) aren't literals: write them themselves", at: member.value.position)
@@ -275,13 +318,16 @@ extension PinMapReader {
         }
     }
 
-    private mutating func addNote(ofEmpty host: String, at position: SourcePosition) {
-        guard notes.count < TextLimits.notes else { return }
-        // mutant map-empty: {} by PinMapTests/empty
-        notes.append(
-            ConversionNote(
-                .quirk, .weaker, "\(visibleText(host)) has no pins, so it isn't pinned: add pins",
-                at: PolicyLocation(path: path, position), rule: .pinsNothing))
+    /// Whether the value of a host has no pins, and none will be there when the program runs: an empty list or object,
+    /// settings alone, `null`, or a text such as `TODO`.
+    private static func isEmpty(_ value: SourceLiteral) -> Bool {
+        switch value.kind {
+        case .list(let elements): elements.allSatisfy(isEmpty)
+        case .object(let members): members.allSatisfy { !$0.isComputed && isEmpty($0.value) }
+        case .text(let text): PinText(text, [.pin]) == nil && !DigestShape.isDamaged(Array(text.utf8)[...])
+        case .word(let name): value.bool != nil || ["null", "nil", "undefined"].contains(name) || Double(name) != nil
+        case .expression: false
+        }
     }
 
     /// Whether a value is known only when the program runs.
@@ -316,15 +362,27 @@ extension PinMapReader {
     private mutating func report(
         _ message: String, at position: SourcePosition, ifPinsIn value: SourceLiteral, _ scope: Scope, isOfHost: Bool
     ) {
-        let (rulesBefore, problemsBefore, strayBefore, notesBefore) = (rules, problems, stray, notes)
+        let (rulesBefore, problemsBefore, strayBefore, unpinnedBefore) = (rules, problems, stray, unpinned)
         var scope = scope
         scope.hosts = isOfHost ? [(HostPattern("any", .exact), position)] : []
         take(value, scope)
         let hasPins = stray.count > strayBefore.count || rules.count > rulesBefore.count
-        (rules, problems, stray, notes) = (rulesBefore, problemsBefore, strayBefore, notesBefore)
+        (rules, problems, stray, unpinned) = (rulesBefore, problemsBefore, strayBefore, unpinnedBefore)
         // mutant map-computed: false by PinMapTests/unreadable
         guard hasPins else { return }
         problems.add(message, at: position)
+    }
+
+    /// The keys of the certificates in a report.
+    private static let chainKeys: Set = [
+        "served-certificate-chain", "validated-certificate-chain", "servedCertificateChain",
+        "validatedCertificateChain",
+    ]
+
+    /// Whether a key is the name of a secret, which may have the length of a digest.
+    private static func isSecret(_ key: String) -> Bool {
+        !Set(["token", "tokens", "secret", "secrets", "password", "apikey", "authorization"]).isDisjoint(
+            with: PinWords.words(Array(key.utf8)[...]))
     }
 
     /// Whether a key is the name of a list of what isn't accepted.
@@ -432,7 +490,7 @@ extension PinMapReader {
         of name: String, _ body: (inout PinMapReader, SourceLiteral) -> Result
     ) -> Result? {
         // mutant map-changed-list: true by PinMapTests/unreadable
-        guard !literals.changed.contains(name) else { return nil }
+        guard literals.changed[name] == nil else { return nil }
         guard resolving.count < 16, resolutions < Self.mostResolutions, !resolving.contains(name),
             let value = literals.value(of: name, used: &used)
         else { return nil }

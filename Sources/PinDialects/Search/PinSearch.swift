@@ -43,11 +43,9 @@ package struct PinSearch: Sendable {
         for dialect in dialects { read(file, as: dialect, path: path, at: time) }
         // mutant find-empty: false for 1 by PinSearchTests/ignored
         if file.isEmptyPinFile, !isTest {
-            let problem = PolicyProblem(
-                location: PolicyLocation(path: path),
-                message: "is empty, although its name is that of a file with pins: "
-                    + "restore it or remove it")
-            problems.append(Problem(dialect: nil, problems: [problem]))
+            add("is empty, although its name is that of a file with pins: restore it or remove it", path: path)
+        } else if file.isNamedForPins {
+            addBrokenJSON(file, path: path)
         }
         guard file.form != .binary else { return }
         let shapes = DigestShape.all(in: file.bytes)
@@ -80,6 +78,20 @@ package struct PinSearch: Sendable {
             if case .pin = verdict, !isList { sightings.append(sighting) } else { unsure.append(sighting) }
         }
         sightings.sort { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
+        if !file.isNamedForPins, sightings.contains(where: \.isInForce) { addBrokenJSON(file, path: path) }
+    }
+
+    /// Adds a problem for JSON that can't be read, such as the beginning of a file. Its other pins aren't known.
+    private mutating func addBrokenJSON(_ file: DialectText, path: String) {
+        // mutant find-json: false for 1 by PinSearchTests/ignored
+        guard dialects.isEmpty, !isTest, file.isBrokenJSON, let problem = file.document.problems.last else { return }
+        add("can't be read as JSON: \(problem.message)", at: problem.position, path: path)
+    }
+
+    private mutating func add(_ message: String, at position: SourcePosition? = nil, path: String) {
+        let location = position.map { PolicyLocation(path: path, $0) } ?? PolicyLocation(path: path)
+        let problem = PolicyProblem(location: location, message: message)
+        problems.append(Problem(dialect: nil, problems: [problem]))
     }
 
     private mutating func read(_ file: DialectText, as dialect: PinDialect, path: String, at time: Date) {
@@ -99,16 +111,16 @@ package struct PinSearch: Sendable {
             lacksPins =
                 lacksPins || isEmpty
                 || reading.notes.contains { $0.direction != .unchanged && doubts.contains($0.rule) }
-            var isLost: [LintRule?] = [
-                .malformedPin, .ignoredSetting, .misplacedSetting, .malformedHost, .refusesEverything,
-            ]
             // A configuration without any pins is none that could lose some.
-            if !reading.policy.rules.isEmpty { isLost.append(.pinsNothing) }
-            // mutant find-ignored: note.rule == .malformedPin for `isLost.contains(note.rule)` by
+            // mutant find-ignored: false by PinSearchTests/ignored
+            let errors = reading.findings(path: path).filter {
+                $0.severity == .error && ($0.rule != .pinsNothing || !reading.policy.rules.isEmpty)
+            }
+            guard !errors.isEmpty else { return }
+            // mutant find-allowed: errors for `errors.without(LintAllowance.all(in: file.bytes))` by
             //   PinSearchTests/ignored
-            for note in reading.notes where isLost.contains(note.rule) && note.direction != .unchanged {
-                unusablePins.append(
-                    PolicyProblem(location: note.location ?? PolicyLocation(path: path), message: note.message))
+            unusablePins += errors.without(LintAllowance.all(in: file.bytes)).map {
+                PolicyProblem(location: $0.location, message: $0.message)
             }
         } catch {
             problems.append(Problem(dialect: dialect, problems: error.problems))

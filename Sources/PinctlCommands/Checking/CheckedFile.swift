@@ -48,11 +48,18 @@ struct CheckedFile {
 
     var certificates: [X509Certificate] { parts.flatMap { $0.content.certificates.map(\.certificate) } }
 
-    /// Whether the file has only public keys, requests or certificates, although its name is that of a private key.
+    /// Whether the file has only public keys, requests or certificates, although its name is that of a private key, or
+    /// although it has the public key of its certificate where HAProxy and others look for the private one.
     var lacksPrivateKey: Bool {
-        KeyFileName.isOfPrivateKey(input.name) && !parts.contains(where: \.content.hasKeys)
-            && (!certificates.isEmpty || !keys.isEmpty)
-            && keys.allSatisfy { $0.kind == .publicKey || $0.kind == .request }
+        guard !parts.contains(where: \.content.hasKeys),
+            keys.allSatisfy({ $0.kind == .publicKey || $0.kind == .request })
+        else { return false }
+        // mutant files-public-half: false by FilesInUseTests/publicKeys
+        let isCombined = keys.contains { key in
+            key.kind == .publicKey && certificates.contains { $0.spkiFingerprint == key.fingerprint }
+        }
+        return isCombined
+            || KeyFileName.isOfPrivateKey(input.name) && (!certificates.isEmpty || !keys.isEmpty)
     }
 
     /// Whether the file has the private key of a certificate.

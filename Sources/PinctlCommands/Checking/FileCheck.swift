@@ -151,8 +151,8 @@ struct FileCheck: Sendable {
 
     private static func problem(ofKeyless file: CheckedFile) -> (String, [(String, JSON)]) {
         (
-            "\(file.title): has no private key, although its name says so, and a server that is given it doesn't "
-                + "start: put the private key there, or rename the file",
+            "\(file.title): has no private key, although its name or the public key in it says so, and a server that "
+                + "is given it doesn't start: put the private key there, or rename the file",
             [("file", .string(file.input.path))]
         )
     }

@@ -18,7 +18,8 @@ extension CommandDefinition {
             "removed lines of patches are listed, and aren't missed elsewhere.",
             "",
             "The exit code is 0 if all places agree, 1 if two of them disagree on a host or if there are",
-            "no pins at all, and 2 if a pin file can't be read or a pin is damaged.",
+            "no pins at all, and 2 if a pin file is empty, can't be read or has settings that are errors,",
+            "or if a pin is damaged.",
         ],
         examples: [
             ("Find the pins of an app", "pinctl find"),

@@ -91,8 +91,16 @@ struct KnownNames: Sendable {
     ///
     /// A key that a server has for its own certificate isn't that of a CA, whatever the role of its pin is. By default,
     /// `openssl req -x509` marks certificates of servers as those of CAs, which have no hostnames otherwise.
-    func isAuthority(_ pin: CanonicalPin) -> Bool? {
+    ///
+    /// With `roots`, those are the only ones that clients trust, so that the pin of another root isn't one of a CA.
+    func isAuthority(_ pin: CanonicalPin, under roots: TrustStore? = nil) -> Bool? {
         guard pin.role != .leaf, !leaves.contains(where: pin.matches) else { return false }
+        if let trusted = roots?.certificates, !trusted.contains(where: pin.matches) {
+            let owners = others.filter(pin.matches)
+            let isPublic = pin.spkiFingerprint.map { PublicRoots.names[$0] != nil } ?? false
+            // mutant plan-other-root: false by PlanRoleTests/ownRoots
+            if owners.isEmpty ? isPublic : owners.allSatisfy({ $0.issuer == $0.subject }) { return false }
+        }
         guard pin.role.covers(index: 0, of: 3) else { return true }
         if let key = pin.spkiFingerprint, PublicRoots.names[key] != nil { return true }
         var owners = others.filter(pin.matches)

@@ -184,8 +184,9 @@ extension ReleaseRule {
         if unmet.isEmpty, let pin = leaf.first { return .matched([CanonicalMatch(pin: pin, index: 0)]) }
         // A pin for any position may be one of a CA, unless it is of this key or of a leaf that is known.
         let authorities = pins.filter { pin in
-            // mutant plan-leaf-issuer: true for `names.isAuthority(pin) != false` by PlanRoleTests/knownLeaves
-            !key.isPinned(by: pin) && names.isAuthority(pin) != false && !isDenied(pin)
+            // mutant plan-leaf-issuer: true for `names.isAuthority(pin, under: ownRoots) != false` by
+            //   PlanRoleTests/knownLeaves
+            !key.isPinned(by: pin) && names.isAuthority(pin, under: ownRoots) != false && !isDenied(pin)
         }
         guard canMeet(unmet, authorities) else { return .refused("no pin matches this key", .missing(unmet)) }
         return .depends(authorities)

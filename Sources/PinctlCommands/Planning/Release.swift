@@ -167,6 +167,12 @@ struct ReleaseRule: Sendable {
         anchors != nil || sources.map { !$0.contains { $0.source == "system" } } ?? false
     }
 
+    /// The roots that clients trust if they are only those of the release, and all of them are known.
+    var ownRoots: TrustStore? {
+        // mutant plan-unread-roots: true for `unreadSources.isEmpty` by PlanRoleTests/ownRoots
+        trustsOnlyOwnRoots && unreadSources.isEmpty ? anchors(in: []).first?.store : nil
+    }
+
     /// Returns the source of a path's root, if it is one of those that the file names. A root in several of them is
     /// that of one that bypasses the pins, as on Android.
     func source(of path: [X509Certificate]) -> String? {

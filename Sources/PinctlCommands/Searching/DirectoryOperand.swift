@@ -60,8 +60,8 @@ struct DirectoryOperand {
             // The hosts of pins that no dialect reads don't count here, so the list of suffixes isn't used.
             switch FileSearch(file.path, name: file.name, at: time, suffixes: PublicSuffixes { _ in false }).result {
             case .searched(let result): search = result
-            case .tooLarge:
-                notes.append("\(file.path): isn't read, because it is larger than 8 MiB: check that it has no pins")
+            case .tooLarge(let mayPin):
+                if mayPin { problems.append(.tooLarge(file.path)) }
                 continue
             case .skipped: continue
             case .failed(let error):
@@ -94,6 +94,15 @@ extension PinSearch {
     /// The first problem of each reader that failed, and the number of its other ones.
     var failures: [(first: PolicyProblem, more: Int)] {
         problems.compactMap { problem in problem.problems.first.map { ($0, problem.problems.count - 1) } }
+    }
+}
+
+extension PolicyProblem {
+    /// The problem of a text that is too large to be searched and has a word of pinning.
+    static func tooLarge(_ path: String) -> PolicyProblem {
+        PolicyProblem(
+            location: PolicyLocation(path: path),
+            message: "may have pins and is larger than 8 MiB: divide it, or search other directories")
     }
 }
 

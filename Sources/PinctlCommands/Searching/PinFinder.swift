@@ -54,7 +54,8 @@ struct PinFinder {
         let search: PinSearch
         switch file.result {
         case .searched(let result): search = result
-        case .tooLarge: return tooLarge.append(file.path)
+        case .tooLarge(mayPin: false): return tooLarge.append(file.path)
+        case .tooLarge(mayPin: true): return problems.append(.tooLarge(file.path))
         case .skipped: return
         case .failed(let error):
             problems.append(PolicyProblem(location: PolicyLocation(path: file.path), message: error.description))

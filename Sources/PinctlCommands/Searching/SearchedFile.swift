@@ -8,8 +8,8 @@ enum SearchedFile {
     case text([UInt8])
     /// A file that isn't text: it has a NUL at its beginning, and other bytes that texts don't have.
     case binary
-    /// A text that is larger than any that people write.
-    case tooLarge
+    /// A text that is larger than any that people write, and whether it has a word of pinning.
+    case tooLarge(mayPin: Bool)
     /// A device, pipe or socket, or a file that was removed meanwhile.
     case absent
 
@@ -31,13 +31,16 @@ enum SearchedFile {
             while true {
                 let count = try file.read(into: &buffer)
                 if count == 0 { break }
-                if contents.isEmpty, Self.isBinary(buffer[..<count].prefix(Self.beginning)) {
+                // A small file of NULs is one that was lost.
+                // mutant find-nul-file: false for `count < buffer.count` by FindTests
+                let isLost = count < buffer.count && buffer[..<count].allSatisfy { $0 == 0 }
+                if contents.isEmpty, !isLost, Self.isBinary(buffer[..<count].prefix(Self.beginning)) {
                     self = .binary
                     return
                 }
                 contents += buffer[..<count]
                 guard contents.count <= Self.maximumSize else {
-                    self = .tooLarge
+                    self = .tooLarge(mayPin: try Self.mayPin(contents, &file))
                     return
                 }
             }
@@ -48,6 +51,29 @@ enum SearchedFile {
         }
         self = .text(contents)
     }
+
+    /// Returns whether a text has one of the words without which a file has no pins, in what was read or in the rest.
+    private static func mayPin(_ beginning: [UInt8], _ file: inout InputFile) throws(InputFileError) -> Bool {
+        let words = [
+            "sha256/", "sha1/", "pin-sha256", "<pin", "pinnedpubkey", "nspinned", "tskpinned", "certificatepin",
+            "publickeyhash", "sslpin", "certpin", "spki",
+        ]
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        var part = beginning
+        var size = 0
+        repeat {
+            // mutant find-large: false by FindTests
+            if part.hasAny(of: words, ignoringCase: true) { return true }
+            let count = try file.read(into: &buffer)
+            size += count
+            // A word may begin in one part and end in the next.
+            part = count == 0 ? [] : part.suffix(20) + buffer[..<count]
+        } while !part.isEmpty && size < maximumRest
+        return !part.isEmpty
+    }
+
+    /// The part of a large text that is searched for words. A text that is longer may have pins.
+    private static let maximumRest = 1 << 30
 
     /// Whether a file isn't text, judged by its beginning. A NUL alone doesn't make a text binary, because its pins
     /// would be skipped.
@@ -69,7 +95,7 @@ struct FileSearch: Sendable {
 
     enum Result: Sendable {
         case searched(PinSearch)
-        case tooLarge
+        case tooLarge(mayPin: Bool)
         /// The file isn't text, or is gone.
         case skipped
         case failed(InputFileError)
@@ -82,7 +108,7 @@ struct FileSearch: Sendable {
             switch try SearchedFile(path) {
             case .text(let bytes):
                 result = .searched(PinSearch(bytes, path: path, name: name, at: time, suffixes: suffixes))
-            case .tooLarge: result = .tooLarge
+            case .tooLarge(let mayPin): result = .tooLarge(mayPin: mayPin)
             case .binary, .absent: result = .skipped
             }
         } catch {

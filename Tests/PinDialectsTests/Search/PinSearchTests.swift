@@ -433,7 +433,28 @@ struct PinSearchTests {
             ("A.kt", "\(pinner)\nval other = setOf(Pin(\"b.test\", \"sha256/{B}\"))", 1), ("A.kt", pinner, 0),
             ("pins.jsonc", "", 1), ("app/res/xml/network_security_config.xml", "\n", 1), ("TrustKit.plist", " ", 1),
             ("ssl-pinning.json", "", 1), ("tests/pins.json", "", 0), ("empty.json", "", 0), ("pins.md", "", 0),
-            ("pins.json", "{}", 0),
+            ("pins.json", "{}", 1), ("app/pins.json", "\u{FEFF}[ ]\n", 1), ("ssl-pins.yml", "---\n", 1),
+            ("src/pins.ts", "\n", 1), ("Pins.swift", "\0\0\0\0", 1), ("Info.plist", "", 1),
+            ("network_security_config.xml", "<?xml version=\"1.0\"?>\n", 1), ("Pins.kt", "package a", 0),
+            ("res/layout/activity_pin.xml", "", 0), ("pin.json", "{}", 0), ("ssl_pin.json", "{}", 1),
+            ("pins.json", "{ \"api.test\": [\"sha2", 1), ("config.json", "{ \"api.test\": [\"sha2", 0),
+            ("config.json", "{ \"api.test\": [\"sha256/{A}\"], \"b.test\": [\"sha256/{B}\"", 1),
+            ("config.json5", "{ pins: { 'api.test': ['sha256/{A}'] }, x: .5 }", 0),
+            ("tests/config.json", "{ \"api.test\": [\"sha256/{A}\"]", 0),
+            (
+                "a.xml",
+                android.replacing(
+                    "{}",
+                    with: "<pin-set><pin digest='SHA-256'>{A}</pin></pin-set><trust-anchors>"
+                        + "<certificates src='system' overridePins='true'/></trust-anchors>"), 1
+            ),
+            (
+                "a.xml",
+                android.replacing(
+                    "{}",
+                    with: "<pin-set><pin digest='SHA-256'>{A}</pin></pin-set>\n<!-- pinctl-allow P026: old -->"
+                        + "\n<pins/>"), 0
+            ),
         ]
         for (name, text, count) in rows {
             let search = SearchText(name, text).search()

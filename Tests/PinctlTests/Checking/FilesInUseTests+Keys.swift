@@ -175,7 +175,8 @@ extension FilesInUseTests {
             ("privkey.pem", key + half, 0), ("pubkey.pem", half, 0), ("api.pub", half, 0), ("public_key.pem", half, 0),
             ("dkim.key", other, 0), ("ecparams.pem", parameters, 0), ("dh-key.pem", parameters, 0),
             ("privkey.pem", other, 2), ("api.key", request, 2), ("api.key", leaf + issuer, 2), ("monkey.pem", half, 0),
-            ("pinned-key.pem", half, 0),
+            ("pinned-key.pem", half, 0), ("site.pem", leaf + issuer + half, 2), ("site.pem", half + leaf, 2),
+            ("site.pem", leaf + half + key, 0), ("site.pem", leaf + issuer + other, 0),
         ]
         for (name, text, status) in rows {
             let directory = try await tree([("api.crt", leaf + issuer), (name, text)])

@@ -243,13 +243,21 @@ struct FindTests {
         try files.createSymbolicLink(atPath: directory.path + "/loop", withDestinationPath: ".")
         _ = try TestCommand.run(["mkfifo", directory.path + "/pipe"])
         try write("binary.ts", "\u{7F}ELF\u{2}\u{1}\0\0" + script(second) + "\0")
-        try write("large.sql", script(second) + String(repeating: "x", count: 8 << 20))
+        try write("large.sql", String(repeating: "sha256", count: 3 << 19))
         let document = try await find("--json").decoded(as: Document.self)
         #expect(document.results.count == 1 && document.summary.pins == 1 && document.summary.files == 1)
         #expect(document.summary.links == 3)
         #expect(document.summary.tooLarge == [directory.path + "/large.sql"])
         let end = "(1 file searched, \(directory.path)/large.sql too large to be searched)"
         #expect(await find().lines.last?.hasSuffix(end) == true)
+        // A pin can be anywhere in it, as at the end of a part that was read.
+        for count in [0, (8 << 20) - 3, (9 << 20) + 65_530] {
+            try write(
+                "large.sql",
+                String(repeating: "x", count: count) + "sha256/\(second)" + String(repeating: "x", count: 8 << 20))
+            let run = await find()
+            #expect(run.status == 2 && run.errors.contains("large.sql: may have pins and is larger than 8 MiB"))
+        }
     }
 
     @Test("A link in the way of a tracked file isn't followed (XI8)", .enabled(if: hasGit))
@@ -264,6 +272,16 @@ struct FindTests {
         try FileManager.default.createSymbolicLink(
             atPath: directory.path + "/sub", withDestinationPath: outside.path)
         #expect(await find().lines.last?.hasPrefix("1 place, 1 pin, 1 host: no disagreement") == true)
+    }
+
+    @Test("A file of NULs, which a crash may leave, isn't skipped as binary if its name is one of pins")
+    func nulFile() async throws {
+        try write("a.ts", script(first))
+        try write("pins.json", String(repeating: "\0", count: 4_096))
+        try write("image.bin", String(repeating: "\0", count: 4_096))
+        let run = await find()
+        #expect(run.status == 2 && run.errors.contains("pins.json: is empty, although its name is that of a file with"))
+        #expect(!run.errors.contains("image.bin"))
     }
 
     @Test("A file that can't be read is named with exit code 2")
@@ -302,7 +320,9 @@ extension FindTests {
         #expect(run.lines.contains { $0.hasPrefix("\(directory.path)/app/config.xml:1:") })
         #expect(run.errors.contains("\(directory.path): 2 pins in other files can't be read by a dialect"))
         try write("large.yaml", String(repeating: "x", count: (8 << 20) + 1))
-        #expect(await pinctl("lint", directory.path).errors.contains("large.yaml: isn't read, because it is larger"))
+        #expect(await !pinctl("lint", directory.path).errors.contains("large.yaml"))
+        try write("large.yaml", "sha256/\(first)" + String(repeating: "x", count: 8 << 20))
+        #expect(await pinctl("lint", directory.path).errors.contains("large.yaml: may have pins and is larger"))
         try write("app/broken.xml", "<network-security-config>")
         #expect(await pinctl("lint", directory.path).status == 2)
     }

@@ -133,6 +133,38 @@ struct PlanRoleTests {
         #expect(run.lines.contains { $0.hasPrefix("the new key isn't pinned: ") } == (status == 1), "\(run.output)")
     }
 
+    @Test("Where clients trust only the roots of a rule, the pin of another root isn't that of an issuer")
+    func ownRoots() async throws {
+        let other = try TestCertificate.root("Other Root")
+        _ = try site.directory.add(site.root.pemText, name: "own-root.pem")
+        let others = try site.directory.add(other.pemText + site.root.pemText, name: "others.pem")
+        let anchors = "\"anchors\": { \"files\": [\"own-root.pem\"] }, "
+        let publicRoot = "sha256/C5+lpZ7tcVwmwQIMcRtPbsQtWLABXhQzejna0wHFr8M="
+        let rows = [
+            (try other.key.pin, anchors, "breaks"), (try other.key.pin, "", "depends"),
+            (publicRoot, anchors, "breaks"), (publicRoot, "", "depends"),
+            (try site.root.key.pin, anchors, "depends"), (try site.intermediate.key.pin, anchors, "depends"),
+        ]
+        for (index, (pin, anchors, verdict)) in rows.enumerated() {
+            let policy =
+                "{ \"version\": 1, \"domains\": [{ \"host\": \"api.test\", \(anchors)\"pins\": [\"\(pin)\"] }] }"
+            let release = try site.directory.add(policy, name: "own-\(index).jsonc")
+            let run = await pinctl("plan", "--ca-file", others, "--new", publicKey, "--against", release, "--json")
+            #expect(try run.decoded(as: PlanDocument.self).results.map(\.verdict) == [verdict], "\(index): \(run)")
+        }
+        // A root that isn't known could be the issuer.
+        let config =
+            "<network-security-config><domain-config><domain>api.test</domain><pin-set>"
+            + "<pin digest=\"SHA-256\">\(publicRoot.dropFirst(7))</pin></pin-set><trust-anchors>"
+            + "<certificates src=\"@raw/own\"/></trust-anchors></domain-config></network-security-config>"
+        let release = try site.directory.add(config, name: "own.xml")
+        for (store, verdict) in [("x", "depends"), ("@raw/own", "breaks")] {
+            let run = await pinctl(
+                "plan", "--store", "\(store)=\(site.rootFile)", "--new", publicKey, "--against", release, "--json")
+            #expect(try run.decoded(as: PlanDocument.self).results.map(\.verdict).last == verdict, "\(store): \(run)")
+        }
+    }
+
     @Test(
         "A key depends only on CAs that aren't denied and that can have all required roles",
         arguments: [
