@@ -294,7 +294,7 @@ progress() {
     local start=$SECONDS next=0 line
     sleep 3
     while kill -0 $$ 2>/dev/null; do
-        line="building $(grep -aoE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 1) $((SECONDS - start)) s"
+        line="building $(grep -aoE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 1 || true) $((SECONDS - start)) s"
         if [[ -t 1 ]]; then
             printf '\r\033[K%s' "$line"
         elif ((SECONDS - start >= next)); then

@@ -247,7 +247,7 @@ public struct PolicyDraft: Sendable {
     /// that pin CAs and leaves apart.
     private static let authoritySlotText =
         "no backup CA yet. Choose a second CA that can issue for the host, and print the pin of its root: pinctl hash "
-        + "ROOT.pem -- then add that pin to \"pins\", and remove this slot"
+        + "ROOT.pem -- then add that pin to the \"pins\" of this rule, and remove this slot"
 
     /// Returns the text of the backup slot. `port` gives two rules for one host different file names.
     private static func slotText(_ host: ServerName, port: Int?) -> String {
@@ -256,7 +256,7 @@ public struct PolicyDraft: Sendable {
         return "no backup key yet. Create one: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 "
             + "-out \(file)-backup.key && openssl req -new -key \(file)-backup.key -subj /CN=\(host) "
             + "-out \(file)-backup.csr && pinctl hash \(file)-backup.csr -- then keep the key offline, add its pin "
-            + "to \"pins\", and remove this slot"
+            + "to the \"pins\" of this rule, and remove this slot"
     }
 
     private func literal(_ text: String) -> String {

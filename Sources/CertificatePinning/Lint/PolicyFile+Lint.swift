@@ -122,8 +122,8 @@ extension PolicyFile {
         let slots = (value.members ?? []).filter { $0.key == PolicyDraft.slotKey }.map { member in
             LintFinding(
                 .emptyBackupSlot, at: PolicyLocation(path: path, member.keyPosition),
-                "the backup slot isn't filled: create a backup key as it describes, add its pin to \"pins\", "
-                    + "and remove the slot")
+                "the backup slot isn't filled: create a backup key as it describes, add its pin to the \"pins\" of "
+                    + "this rule, and remove the slot")
         }
         return slots + (value.members ?? []).flatMap { emptySlots(in: $0.value) }
             + (value.elements ?? []).flatMap(emptySlots)

@@ -8,15 +8,20 @@ final class DialectText {
     /// The kind of a file in a tree by its name.
     enum Kind: CaseIterable { case markup, json, yaml, jvm, swift, literals, plain, text, none }
 
+    /// The bytes as UTF-8.
     let bytes: [UInt8]
+    /// The bytes as they are in the file.
+    let original: [UInt8]
     let form: Form
     /// The kind of a file in a tree, or `nil` for a file that a user has named.
     let kind: Kind?
-    private let name: String
+    /// The name of a file in a tree, or an empty text.
+    let name: String
     /// Whether a program may have pins, so that its literals are worth reading.
     private lazy var mayPin = DigestShape.mayHavePins(bytes)
 
     init(_ bytes: [UInt8], inTreeAs name: String? = nil) {
+        original = bytes
         let bytes = (try? XMLReader.decoded(bytes))?.bytes ?? bytes
         self.bytes = bytes
         self.name = name ?? ""
@@ -39,14 +44,17 @@ final class DialectText {
             decoding: bytes.lazy.filter { $0 > 0x20 && ![0xEF, 0xBB, 0xBF].contains($0) }.prefix(200), as: UTF8.self)
         return switch kind {
         case .markup: text.isEmpty || text.hasPrefix("<?") && text.utf8.count { $0 == UInt8(ascii: "<") } == 1
-        case .json, .yaml: ["", "{}", "[]", "null", "---"].contains(text)
+        case .json, .yaml: text.allSatisfy { "{}[]-".contains($0) } || text == "null" || kind == .json && hasNoValue
         default: text.isEmpty
         }
     }
 
     /// Whether a file in a tree has the usual name of one with pins.
-    private(set) lazy var isNamedForPins: Bool = {
-        guard let kind, [.markup, .json, .yaml, .jvm, .swift, .literals].contains(kind) else { return false }
+    private(set) lazy var isNamedForPins = kind != nil && Self.isNamedForPins(name)
+
+    /// Whether the name of a file is the usual one of a file with pins.
+    static func isNamedForPins(_ name: String) -> Bool {
+        guard [.markup, .json, .yaml, .jvm, .swift, .literals].contains(Kind(name)) else { return false }
         let file = name.split(separator: "/").last.map(String.init) ?? ""
         guard !["network_security_config.xml", "info.plist"].contains(file.lowercased()) else { return true }
         let texts = [file, file.lowercased()].map { Array($0.utf8)[...] }
@@ -54,7 +62,16 @@ final class DialectText {
         // Others are for the PIN of a user, such as `activity_pin.xml`.
         // mutant find-named: true for `words.contains(.tls)` by PinSearchTests/ignored
         return words.contains(.pin) && (words.contains(.tls) || !PinWords.words(texts[0]).contains("pin"))
-    }()
+    }
+
+    /// Whether JSON has only empty objects and lists.
+    private var hasNoValue: Bool {
+        func isEmpty(_ value: JSONValue) -> Bool {
+            value.members.map { $0.allSatisfy { isEmpty($0.value) } } ?? value.elements.map { $0.allSatisfy(isEmpty) }
+                ?? false
+        }
+        return document.root.map(isEmpty) ?? false
+    }
 
     /// Whether a file in a tree is JSON that can't be read. JSON5 has more forms than the reader.
     var isBrokenJSON: Bool {
@@ -65,7 +82,7 @@ final class DialectText {
     private(set) lazy var marked = isInTree ? SearchedText(bytes, name: name).withoutComments : bytes
     private(set) lazy var document = JSONCReader.read(bytes, dialect: .jsonc)
     private(set) lazy var map =
-        isInTree && !mayPin ? (isMap: false, hasPins: false, stray: []) : PinMapReader.search(bytes)
+        isInTree && !mayPin ? (isMap: false, hasPins: false, stray: []) : PinMapReader.search(bytes, path: name)
 
     /// Whether the text has one of some words. With `ignoringCase` they are in small letters.
     func has(_ words: String..., ignoringCase: Bool = false) -> Bool {

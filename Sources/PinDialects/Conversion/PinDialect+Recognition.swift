@@ -91,7 +91,7 @@ extension PinDialect {
         DialectMark(.okhttp, [.other], in: [.jvm]) {
             guard $0.isInTree else { return $0.has("CertificatePinner") }
             let isWritten = $0.has("CertificatePinner")
-            return isWritten && OkHttpReader.buildsPinner($0.bytes)
+            return isWritten && OkHttpReader.buildsPinner($0.bytes, path: $0.name)
                 || !isWritten && $0.has("certificatepinner.builder", ignoringCase: true)
         },
         DialectMark(.swift, [.other], in: [.swift]) {

@@ -14,7 +14,11 @@ struct LiteralParser {
     private static let openers = "{[(".utf8
     private static let closers = "}])".utf8
 
-    init(_ cursor: TextCursor, budget: Int) {
+    /// Whether a comment can contain another one.
+    private let nestsComments: Bool
+
+    init(_ cursor: TextCursor, budget: Int, nestsComments: Bool) {
+        self.nestsComments = nestsComments
         self.cursor = cursor
         self.budget = budget
     }
@@ -29,7 +33,16 @@ struct LiteralParser {
             if cursor.stands("//") || startsLine && cursor.byte == UInt8(ascii: "#") {
                 _ = cursor.take { !$0.isLineEnd }
             } else if cursor.take("/*") {
-                while cursor.byte != nil, !cursor.take("*/") { cursor.step() }
+                var depth = 1
+                while depth > 0, cursor.byte != nil {
+                    if cursor.take("*/") {
+                        depth -= 1
+                    } else if nestsComments, cursor.take("/*") {
+                        depth += 1
+                    } else {
+                        cursor.step()
+                    }
+                }
             } else {
                 return
             }
@@ -156,6 +169,24 @@ struct LiteralParser {
         copy.step()
         return Self.changes.contains(copy.name())
     }
+
+    /// Whether a function that doesn't only read follows a literal, so that the program uses something else:
+    /// `{ … }.filter(…)`, or in Dart `{ … }..remove(…)`.
+    func isDerived() -> Bool {
+        var copy = self
+        copy.skipBlanks()
+        if copy.cursor.byte == UInt8(ascii: "?") { copy.step() }
+        guard copy.cursor.byte == UInt8(ascii: ".") else { return false }
+        copy.step()
+        let name = copy.cursor.byte == UInt8(ascii: ".") ? "" : String(copy.name().prefix { $0 != "." })
+        return !Self.readers.contains(name)
+    }
+
+    /// Functions and properties of a collection that only read it.
+    private static let readers: Set = [
+        "includes", "indexOf", "contains", "containsKey", "containsValue", "forEach", "length", "count", "has", "get",
+        "keys", "values", "entries", "some", "every", "find", "any", "isEmpty", "isNotEmpty", "join",
+    ]
 
     /// Functions and properties that change a collection.
     static let changes: Set = [

@@ -11,7 +11,7 @@ extension PropertyList {
         guard first != UInt8(ascii: "<"), !bytes.starts(with: "bplist".utf8),
             XMLReader.wideEncoding(of: bytes) == nil
         else { return try read(bytes, path: path) }
-        let literals = SourceLiterals(bytes, try TextCursor(checking: bytes, path: path))
+        let literals = SourceLiterals(bytes, try TextCursor(checking: bytes, path: path), path: path)
         var problems = PolicyProblems(path: path)
         let found = literals.roots.flatMap { $0.literal.objects(with: key) }
         if literals.isExhausted {

@@ -10,6 +10,10 @@ struct SourceLiterals {
         let argument: SourceLiteral?
         /// The name that it is the value of.
         let constant: String?
+        /// Whether a function or a cascade follows, whose result the program uses: `{ … }.filter(…)`.
+        var isDerived = false
+        /// Whether it is one of several values, of which the program chooses one.
+        var isChoice = false
     }
 
     private(set) var roots: [Root] = []
@@ -27,16 +31,30 @@ struct SourceLiterals {
     /// The names of objects with those of others that are merged into them, as in `Object.assign(pins, more)`.
     private(set) var merges: [(target: String, source: String, position: SourcePosition)] = []
 
+    /// The first words of Objective-C messages that change a collection.
+    private static let messages: Set = [
+        "setObject", "removeObjectForKey", "removeAllObjects", "setValue", "setDictionary", "addEntriesFromDictionary",
+        "addObject", "removeObject", "replaceObjectAtIndex", "removeObjectAtIndex", "setObjectForKeyedSubscript",
+    ]
+    /// The functions that change their first argument.
+    private static let changingCalls: Set = [
+        "Reflect.deleteProperty", "Reflect.set", "Object.defineProperty", "_.set", "_.unset",
+    ]
     private static let declarations: Set = ["const", "let", "var", "val", "final", "static", "late"]
 
-    init(_ bytes: [UInt8], _ cursor: TextCursor) {
+    /// Whether a comment can contain another one, as in Dart and Swift, but not in JavaScript and Objective-C.
+    private let nestsComments: Bool
+
+    init(_ bytes: [UInt8], _ cursor: TextCursor, path: String) {
+        // mutant map-nested: false by PinMapTests/comments
+        nestsComments = [".dart", ".swift"].contains(where: path.lowercased().hasSuffix)
         var budget = 16 * bytes.count + 10_000
         scan(from: cursor, to: bytes.count, &budget)
         isExhausted = budget <= 0
     }
 
     private mutating func scan(from cursor: TextCursor, to end: Int, _ budget: inout Int) {
-        var parser = LiteralParser(cursor, budget: budget)
+        var parser = LiteralParser(cursor, budget: budget, nestsComments: nestsComments)
         var inner: [SourceLiteral.Expression] = []
         var last: SourceLiteral?
         var argument: SourceLiteral?
@@ -48,26 +66,41 @@ struct SourceLiterals {
         var call: String?
         /// Whether these are the arguments of `Object.assign`, and the first of them, which the others are merged into.
         var (isMerge, target): (Bool, String?) = (false, nil)
+        /// The name that an expression begins with, and whether members or elements of it follow.
+        var (root, isPath): (String?, Bool) = (nil, false)
+        var lastByte: UInt8 = 0
+        /// Whether an operator that chooses between values was read in this statement.
+        var isChoice = false
+        func change(_ position: SourcePosition) {
+            if let root { changed[root] = changed[root] ?? position }
+        }
         while true {
             parser.skipBlanks()
             let position = parser.cursor.position
             guard let byte = parser.cursor.byte, parser.cursor.index < end else { break }
             var next: SourceLiteral?
-            defer { isArgument = byte == UInt8(ascii: "(") || byte == UInt8(ascii: ",") }
+            defer {
+                isArgument = byte == UInt8(ascii: "(") || byte == UInt8(ascii: ",")
+                lastByte = byte
+            }
             switch byte {
             case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "("):
                 call = byte == UInt8(ascii: "(") ? last?.word : nil
                 if call != nil { (isMerge, target) = (call == "Object.assign", nil) }
+                isPath = byte == UInt8(ascii: "[") && root != nil
+                if !isPath { root = nil }
                 if let kind = parser.container(depth: 0) {
                     let literal = SourceLiteral(kind: kind, position: position)
+                    if isPath, isDeletion || parser.changesValue() { change(position) }
                     if byte == UInt8(ascii: "["), last?.word != nil, let key = literal.onlyText,
                         isDeletion || parser.changesValue()
                     {
                         changes.append((key, position))
-                    } else if byte == UInt8(ascii: "["), let list = last?.word, parser.changesValue() {
-                        changed[list] = changed[list] ?? position
                     }
-                    roots.append(Root(literal: literal, argument: argument, constant: nil))
+                    roots.append(
+                        Root(
+                            literal: literal, argument: argument, constant: nil,
+                            isDerived: byte != UInt8(ascii: "(") && parser.isDerived(), isChoice: isChoice))
                     inner += literal.expressions
                 }
                 argument = nil
@@ -86,15 +119,19 @@ struct SourceLiterals {
                 argument = nil
             case UInt8(ascii: ","):
                 parser.step()
-                argument = last
+                (argument, root, isChoice) = (last, nil, false)
             case UInt8(ascii: ":") where isDeclared && last != nil:
                 // The type of a constant.
                 parser.skip { !$0.isLineEnd && !"=;)".utf8.contains($0) }
                 next = last
             case UInt8(ascii: "="):
                 parser.step()
-                guard case .word(let name)? = last?.kind, parser.cursor.byte.map({ !"=>".utf8.contains($0) }) ?? false
-                else { break }
+                let isSet = lastByte != UInt8(ascii: "=") && parser.cursor.byte.map { !"=>".utf8.contains($0) } ?? false
+                // mutant map-path: false for `isPath` by PinMapTests/changes
+                if isSet, isPath { change(position) }
+                root = nil
+                isChoice = false
+                guard case .word(let name)? = last?.kind, isSet else { break }
                 var copy = parser
                 let value = copy.value()
                 define(name, value)
@@ -112,6 +149,18 @@ struct SourceLiterals {
                 }
             case let byte where byte.isWordByte || byte == UInt8(ascii: "$"):
                 let name = parser.name()
+                let parts = name.split(separator: ".").map(String.init)
+                if lastByte == UInt8(ascii: "."), root != nil {
+                    isPath = true
+                } else {
+                    // An Objective-C message to the object that was named last.
+                    if let object = last?.word, Self.messages.contains(name) {
+                        root = object
+                        change(position)
+                    }
+                    (root, isPath) = (parts.first { $0 != "this" && $0 != "self" }, parts.count > 1)
+                }
+                if isDeletion || isArgument && call.map(Self.changingCalls.contains) ?? false { change(position) }
                 if Self.declarations.contains(name) {
                     isDeclared = true
                 } else {
@@ -129,16 +178,23 @@ struct SourceLiterals {
                 {
                     let list = String(name[..<dot])
                     changed[list] = changed[list] ?? position
+                    change(position)
+                } else if isPath, lastByte == UInt8(ascii: "."), LiteralParser.changes.contains(name) {
+                    change(position)
                 }
                 if isMerge, isArgument {
                     if let target { merges.append((target, name, position)) } else { target = name }
                 }
                 argument = nil
             default:
-                if byte == UInt8(ascii: ";") { isDeclared = false }
+                if byte == UInt8(ascii: ";") { (isDeclared, isChoice) = (false, false) }
                 isDeletion = false
+                if !".?!".utf8.contains(byte) { root = nil }
                 parser.step()
                 argument = nil
+                let isTwice = parser.cursor.byte == byte && "?&|".utf8.contains(byte)
+                let isTernary = byte == UInt8(ascii: "?") && parser.cursor.byte.map { !".:".utf8.contains($0) } ?? false
+                if isTwice || isTernary { isChoice = true }
             }
             last = next
         }
@@ -152,6 +208,9 @@ struct SourceLiterals {
     private mutating func define(_ name: String, _ value: SourceLiteral) {
         constants.updateValue(constants[name] == nil ? value : nil, forKey: name)
     }
+
+    /// Whether a name is set in several places.
+    func isReassigned(_ name: String) -> Bool { constants[name].map { $0 == nil } ?? false }
 
     /// The constants that are set to one text, in no order.
     var texts: [(name: String, literal: SourceLiteral)] {

@@ -13,6 +13,8 @@ extension PinMapReader {
         var mode = PinningMode.enforce
         /// The settings that can't be read, as problems.
         var unread: [(message: String, position: SourcePosition)] = []
+        /// The switches of objects around the hosts that may turn pins off.
+        var switches: [SourcePosition] = []
         /// Whether the object itself names the hosts.
         var hasOwnHosts = false
         /// Whether an object has any of these settings.
@@ -55,7 +57,10 @@ extension PinMapReader {
                 value = withValue(of: name) { $1 } ?? value
             }
             // Other objects can be enabled, too.
-            if setting == .off || setting == .on, scope.hosts.isEmpty, !scope.words.contains(.pin) { return }
+            if setting == .off || setting == .on, scope.hosts.isEmpty, !scope.words.contains(.pin) {
+                if value.bool == (setting == .off) { scope.switches.append(member.position) }
+                return
+            }
             scope.isSet = true
             // mutant map-setting: {} by PinMapTests/unreadable
             if !apply(setting, value, &scope) {
@@ -93,11 +98,13 @@ extension PinMapReader {
         init?(_ key: String) {
             switch key {
             case "enforce", "enforcepinning", "enforced", "tskenforcepinning": self = .enforce
-            case "reportonly", "monitoronly": self = .report
-            case "enabled", "pinningenabled": self = .on
-            case "disabled": self = .off
+            case "reportonly", "monitoronly", "reportingonly", "dryrun": self = .report
+            case "enabled", "pinningenabled", "isenabled", "enable", "active", "isactive": self = .on
+            case "disabled", "isdisabled", "skip", "bypass", "skippinning", "bypasspinning": self = .off
             case "mode", "pinningmode": self = .mode
-            case "expires", "expiry", "expiration", "expirydate", "expiresat", "expireson", "validuntil": self = .expiry
+            case "expires", "expiry", "expiration", "expirydate", "expiresat", "expireson", "validuntil", "validto",
+                "notafter", "until":
+                self = .expiry
             case _ where key.hasSuffix("expirationdate"): self = .expiry
             case _ where key.contains("subdomain"):
                 let isNegative = ["exclude", "ignore", "disable", "without"].contains { key.contains($0) }

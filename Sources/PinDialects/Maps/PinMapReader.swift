@@ -31,12 +31,18 @@ struct PinMapReader {
     private var takenPins = 0
     /// The ports after the hosts at these positions.
     private var ports: [PolicyLocation: Int] = [:]
+    /// The switches around hosts that are off, and may be of something else.
+    private var switches: Set<SourcePosition> = []
+    /// The values with hosts of which the program chooses one.
+    private var choices: [SourcePosition] = []
     /// The hosts beside others with pins that have none there.
     private var unpinned: [(host: HostPattern, position: SourcePosition)] = []
 
     static func read(
         _ bytes: [UInt8], path: String, suffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) -> DialectReading {
+        // Compilers of TypeScript read UTF-16.
+        let bytes = (try? XMLReader.decoded(bytes))?.bytes ?? bytes
         var reader = PinMapReader(try TextCursor(checking: bytes, path: path), bytes, path, suffixes)
         reader.takeRoots(withTexts: true)
         reader.checkMerges()
@@ -65,16 +71,16 @@ struct PinMapReader {
         return DialectReading(
             CanonicalPolicy(rules: reader.rules, combination: .union),
             notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.withoutPins + reader.onPorts
-                + reader.alternatives + reader.unused)
+                + reader.chosen + reader.switchedOff + reader.alternatives + reader.unused)
     }
 
     /// Returns whether a text has hosts with pins, or with values that should be pins, whether any of these has the
     /// form of a pin, damaged or not, and the pins without a host.
     static func search(
-        _ bytes: [UInt8], suffixes: PublicSuffixes = .system
+        _ bytes: [UInt8], path: String = "", suffixes: PublicSuffixes = .system
     ) -> (isMap: Bool, hasPins: Bool, stray: [CanonicalPin]) {
-        guard let cursor = try? TextCursor(checking: bytes, path: "") else { return (false, false, []) }
-        var reader = PinMapReader(cursor, bytes, "", suffixes)
+        guard let cursor = try? TextCursor(checking: bytes, path: path) else { return (false, false, []) }
+        var reader = PinMapReader(cursor, bytes, path, suffixes)
         reader.takeRoots(withTexts: false)
         return (!reader.rules.isEmpty || !reader.problems.isEmpty, reader.hasPins, reader.stray)
     }
@@ -82,7 +88,7 @@ struct PinMapReader {
     private init(_ cursor: TextCursor, _ bytes: [UInt8], _ path: String, _ suffixes: PublicSuffixes) {
         self.path = path
         self.suffixes = suffixes
-        literals = SourceLiterals(bytes, cursor)
+        literals = SourceLiterals(bytes, cursor, path: path)
         problems = PolicyProblems(path: path)
     }
 
@@ -104,7 +110,13 @@ struct PinMapReader {
             take(root.literal, scope)
             // mutant map-merged: false for 1 by PinMapTests/unreadable
             if rules.count > count, let position = root.constant.flatMap({ literals.changed[$0] }) {
-                problems.add(Self.merge, at: position)
+                problems.add(Self.change, at: position)
+            }
+            // mutant map-derived: false for 2 by PinMapTests/changes
+            if rules.count > count, root.isDerived { problems.add(Self.change, at: root.literal.position) }
+            // mutant map-choice: false for 2 by PinMapTests/choices
+            if rules.count > count, root.isChoice || root.constant.map(literals.isReassigned) ?? false {
+                choices.append(root.literal.position)
             }
         }
         for index in rules.indices {
@@ -122,6 +134,8 @@ struct PinMapReader {
     }
 
     private static let merge = "what is merged into these hosts isn't known in this file: write the hosts themselves"
+    private static let change =
+        "the program changes these hosts or pins here, in a way that isn't read: write those that it ends with"
 
     /// Adds problems for objects that aren't known here and are merged into others, as in `Object.assign(pins, more)`.
     private mutating func checkMerges() {
@@ -165,11 +179,33 @@ struct PinMapReader {
     /// The notes on hosts beside others with pins that have no pins anywhere.
     private var withoutPins: [ConversionNote] {
         var known = Set(rules.flatMap(\.patterns).map(\.host))
-        // mutant map-empty: false by PinMapTests/empty
+        // mutant map-empty: [] by PinMapTests/empty
         return unpinned.filter { known.insert($0.host.host).inserted }.prefix(TextLimits.notes).map { host, position in
             ConversionNote(
                 .quirk, .weaker, "\(visibleText(host.host)) has no pins, so it isn't pinned: add pins",
                 at: PolicyLocation(path: path, position), rule: .pinsNothing)
+        }
+    }
+
+    /// The notes on values of which the program chooses one.
+    private var chosen: [ConversionNote] {
+        choices.prefix(TextLimits.notes).map { position in
+            ConversionNote(
+                .combinationChanged, .weaker,
+                "the program may use another value than this one, but its pins are read as if it always did: give each "
+                    + "alternative a file of its own", at: PolicyLocation(path: path, position), rule: .misreadSetting)
+        }
+    }
+
+    /// The notes on switches around hosts that aren't read, because they may be of something else.
+    private var switchedOff: [ConversionNote] {
+        // mutant map-switch: [] by PinMapTests/switches
+        switches.sorted().prefix(TextLimits.notes).map { position in
+            ConversionNote(
+                .quirk, .weaker,
+                "this switch is off, but the pins below are read as if they were in force: if it is one "
+                    + "of pinning, put it beside the hosts",
+                at: PolicyLocation(path: path, position), rule: .misreadSetting)
         }
     }
 
@@ -435,6 +471,7 @@ extension PinMapReader {
             return
         }
         for (message, position) in scope.unread { problems.add(message, at: position) }
+        switches.formUnion(scope.switches)
         for (pattern, position) in scope.hosts {
             var pattern = pattern
             if scope.includesSubdomains, pattern.scope == .exact { pattern.scope = .exactAndBelow }

@@ -59,8 +59,8 @@ struct OkHttpReader {
     }
 
     /// Whether a program creates a builder, or adds something to one.
-    static func buildsPinner(_ bytes: [UInt8]) -> Bool {
-        let calls = SourceCalls(SourceLexer(TextCursor(bytes)))
+    static func buildsPinner(_ bytes: [UInt8], path: String) -> Bool {
+        let calls = SourceCalls(SourceLexer(TextCursor(bytes), path: path))
         return !calls.calls.isEmpty || !calls.newBuilders.isEmpty
     }
 
@@ -77,7 +77,7 @@ struct OkHttpReader {
     }
 
     private mutating func takeProgram(_ cursor: TextCursor) {
-        let lexer = SourceLexer(cursor)
+        let lexer = SourceLexer(cursor, path: path)
         var constants = SourceConstants(lexer)
         let calls = SourceCalls(lexer)
         // Without a call, the text may be that of another language.
@@ -101,9 +101,12 @@ struct OkHttpReader {
                 "these pins are added on only one branch of the program, but are read as if every branch were taken: "
                     + "give each alternative a file of its own", at: call.position)
         }
-        let strays = calls.strayPins.filter { parts, _ in
+        let uses = PinUses(lexer, calls, &constants)
+        let strays = calls.strayPins.filter { parts, _, offset in
             // A constant that a call refers to is read as part of that call.
-            let texts = (try? constants.value(.text(parts)).get())?.texts
+            // mutant okhttp-stray: true for `uses.contains(offset)` by OkHttpTests/unreadUses
+            guard uses.contains(offset) else { return true }
+            let texts = constants.pins(definedAt: offset) ?? (try? constants.value(.text(parts)).get())?.texts
             return texts.map { !read.isSuperset(of: $0) } ?? true
         }
         if let first = strays.first {
@@ -111,6 +114,22 @@ struct OkHttpReader {
             note(
                 .either, "a pin outside a call of add is ignored\(more): put it into a call", at: first.position,
                 rule: .ignoredSetting)
+        }
+        // mutant okhttp-unread: nil for `uses.unread.first` by OkHttpTests/unreadUses
+        if let first = uses.unread.first {
+            let more = uses.unread.count > 1 ? " (and in \(uses.unread.count - 1) more places)" : ""
+            note(
+                .either,
+                "\(quoted(first.name)) is used here in a way that isn't read\(more), so hosts may be missing: write "
+                    + "these pins into calls of add on a CertificatePinner.Builder", at: first.position,
+                rule: .ignoredSetting)
+        }
+        // mutant okhttp-removed: nil for `uses.changes.first` by OkHttpTests/unreadUses
+        if let change = uses.changes.first {
+            note(
+                .weaker,
+                "a pinner is changed or made here without its builder, which isn't read: write its pins into "
+                    + "calls of add on a CertificatePinner.Builder", at: change, rule: .ignoredSetting)
         }
     }
 

@@ -28,7 +28,7 @@ struct OkHttpReplacement {
         self.path = path
         let lexer: SourceLexer
         do throws(PolicyFileError) {
-            lexer = SourceLexer(try TextCursor(checking: bytes, path: path))
+            lexer = SourceLexer(try TextCursor(checking: bytes, path: path), path: path)
         } catch {
             throw DialectWriteError(error)
         }

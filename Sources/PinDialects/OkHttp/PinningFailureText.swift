@@ -24,7 +24,7 @@ package struct PinningFailureText: Sendable, Hashable {
         guard let start = lines.firstIndex(where: { $0.contains("Certificate pinning failure!") }) else { return nil }
         let heading = "Pinned certificates for "
         guard let middle = lines[start...].firstIndex(where: { $0.contains(heading) }),
-            let host = lines[middle].components(behind: heading), host.hasSuffix(":"), host.count > 1
+            let host = lines[middle].text(behind: heading), host.hasSuffix(":"), host.count > 1
         else { return nil }
         self.host = String(host.dropLast())
         served = lines[start..<middle].compactMap { line in
@@ -44,22 +44,10 @@ package struct PinningFailureText: Sendable, Hashable {
     /// Returns the first pin in a line and the text that follows it.
     private static func pin(in line: Substring) -> (CanonicalPin, Substring)? {
         for prefix in ["sha256/", "sha1/"] {
-            guard let rest = line.components(behind: prefix) else { continue }
+            guard let rest = line.text(behind: prefix) else { continue }
             let base64 = rest.prefix { $0 != ":" && $0 != " " }
             guard let pin = OkHttpPin.pin(prefix + base64) else { continue }
             return (pin, rest[base64.endIndex...])
-        }
-        return nil
-    }
-}
-
-extension Substring {
-    /// Returns the text that follows the first occurrence of `text`, or `nil` if there is none.
-    fileprivate func components(behind text: String) -> Substring? {
-        var rest = self
-        while !rest.isEmpty {
-            if rest.hasPrefix(text) { return rest.dropFirst(text.count) }
-            rest = rest.dropFirst()
         }
         return nil
     }

@@ -37,8 +37,18 @@ struct SourceCalls {
     /// The builders that the program creates.
     private(set) var newBuilders: [NewBuilder] = []
     /// The strings that look like pins but aren't part of a call.
-    private(set) var strayPins: [(parts: [SourcePart], position: SourcePosition)] = []
+    private(set) var strayPins: [(parts: [SourcePart], position: SourcePosition, offset: Int)] = []
     private(set) var openStrings: [SourcePosition] = []
+    /// The bytes of the calls' arguments, and those of the headers of loops.
+    private var arguments: [Range<Int>] = []
+    private var headers: [(loop: SourcePosition, range: Range<Int>)] = []
+
+    /// The parts of the program whose names were read: the arguments of calls, and the headers of the loops around
+    /// them.
+    var readRanges: [Range<Int>] {
+        let loops = Set(calls.flatMap(\.loops).map(\.position))
+        return arguments + headers.filter { loops.contains($0.loop) }.map(\.range)
+    }
 
     /// An open parenthesis or brace.
     private struct Bracket {
@@ -205,7 +215,7 @@ struct SourceCalls {
         (isBuilder, isOnBuilder) = (false, false)
         switch token.kind {
         case .string(let parts):
-            if parts.first?.isPin == true { strayPins.append((parts, token.position)) }
+            if parts.first?.isPin == true { strayPins.append((parts, token.position, token.range.lowerBound)) }
         case .word(let word): take(word, token.position, isOnBuilder: wasOnBuilder)
         case .sign(UInt8(ascii: ".")): isOnBuilder = wasBuilder
         case .sign(UInt8(ascii: "(")):
@@ -230,15 +240,19 @@ struct SourceCalls {
         if ["break", "continue", "return", "throw"].contains(word) { early.formUnion(loops.map(\.position)) }
         // mutant okhttp-for: false by OkHttpTests/collections
         if word == "for" {
+            let begin = lexer
             nextLoop = SourceLoop(headerIn: &lexer)
+            if let nextLoop { headers.append((nextLoop.position, Self.range(from: begin, to: lexer))) }
             // Its names can be those of a loop around it.
             if nextLoop == nil, !loops.isEmpty {
                 lexer.skipParentheses()
                 nextLoop = SourceLoop(unknownAt: position)
             }
         }
+        let begin = start
         // mutant okhttp-each: false for 1 by OkHttpTests/collections
         if !isMember, let loop = SourceLoop(callIn: &start) {
+            headers.append((loop.position, Self.range(from: begin, to: start)))
             nextLoop = loop
             lexer = start
             return
@@ -321,8 +335,15 @@ struct SourceCalls {
         guard isKnown && !arguments.isEmpty || hasPins else { return }
         calls.append(Call(arguments: arguments, position: position, branches: branches, loops: loops))
         guard isWhole else { return }
+        self.arguments.append(Self.range(from: lexer, to: copy))
         lexer = copy
         isBuilder = isKnown
+    }
+
+    /// Returns the bytes of the tokens that one lexer has and the other has no longer.
+    private static func range(from begin: SourceLexer, to end: SourceLexer) -> Range<Int> {
+        let start = begin.peek()?.range.lowerBound ?? .max
+        return start..<max(start, end.peek()?.range.lowerBound ?? .max)
     }
 
     /// Skips the label of a Kotlin argument, such as `pattern =`.

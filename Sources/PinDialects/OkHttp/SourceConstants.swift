@@ -12,6 +12,8 @@ struct SourceConstants {
     private var types: Set<String> = ["this"]
     /// The names of collections that could be changed somewhere, so that they aren't what they were set to.
     private let changeable: Set<String>
+    /// The values that were parsed, with the names that they belong to.
+    private(set) var definitions: [(name: String, range: Range<Int>)] = []
     /// The names that are set somewhere, which a loop with the same name may or may not hide.
     private var assigned: Set<String> = []
     private var values: [String: KnownValue] = [:]
@@ -34,9 +36,17 @@ struct SourceConstants {
         var lexer = lexer
         var last: SourceToken?
         var openers: [Bool] = []
+        /// Whether names are declared in parentheses, whose values are the parts of another one.
+        var isDestructuring = false
         while let token = lexer.next() {
             let isInParentheses = openers.last ?? false
-            if let word = token.word { take(word, behind: last?.word, isInParentheses, lexer) }
+            // mutant okhttp-destructured: false for `token.isSign("(")` by OkHttpTests/unknownNames
+            if token.isSign("("), ["val", "var"].contains(last?.word) { isDestructuring = true }
+            if token.isSign(")") { isDestructuring = false }
+            if let word = token.word {
+                if isDestructuring { define(word, nil) }
+                take(word, behind: last?.word, isInParentheses, lexer)
+            }
             if token.isSign("(") || token.isSign("{") { openers.append(token.isSign("(")) }
             if token.isSign(")") || token.isSign("}") { _ = openers.popLast() }
             last = token
@@ -50,8 +60,15 @@ struct SourceConstants {
         var lexer = lexer
         guard var token = lexer.next() else { return }
         var (isTyped, isParameter) = (previous == "String", false)
+        // A property without a value here, such as `lateinit var host: String` and `val host by settings`.
+        // mutant okhttp-unset: false by OkHttpTests/unknownNames
+        let isDeclared = ["val", "var"].contains(previous)
         if token.isSign(":") {
-            guard let type = lexer.takeType(), Self.types.contains(type), let next = lexer.next() else { return }
+            guard let type = lexer.takeType(), let next = lexer.next() else { return }
+            guard Self.types.contains(type) else {
+                if isDeclared, !next.isSign("=") { define(word, nil) }
+                return
+            }
             token = next
             isTyped = true
             isParameter = isInParentheses
@@ -59,14 +76,21 @@ struct SourceConstants {
         if token.isSign("=") {
             guard lexer.peek()?.isSign("=") != true else { return }
             assigned.insert(word)
+            let begin = lexer.peek()?.range.lowerBound ?? .max
             // A caller can give another value than the default of a parameter.
             // mutant okhttp-default: false for `isParameter` by OkHttpTests/unknownCollections
-            define(word, isParameter ? nil : expression(&lexer))
+            let value = isParameter ? nil : expression(&lexer)
+            define(word, value)
+            // The expression begins before the next token.
+            let end = max(begin, lexer.peek()?.range.lowerBound ?? .max)
+            if value != nil { definitions.append((word, begin..<end)) }
         } else if token.isSign("-"), lexer.peek()?.isSign(">") == true {
             define(word, nil)
         } else if token.isSign("+"), lexer.peek()?.isSign("=") == true {
             define(word, nil)
         } else if token.word == "in" || isTyped && (token.isSign(",") || token.isSign(")")) {
+            define(word, nil)
+        } else if isDeclared {
             define(word, nil)
         }
     }
@@ -88,6 +112,22 @@ struct SourceConstants {
             return ";),}@".utf8.contains(sign) || next.startsLine && !".?".utf8.contains(sign) ? value : nil
         }
         return next.startsLine ? value : nil
+    }
+
+    /// Whether a name, with those of the types before it, is set to a pin or to a collection with one.
+    mutating func holdsPin(_ path: ArraySlice<String>) -> Bool {
+        guard let last = path.last, expressions[last] != nil,
+            let value = try? value(of: path.joined(separator: ".")).get()
+        else { return false }
+        return value.allTexts.contains { OkHttpPin.pin($0) != nil }
+    }
+
+    /// Returns the pins in the value of the name whose definition is at an offset, or `nil` if it has no known value.
+    mutating func pins(definedAt offset: Int) -> [String]? {
+        guard let name = definitions.last(where: { $0.range.contains(offset) })?.name,
+            let value = try? value(of: name).get()
+        else { return nil }
+        return value.allTexts.filter { OkHttpPin.pin($0) != nil }
     }
 
     // MARK: Values

@@ -323,6 +323,15 @@ indirect enum KnownValue {
         return texts.count == elements.count ? texts : nil
     }
 
+    /// The texts in this value, at any depth.
+    var allTexts: [String] {
+        switch self {
+        case .text(let text): [text]
+        case .list(let values): values.flatMap(\.allTexts)
+        case .pair(let first, let second): first.allTexts + second.allTexts
+        }
+    }
+
     /// The elements that a loop takes in turn.
     var elements: [KnownValue] { if case .list(let values) = self { values } else { [self] } }
 

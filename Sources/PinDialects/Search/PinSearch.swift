@@ -46,6 +46,8 @@ package struct PinSearch: Sendable {
             add("is empty, although its name is that of a file with pins: restore it or remove it", path: path)
         } else if file.isNamedForPins {
             addBrokenJSON(file, path: path)
+            // mutant find-plist: {} by PinSearchTests/ignored
+            if file.form == .binary, dialects.isEmpty { addBrokenPropertyList(file, path: path) }
         }
         guard file.form != .binary else { return }
         let shapes = DigestShape.all(in: file.bytes)
@@ -88,6 +90,20 @@ package struct PinSearch: Sendable {
         add("can't be read as JSON: \(problem.message)", at: problem.position, path: path)
     }
 
+    /// Adds a problem for a binary property list that can't be read.
+    private mutating func addBrokenPropertyList(_ file: DialectText, path: String) {
+        do throws(PolicyFileError) {
+            _ = try PropertyList.read(file.bytes, path: path)
+        } catch {
+            if !isTest { problems.append(Problem(dialect: nil, problems: error.problems)) }
+        }
+    }
+
+    /// Whether the name of a file in a tree is the usual one of a file with pins.
+    package static func expectsPins(inFileNamed name: String) -> Bool {
+        DialectText.isNamedForPins(name) && !SearchedText.isTest(name)
+    }
+
     private mutating func add(_ message: String, at position: SourcePosition? = nil, path: String) {
         let location = position.map { PolicyLocation(path: path, $0) } ?? PolicyLocation(path: path)
         let problem = PolicyProblem(location: location, message: message)
@@ -98,11 +114,13 @@ package struct PinSearch: Sendable {
         do throws(PolicyFileError) {
             let reading: DialectReading
             if dialect == .policy {
-                let policy = try PolicyFile.reading(file.bytes, path: path, allowsNamesAlone: true)
+                let policy = try PolicyFile.reading(file.original, path: path, allowsNamesAlone: true)
                 isList = file.document.root.map { $0["domains"] == nil && $0["pins"] != nil } ?? false
                 reading = DialectReading(policy)
             } else {
-                reading = try dialect.read(file.bytes, path: path)
+                // What its own system can't read pins nothing, as UTF-16 in a program.
+                // mutant find-original: file.bytes for `file.original` by PinSearchTests/original
+                reading = try dialect.read(file.original, path: path)
             }
             add(reading.policy, of: dialect, path: path, isTest: isTest, at: time)
             let doubts: [LintRule?] = [.malformedPin, .pinsNothing, .ignoredSetting, .misplacedSetting]
@@ -112,7 +130,7 @@ package struct PinSearch: Sendable {
                 lacksPins || isEmpty
                 || reading.notes.contains { $0.direction != .unchanged && doubts.contains($0.rule) }
             // A configuration without any pins is none that could lose some.
-            // mutant find-ignored: false by PinSearchTests/ignored
+            // mutant find-ignored: [] by PinSearchTests/ignored
             let errors = reading.findings(path: path).filter {
                 $0.severity == .error && ($0.rule != .pinsNothing || !reading.policy.rules.isEmpty)
             }

@@ -17,7 +17,7 @@ struct SwiftReader {
     /// Whether a program creates rules and pins from literals, or is the beginning of an export.
     static func writesPins(_ bytes: [UInt8]) -> Bool {
         // Kotlin's comments and strings are those of Swift.
-        var lexer = SourceLexer(TextCursor(bytes))
+        var lexer = SourceLexer(TextCursor(bytes), path: "")
         var (hasRule, hasPin, last) = (false, false, "")
         while let token = lexer.next(), !hasRule || !hasPin {
             defer { last = token.word ?? "" }

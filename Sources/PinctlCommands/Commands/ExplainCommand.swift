@@ -24,8 +24,10 @@ extension CommandDefinition {
             "digest of a key, of a certificate, and of other data that is often hashed by mistake. A",
             "server is asked for its ECDSA key and its RSA key.",
             "",
-            "With -, pinctl reads the text of an OkHttp exception from standard input, and compares it",
-            "with the policy's rule for the host.",
+            "With -, pinctl reads a log from standard input, finds the message of a program that rejected",
+            "a server (OkHttp, Android, TrustKit, URLSession, Cronet, curl, git, wget, openconnect, Envoy,",
+            "Go, Java, Node.js, Python), and says what it means. The keys in it are compared with the",
+            "policy's rule for the host.",
             "",
             "A HOST is looked up in the policy or in a file in any other dialect, as the file's own",
             "system does, or the system of --as. The port is 443, or that of HOST:PORT, and other ports",
@@ -36,18 +38,19 @@ extension CommandDefinition {
                 "Find out what a digest is computed from",
                 "pinctl explain Dt1NBHYAfFRAc1Ymvgpk7/YG9wJcGyjYL1o4GhrgDbo= --in chain.pem"
             ),
-            ("Explain an OkHttp exception", "pinctl explain - < logcat.txt"),
+            ("Explain why an app didn't connect", "pinctl explain - < logcat.txt"),
             ("Show the rule that applies to a host", "pinctl explain www.example.com --policy pins.jsonc"),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let word = arguments.operands[0]
             if word == "-" {
                 let text = String(decoding: try DialectInput.contents("-"), as: UTF8.self)
-                guard let failure = PinningFailureText(text) else {
+                guard let message = RejectionMessage(text) else {
                     throw .invalidOperand(
                         "standard input",
-                        reason: "contains no OkHttp exception: paste it from "
-                            + "\"Certificate pinning failure!\" to the last pin")
+                        reason: "contains no message of a program that rejected a server: paste all lines of the "
+                            + "failure, for OkHttp from \"Certificate pinning failure!\" to the last pin, or check "
+                            + "the server itself with pinctl check HOST")
                 }
                 var keys = try await KeyRing(arguments, environment)
                 let inputs = try keys.addPolicies(arguments, environment)
@@ -61,7 +64,7 @@ extension CommandDefinition {
                 keys.reportUnseen(&console)
                 let time = try arguments.time(in: environment)
                 return keys.report(
-                    failure, answer: input.map { PolicyAnswer(to: failure, of: $0, at: time) }, &console)
+                    message, answer: input.flatMap { PolicyAnswer(to: message, of: $0, at: time) }, &console)
             }
             guard let digest = DigestText(word) else {
                 guard arguments.all(.among).isEmpty else {
@@ -272,38 +275,29 @@ private struct KeyRing {
         return .object(members)
     }
 
-    /// Prints the explanation of an OkHttp exception: the served keys, the pinned keys, what the pins are, and the
+    /// Prints the explanation of a message: the cause, the served keys, the pinned keys, what the pins are, and the
     /// decision that the policy would have made.
-    func report(_ failure: PinningFailureText, answer: PolicyAnswer?, _ console: inout Console) {
-        let served = Set(failure.served.map(\.pin.value))
-        let isServed = failure.pinned.contains { served.contains($0.value) }
-        var lines = ["OkHttp rejected \(failure.host)", "  served:"]
-        for (index, certificate) in failure.served.enumerated() {
-            lines.append("    \(certificate.pin)  \(certificate.subject)")
-            lines += remarks(on: certificate.pin, at: index, of: failure.served.count, answer).map { "      \($0)" }
+    func report(_ message: RejectionMessage, answer: PolicyAnswer?, _ console: inout Console) {
+        var lines = ["\(message.program) \(message.cause.verb) \(message.host ?? "a server"): \(message.cause.meaning)"]
+        if !message.served.isEmpty { lines.append("  served:") }
+        for (index, certificate) in message.served.enumerated() {
+            lines.append("    \(certificate.pin)" + (certificate.subject.isEmpty ? "" : "  \(certificate.subject)"))
+            lines += remarks(on: certificate.pin, at: index, of: message.served.count, answer).map { "      \($0)" }
         }
-        lines.append("  pinned:")
-        for pin in failure.pinned {
+        if !message.pinned.isEmpty { lines.append("  pinned:") }
+        for pin in message.pinned {
             lines.append("    \(pin)")
             lines += remarks(on: pin, answer).map { "      \($0)" }
         }
         lines += answer.map { [$0.line] } ?? []
-        if answer?.kind != .takes {
-            lines.append(
-                isServed
-                    ? "a pinned key was served, but on no path that OkHttp built: have the server send its chain in "
-                        + "order"
-                    : "none of the pinned keys was served: if the served ones are yours "
-                        + "(\(PinFailureCause.confirmation)), serve a pinned key again, since released apps keep "
-                        + "their pins; if not, the connection may be intercepted: don't pin any served key"
-            )
-        }
+        if answer?.kind != .takes { lines.append(message.remedy) }
         console.result(
             lines,
             .object([
-                ("host", .string(failure.host)),
-                ("served", .array(failure.served.map { .string($0.pin.description) })),
-                ("pinned", .array(failure.pinned.map { .string($0.description) })),
+                ("host", message.host.map { .string($0) } ?? .null),
+                ("program", .string(message.program)), ("cause", .string(message.cause.rawValue)),
+                ("served", .array(message.served.map { .string($0.pin.description) })),
+                ("pinned", .array(message.pinned.map { .string($0.description) })),
                 ("policy", answer.map { .string($0.kind.rawValue) } ?? .null),
             ]), .finding)
     }
@@ -341,36 +335,90 @@ extension SPKIFingerprint {
     fileprivate init(of holder: KeyHolder) { self.init(hashing: holder.key.derBytes.span) }
 }
 
-/// The decision that a policy would have made on the chain in an OkHttp exception.
+extension RejectionMessage.Cause {
+    fileprivate var verb: String { self == .cancelled ? "cancelled a request to" : "rejected" }
+
+    fileprivate var meaning: String {
+        switch self {
+        case .pins: "none of the server's keys is pinned"
+        case .untrusted: "it doesn't trust the certificate, whatever the pins are"
+        case .name: "the certificate isn't valid for this hostname, whatever the pins are"
+        case .time: "a certificate has expired or isn't valid yet, by the client's clock"
+        case .cancelled: "the message doesn't say why"
+        }
+    }
+}
+
+extension RejectionMessage {
+    /// The next step.
+    fileprivate var remedy: String {
+        let name = host ?? "HOST"
+        switch cause {
+        case .pins where served.isEmpty:
+            return "see which keys the server sends, and whether the policy has them: pinctl check \(name)"
+        case .pins:
+            let values = Set(served.map(\.pin.value))
+            guard !pinned.contains(where: { values.contains($0.value) }) else {
+                return
+                    "a pinned key was served, but on no path that OkHttp built: have the server send its chain in order"
+            }
+            return "none of the pinned keys was served: if the served ones are yours "
+                + "(\(PinFailureCause.confirmation)), serve a pinned key again, since released apps keep their pins; "
+                + "if not, the connection may be intercepted: don't pin any served key"
+        case .untrusted:
+            return "find the cause, such as a missing intermediate, a private CA or interception: pinctl check \(name)"
+        case .name: return "see the names in the certificate: pinctl show \(name)"
+        case .time:
+            return "compare the clock of the client with the dates in the certificates: pinctl show \(name)"
+        case .cancelled:
+            return "delegates cancel requests if pins don't match: read the lines before this one, or run pinctl check "
+                + name
+        }
+    }
+}
+
+/// The decision that a policy would have made on the chain in the message of a program.
 struct PolicyAnswer {
     enum Kind: String {
         case takes
         case refuses
         case noRule = "no_rule"
+        /// The message has no chain to decide on.
+        case pinned
     }
 
     let kind: Kind
-    /// The rules for the host in the exception.
+    /// The rules for the host in the message.
     let rules: [CanonicalRule]
     /// The reason and its consequence.
     let line: String
 
-    init(to failure: PinningFailureText, of input: DialectInput, at time: Date) {
+    /// Returns `nil` if the message names no host.
+    init?(to message: RejectionMessage, of input: DialectInput, at time: Date) {
+        guard let host = message.host else { return nil }
         let pins = ShippedPolicy(input.reading.policy, of: input.dialect)
         let path = input.title
-        rules = pins.rules(for: failure.host)
+        rules = pins.rules(for: host)
         guard !rules.isEmpty else {
             kind = .noRule
-            line = "\(path) has no rule for \(failure.host), so the right keys aren't known"
+            line = "\(path) has no rule for \(host), so the right keys aren't known"
             return
         }
-        let decisions = pins.decisions(on: failure.served.map(\.pin), by: rules, at: time)
+        guard !message.served.isEmpty else {
+            kind = .pinned
+            let count = Set(rules.flatMap(\.pins).map(\.value)).count
+            line =
+                "\(path) has \(plural(count, "pin")) for \(host): list \(count == 1 ? "it" : "them") with "
+                + "pinctl explain \(host) --policy \(path)"
+            return
+        }
+        let decisions = pins.decisions(on: message.served.map(\.pin), by: rules, at: time)
         kind = decisions.allSatisfy(\.isAccepted) ? .takes : .refuses
         line =
             kind == .takes
-            ? "the rule of \(path) for \(failure.host) accepts this chain, but the app has other pins: "
+            ? "the rule of \(path) for \(host) accepts this chain, but the app has other pins: "
                 + "release the app with the pins of \(path)"
-            : "the rule of \(path) for \(failure.host) also refuses this chain: an app with its pins wouldn't connect "
+            : "the rule of \(path) for \(host) also refuses this chain: an app with its pins wouldn't connect "
                 + "either"
     }
 }

@@ -80,7 +80,14 @@ extension CommandDefinition {
             let reader = try arguments.releases(in: environment, shares, &console)
             let (releases, unread) = (reader.releases, reader.unread)
             report.entries = unread.map(\.entry)
-            guard !releases.isEmpty else { return reports.write(report, &console) }
+            guard !releases.isEmpty else {
+                // Without a release there is nothing to be green about.
+                // mutant plan-nothing-read: {} by PlanReleaseTests/nothingRead
+                if !unread.isEmpty {
+                    console.problem("none of the releases could be read, so nothing was judged", .badInput)
+                }
+                return reports.write(report, &console)
+            }
             let stores = try arguments.trustStores(in: environment, besides: reader.rootedSources)
             if !reader.irrelevant.isEmpty {
                 console.note("note: not releases: \(FirstNames(reader.irrelevant, limit: 5))")

@@ -64,6 +64,9 @@ struct DirectoryOperand {
                 if mayPin { problems.append(.tooLarge(file.path)) }
                 continue
             case .skipped: continue
+            case .lost:
+                problems.append(.lost(file.path))
+                continue
             case .failed(let error):
                 // mutant lint-unreadable: {} by FindTests
                 problems.append(
@@ -98,6 +101,13 @@ extension PinSearch {
 }
 
 extension PolicyProblem {
+    /// The problem of a file of pins that isn't text.
+    static func lost(_ path: String) -> PolicyProblem {
+        PolicyProblem(
+            location: PolicyLocation(path: path),
+            message: "isn't text, although its name is that of a file with pins: give its source, or remove it")
+    }
+
     /// The problem of a text that is too large to be searched and has a word of pinning.
     static func tooLarge(_ path: String) -> PolicyProblem {
         PolicyProblem(

@@ -57,6 +57,7 @@ struct PinFinder {
         case .tooLarge(mayPin: false): return tooLarge.append(file.path)
         case .tooLarge(mayPin: true): return problems.append(.tooLarge(file.path))
         case .skipped: return
+        case .lost: return problems.append(.lost(file.path))
         case .failed(let error):
             problems.append(PolicyProblem(location: PolicyLocation(path: file.path), message: error.description))
             return

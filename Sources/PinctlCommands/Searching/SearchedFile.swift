@@ -98,6 +98,8 @@ struct FileSearch: Sendable {
         case tooLarge(mayPin: Bool)
         /// The file isn't text, or is gone.
         case skipped
+        /// The file isn't text, although its name is the usual one of a file with pins.
+        case lost
         case failed(InputFileError)
     }
 
@@ -109,7 +111,9 @@ struct FileSearch: Sendable {
             case .text(let bytes):
                 result = .searched(PinSearch(bytes, path: path, name: name, at: time, suffixes: suffixes))
             case .tooLarge(let mayPin): result = .tooLarge(mayPin: mayPin)
-            case .binary, .absent: result = .skipped
+            case .absent: result = .skipped
+            // mutant find-binary: .skipped by FindTests
+            case .binary: result = PinSearch.expectsPins(inFileNamed: name) ? .lost : .skipped
             }
         } catch {
             result = .failed(error)

@@ -1,3 +1,4 @@
+import PinDialects
 import PinctlFoundation
 
 /// The files of a source tree that are searched.
@@ -137,6 +138,10 @@ struct SourceTree {
     private mutating func add(_ path: String) {
         guard !isSymbolicLink(path) else {
             linkCount += 1
+            // mutant find-dangling: false for 1 by FindTests
+            if FileKind(path) == .missing, PinSearch.expectsPins(inFileNamed: path) {
+                problems.append((path, "is a link to a file that doesn't exist: restore it or remove the link"))
+            }
             return
         }
         if paths.count == Self.maximumFiles - 1 {

@@ -201,9 +201,9 @@ struct PinMapTests {
             ("const m = { 'a.test': ['\(first)'] }; delete m['a.test'];", "changes the pins of \"a.test\""),
             ("const m = { 'a.test': ['\(first)'] }; Object.assign(m, extra)", "1:92: what is merged into"),
             ("const m = { 'a.test': ['\(first)'] }; Object.assign(m, {}, load('x'))", "what is merged into"),
-            ("final m = { 'a.test': ['\(first)'] }; m.addAll(remote);", "what is merged into"),
-            ("var m = [\"a.test\": [\"\(first)\"]]\nm.merge(remote) { $1 }", "2:1: what is merged into"),
-            ("const m = [{ host: 'a.test', pins: ['\(first)'] }]; m.length = 0;", "what is merged into"),
+            ("final m = { 'a.test': ['\(first)'] }; m.addAll(remote);", "the program changes these hosts"),
+            ("var m = [\"a.test\": [\"\(first)\"]]\nm.merge(remote) { $1 }", "2:1: the program changes these hosts"),
+            ("const m = [{ host: 'a.test', pins: ['\(first)'] }]; m.length = 0;", "the program changes these hosts"),
             ("let m = [\"a.test\": [\"\(first)\"]]\nm[\"a.test\"] = nil", "changes the pins of \"a.test\""),
             ("({ 'api.test': { pins: ['\(first)'] }, 'api.test': { pins: ['\(first)'] } })", "object twice"),
             ("const p = { 'api.test': ['\(first)'] }; p['api.test'].push('sha256/\(second)');", "no host is known"),
@@ -380,6 +380,54 @@ struct PinMapTests {
         #expect(plain.notes.allSatisfy { $0.rule == nil })
     }
 
+    @Test(
+        "A program that changes its map, or uses what a function makes of it, is refused",
+        arguments: [
+            "const p = {P}; for (const h in p) delete p[h];",
+            "const p = {P}; Object.keys(p).forEach(h => { delete p[h] })",
+            "const p = {P}; Reflect.deleteProperty(p, 'a.test')", "const p = {P}; p.api.host = 'b.test'",
+            "const p = { api: {P} }; p.api.enabled = false", "const p = { api: {P} }; p.api.pins.shift()",
+            "const p = { api: {P} }; delete p.api", "const p = [{P}]; p[0].pins = []",
+            "const p = [{P}]; p[0]['pins'] = []",
+            "const p = [{P}].filter(x => x.on)", "use({P}.map(f))", "const p = [\n  {P},\n]\n  .filter(f);",
+            "final p = {P}..removeWhere((k, v) => true);", "final p = {P}..['a.test'] = [];",
+            "NSMutableDictionary *m = @{P}; [m setObject:@[] forKey:@\"a.test\"];",
+            "NSMutableDictionary *m = @{P}; [m removeAllObjects];", "var p = {P}\np.removeValue(forKey: \"a.test\")",
+        ])
+    func changes(form: String) {
+        let text = form.replacing("{P}", with: "{ host: 'a.test', pins: ['sha256/\(Self.first)'] }")
+        let error = #expect(throws: PolicyFileError.self) { try PinDialect.map.read(Array(text.utf8), path: "x") }
+        #expect(error?.problems.contains { $0.message.hasPrefix("the program changes these hosts") } == true, "\(text)")
+    }
+
+    @Test("One of several values, and a switch around the hosts, are noted")
+    func choices() throws {
+        let map = "{ 'a.test': ['sha256/\(Self.first)'] }"
+        for (form, isNoted) in [
+            ("const p = dev ? {} : {P}", true), ("const p = on && {P}", true), ("const p = x ?? {P}", true),
+            ("let p = {P}; if (dev) p = {}", true), ("({ pins: dev ? null : {P} })", true),
+            ("({ enabled: false, tls: {P} })", true), ("const p = {P}; const r = dev ? 1 : 2", false),
+            ("f(a?: string); const p = {P}", false), ("const x = dev ? 1 : 2, p = {P}", false),
+            ("({ enabled: true, tls: {P} })", false), ("const x = a?.b; const p = {P}", false),
+        ] {
+            let text = form.replacing("{P}", with: map)
+            let notes = try PinDialect.map.read(Array(text.utf8), path: "x").notes
+            #expect(notes.contains { $0.rule == .misreadSetting } == isNoted, "\(text): \(notes.map(\.message))")
+        }
+    }
+
+    @Test("Comments nest in Dart and Swift, and not in JavaScript")
+    func comments() throws {
+        let text = "x = { 'a.test': ['\(Self.first)'] /* a /* b */, 'b.test': ['\(Self.second)'] /* */ }"
+        for (path, count) in [("x.js", 2), ("x.ts", 2), ("x.m", 2)] {
+            #expect(try PinDialect.map.read(Array(text.utf8), path: path).policy.rules.count == count, "\(path)")
+        }
+        let nested = "x = { 'a.test': ['\(Self.first)'] /* a /* b */, 'b.test': ['\(Self.second)'] */ }"
+        for path in ["x.dart", "X.swift"] {
+            #expect(try PinDialect.map.read(Array(nested.utf8), path: path).policy.rules.count == 1, "\(path)")
+        }
+    }
+
     @Test("Programs that only read a map, or whose keys differ, are read as they are")
     func readAccess() throws {
         for (text, count) in [
@@ -397,6 +445,11 @@ struct PinMapTests {
                     + "Object.assign(m, n); Object.assign(target, m, options);", 2
             ),
             ("const m = [{ host: 'a.test', pins: ['\(Self.first)'] }]; for (i = 0; i < m.length; i++) f(m[i])", 1),
+            (
+                "const m = { 'a.test': ['\(Self.first)'] }; module.exports.pins = m; this.config.pins = m;"
+                    + "const q = m['a.test'].map(f); if (m['a.test'].includes(x)) f(); const n = [1, 2].filter(f)", 1
+            ),
+            ("let m = [\"a.test\": [\"\(Self.first)\"]]\nlet s = Session(pins: m)\ns.start()\nx.y = m", 1),
             ("const P = { 'b.test': ['\(Self.second)'] }; ({ 'a.test': ['\(Self.first)'], ...P })", 2),
         ] {
             #expect(try PinDialect.map.read(Array(text.utf8), path: "x").policy.rules.count == count, "\(text)")

@@ -437,6 +437,8 @@ struct PinSearchTests {
             ("src/pins.ts", "\n", 1), ("Pins.swift", "\0\0\0\0", 1), ("Info.plist", "", 1),
             ("network_security_config.xml", "<?xml version=\"1.0\"?>\n", 1), ("Pins.kt", "package a", 0),
             ("res/layout/activity_pin.xml", "", 0), ("pin.json", "{}", 0), ("ssl_pin.json", "{}", 1),
+            ("pins.json", "{ \"pins\": { \"api.test\": [] } }", 1), ("pins.json", "{ \"version\": 2 }", 0),
+            ("Info.plist", "bplist00\u{1}", 1), ("Other.plist", "bplist00\u{1}", 0),
             ("pins.json", "{ \"api.test\": [\"sha2", 1), ("config.json", "{ \"api.test\": [\"sha2", 0),
             ("config.json", "{ \"api.test\": [\"sha256/{A}\"], \"b.test\": [\"sha256/{B}\"", 1),
             ("config.json5", "{ pins: { 'api.test': ['sha256/{A}'] }, x: .5 }", 0),
@@ -460,6 +462,27 @@ struct PinSearchTests {
             let search = SearchText(name, text).search()
             let found = search.unusablePins.prefix(1) + search.problems.flatMap(\.problems)
             #expect(found.count == count, "\(name): \(text): \(found)")
+        }
+    }
+
+    @Test("A file in UTF-16 that its own system can't read is a problem, as in lint")
+    func original() {
+        func wide(_ text: String) -> [UInt8] {
+            [0xFF, 0xFE]
+                + SearchText("", text).text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+        }
+        let rows = [
+            ("Net.kt", "CertificatePinner.Builder().add(\"api.test\", \"sha256/{A}\").build()", 1),
+            (
+                "config.xml",
+                "<?xml version=\"1.0\" encoding=\"utf-16\"?><network-security-config><domain-config>"
+                    + "<domain>api.test</domain><pin-set><pin digest=\"SHA-256\">{A}</pin></pin-set></domain-config>"
+                    + "</network-security-config>", 0
+            ),
+        ]
+        for (name, text, count) in rows {
+            let search = PinSearch(wide(text), path: name, name: name, at: SearchText.time)
+            #expect(search.problems.count == count && search.sightings.count == 1, "\(name): \(search.problems)")
         }
     }
 

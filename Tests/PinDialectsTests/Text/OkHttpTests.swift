@@ -188,6 +188,88 @@ struct OkHttpTests {
         text.contains("CertificatePinner") ? text : "val b = CertificatePinner.Builder()\n" + text
     }
 
+    /// The notes of a program, with the settings that weren't read alone.
+    private func unread(_ text: String, path: String = "P.kt") throws -> [String] {
+        let source = text.replacing("PIN1", with: Self.first).replacing("PIN2", with: Self.second)
+        return try OkHttpReader.read(Array(source.utf8), path: path).notes.filter { $0.rule == .ignoredSetting }.map(
+            \.message)
+    }
+
+    private static let constants = "const val A = \"PIN1\"; const val B = \"PIN2\"\n"
+    private static let call = "val q = CertificatePinner.Builder().add(\"c.test\", A, B)"
+
+    @Test(
+        "A pin that is used in a way that isn't read is noted, because hosts may be missing",
+        arguments: [
+            "fun CertificatePinner.Builder.extra() = apply { add(\"d.test\", A, B) }; \(call).extra().build()",
+            "fun CertificatePinner.Builder.extra() = also { it.add(\"d.test\", A, B) }; \(call).extra().build()",
+            "fun base() = CertificatePinner.Builder(); val p = base().add(\"d.test\", A, B).build(); \(call)",
+            "val p = base().apply { add(\"d.test\", A, B) }.build(); \(call)",
+            "with(pinnerBuilder) { add(\"d.test\", A, B); build() }; \(call)",
+            "val extra: CertificatePinner.Builder.() -> Unit = { add(\"d.test\", A, B) }; \(call).apply(extra)",
+            "p!!.add(\"d.test\", A, B); \(call)", "p?.add(\"d.test\", A, B); \(call)",
+            "val f = p::add; f.invoke(\"d.test\", A, B); \(call)", "builders[0].add(\"d.test\", A, B); \(call)",
+            "fun CertificatePinner.Builder.pin(h: String, vararg s: String) = add(\"www.$h\", *s)\n"
+                + "\(call).pin(\"d.test\", A, B)",
+            "Helper.pin(b, \"d.test\", A, B); \(call)", "val M = mapOf(\"d.test\" to A); M.forEach(b::add); \(call)",
+            "val L = listOf(A, B); L.forEach { helper(it) }; \(call)", "for (p in listOf(A)) helper(p)\n\(call)",
+            "Helper.pin(b, \"d.test\", \"PIN1\"); \(call)",
+            "builders.forEach { it.put(\"d.test\", Pins.A) }; \(call)"
+                + "; object Pins { const val A = \"PIN1\" }",
+            "val b = CertificatePinner.Builder(); b.add(\"c.test\", A); b.pins.clear()",
+            "val b = CertificatePinner.Builder(); b.add(\"c.test\", A); b.getPins().removeIf { true }",
+            "\(call); val p = CertificatePinner(emptySet())",
+            "\(call); val p = CertificatePinner(q.pins.drop(1).toSet())",
+        ])
+    func unreadUses(_ text: String) throws {
+        #expect(try !unread(Self.constants + text).isEmpty, "\(text)")
+        // As lint and find report it.
+        let bytes = (Self.constants + text).replacing("PIN1", with: Self.first).replacing("PIN2", with: Self.second)
+            .utf8
+        #expect(!PinSearch(Array(bytes), path: "P.kt", name: "P.kt", at: SearchText.time).unusablePins.isEmpty)
+    }
+
+    @Test(
+        "Each use of a pin that is read, or doesn't add it, has no note",
+        arguments: [
+            call, "import com.x.Pins.A\n\(call)",
+            "val L = listOf(A, B); if (L.isNotEmpty()) b.add(\"d.test\", *L); \(call)",
+            "val M = mapOf(\"d.test\" to A); M.forEach { (h, p) -> b.add(h, p) }; \(call)",
+            "val ALL = listOf(A, B); val MORE = ALL + A; b.add(\"d.test\", *MORE.toTypedArray()); \(call)",
+            "val P = \"sha256/\" + \"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"; b.add(\"d.test\", P); \(call)",
+            "for (p in listOf(A, B)) b.add(\"d.test\", p)\n\(call)", "// A and B\n\(call) /* Helper.pin(A) */",
+            "class Other : CertificatePinner(); \(call)", "b.add(pattern = \"d.test\", A); \(call)",
+        ])
+    func readUses(_ text: String) throws {
+        let builder = text.contains("b.add") ? "val b = CertificatePinner.Builder()\n" : ""
+        #expect(try unread(Self.constants + builder + text) == [], "\(text)")
+    }
+
+    @Test(
+        "A name that is declared without a value here isn't a constant of another type",
+        arguments: [
+            "class E { private val host by cfg; val p = CertificatePinner.Builder().add(host, \"PIN1\") }",
+            "class E { lateinit var host: String\n val p = CertificatePinner.Builder().add(host, \"PIN1\") }",
+            "class E { val host get() = cfg.host; val p = CertificatePinner.Builder().add(host, \"PIN1\") }",
+            "val (host, other) = pair; val p = CertificatePinner.Builder().add(host, \"PIN1\")",
+            "val (first, host) = pair; val p = CertificatePinner.Builder().add(host, \"PIN1\")",
+        ])
+    func unknownNames(_ text: String) {
+        let found = problems("object D { val host = \"c.test\" }\n" + text)
+        #expect(found.contains { $0.contains("\"host\" isn't the same throughout") }, "\(text): \(found)")
+    }
+
+    @Test("Comments nest in Kotlin, and not in Java")
+    func comments() throws {
+        let text =
+            "/* reads /sdcard/*.pem */ CertificatePinner.Builder().add(\"a.test\", \"PIN1\"); /* */\n"
+            + "CertificatePinner.Builder().add(\"b.test\", \"PIN1\");"
+        let bytes = Array(text.replacing("PIN1", with: Self.first).utf8)
+        #expect(try OkHttpReader.read(bytes, path: "P.java").policy.rules.count == 2)
+        #expect(throws: PolicyFileError.self) { try OkHttpReader.read(bytes, path: "P.kt") }
+        #expect(PinSearch(bytes, path: "P.java", name: "P.java", at: SearchText.time).sightings.count == 2)
+    }
+
     @Test("Collections that multiply end soon", .timeLimit(.minutes(1)))
     func multipliedCollections() {
         var text = "val A0 = listOf(\"PIN1\", \"PIN2\")\n"

@@ -130,12 +130,87 @@ extension DialectTests {
             """
         let run = try await shell(
             "pinctl explain - --in chain.pem < \(try site.directory.add(text))", in: site.directory)
-        #expect(run.lines.first == "OkHttp rejected api.test")
+        #expect(run.lines.first == "OkHttp rejected api.test: none of the server's keys is pinned")
         #expect(run.output.contains("none of the pinned keys was served"))
         #expect(run.status == 1)
         let nothing = try await shell("echo no | pinctl explain -")
         #expect(nothing.status == 2)
-        #expect(nothing.errors.contains("contains no OkHttp exception"))
+        #expect(nothing.errors.contains("contains no message of a program that rejected a server"))
+    }
+
+    @Test("explain compares the keys in a message with the policy, and says what to run for a message without keys")
+    func messages() async throws {
+        let pin = try site.leaf.key.pin
+        let policy = try site.directory.add(
+            "{ \"version\": 1, \"domains\": [{ \"host\": \"api.test\", \"pins\": [\"\(pin)\"] }] }", name: "log.jsonc")
+        let served = "match server's certificate: pin-" + pin.replacing("sha256/", with: "sha256:")
+        let openconnect =
+            "SSL negotiation with api.test\nNone of the 1 fingerprint(s) specified via --servercert \(served)"
+        let curl = "curl: (90) SSL: public key does not match pinned public key"
+        let trustKit = "TrustKit: Pin validation failed for"
+        let rows = [
+            (openconnect, "accepts this chain, but the app has other pins"),
+            (
+                openconnect.replacing(served, with: served.replacing(pin.dropFirst(7), with: unknownPin.dropFirst(7))),
+                "also refuses this chain"
+            ),
+            (curl, "pinctl check HOST"), ("\(trustKit) api.test", "log.jsonc has 1 pin for api.test: list it with"),
+            ("\(trustKit) api.test", "pinctl check api.test"), ("\(trustKit) b.test", "has no rule for b.test"),
+            ("curl: (60) SSL certificate problem: unable to get issuer", "whatever the pins are"),
+            ("NSURLErrorDomain Code=-999", "delegates cancel requests if pins don't match"),
+            ("\(trustKit) \u{1B}[31mapi.test\u{7}", "TrustKit rejected a server"),
+        ]
+        for (text, expected) in rows {
+            let file = try site.directory.add(text)
+            let run = try await shell("pinctl explain - --policy \(policy) < \(file)")
+            #expect(run.status == 1 && run.output.contains(expected), "\(text): \(run)")
+            #expect(!run.output.contains("\u{1B}"))
+            let json = try await shell("pinctl explain - --json --policy \(policy) < \(file)")
+            #expect(json.status == 1 && json.output.contains("\"cause\":"), "\(json)")
+        }
+    }
+
+    @Test("The messages of programs on this machine are understood")
+    func programs() async throws {
+        let wrong = "sha256//AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+        try await site.serve { server in
+            let url = "https://api.test:\(server.port)/"
+            let resolve = "api.test:\(server.port):127.0.0.1"
+            let python = "import urllib.request as u; u.urlopen('https://127.0.0.1:\(server.port)/')"
+            let rows = [
+                (
+                    "curl", "curl -sS --resolve \(resolve) --cacert root.pem --pinnedpubkey \(wrong) \(url)",
+                    "curl rejected"
+                ),
+                ("curl", "curl -sS --resolve \(resolve) \(url)", "doesn't trust the certificate"),
+                (
+                    "curl",
+                    "curl -sS --connect-to b.test:443:127.0.0.1:\(server.port) --cacert root.pem https://b.test/",
+                    "curl rejected b.test: the certificate isn't valid for this hostname"
+                ),
+                (
+                    "git",
+                    "git -c http.curloptResolve=\(resolve) -c http.sslCAInfo=$PWD/root.pem "
+                        + "-c http.pinnedPubkey=\(wrong) ls-remote \(url)",
+                    "git rejected api.test: none of the server's keys is pinned"
+                ),
+                ("wget", "wget -nv -O- https://127.0.0.1:\(server.port)/", "wget rejected 127.0.0.1"),
+                ("python3", "python3 -c \"\(python)\"", "doesn't trust the certificate"),
+                (
+                    "openconnect",
+                    "openconnect --servercert pin-sha256:\(wrong.dropFirst(8)) "
+                        + "https://127.0.0.1:\(server.port)/", try site.leaf.key.pin
+                ),
+            ]
+            for (program, command, expected) in rows {
+                guard TestCommand.isPresent(program, "--version") else {
+                    print("SKIPPED: \(program) is not installed, so its message wasn't read")
+                    continue
+                }
+                let run = try await shell("\(command) 2>&1 < /dev/null | pinctl explain -", in: site.directory)
+                #expect(run.status == 1 && run.output.contains(expected), "\(command): \(run)")
+            }
+        }
     }
 
     @Test("explain reports a denied pin as denied, and lint reads exported Swift")

@@ -284,6 +284,32 @@ struct FindTests {
         #expect(!run.errors.contains("image.bin"))
     }
 
+    @Test("A file of pins that isn't text, and a link to one that is gone, are named with exit code 2")
+    func lostFiles() async throws {
+        try write("a.ts", script(first))
+        for (name, text) in [
+            ("pins.json", "\u{1}\0\u{2}\u{3}\0\u{4}\u{5}"),
+            ("res/network_security_config.xml", "\u{3}\0\u{8}\0\0\u{1}\0"),
+        ] {
+            try write(name, text)
+            try write("other.bin", text)
+            let run = await find()
+            #expect(run.status == 2 && run.errors.contains("\(name): isn't text, although its name"), "\(run)")
+            #expect(!run.errors.contains("other.bin"))
+            let lint = await pinctl("lint", directory.path)
+            #expect(lint.status == 2 && lint.errors.contains("\(name): isn't text"), "\(lint)")
+            try FileManager.default.removeItem(atPath: "\(directory.path)/\(name)")
+        }
+        for (link, status) in [("other.json", 0), ("pins.json", 2), ("tests/pins.json", 2)] as [(String, Int32)] {
+            _ = try TestCommand.run(["mkdir", "-p", directory.path + "/tests"])
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(directory.path)/\(link)", withDestinationPath: "missing.json")
+            let run = await find()
+            #expect(run.status == status, "\(link): \(run)")
+            #expect(run.errors.contains("pins.json: is a link to a file that doesn't exist") == (status == 2))
+        }
+    }
+
     @Test("A file that can't be read is named with exit code 2")
     func unreadableFile() async throws {
         try write("pins.ts", script(first))

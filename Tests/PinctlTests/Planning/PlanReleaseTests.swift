@@ -26,6 +26,21 @@ struct PlanReleaseTests {
         await pinctl(["plan", "--ca-file", site.rootFile, "--new", site.chainFile] + words)
     }
 
+    @Test("A plan against releases of which none can be read isn't green, whatever is allowed")
+    func nothingRead() async throws {
+        _ = try TestCommand.run(["mkdir", site.directory.path + "/broken"])
+        _ = try site.directory.add("<network-security-config>", name: "broken/app.xml")
+        let broken = site.directory.path + "/broken"
+        for words in [[], ["--allow-unread"]] {
+            let run = await pinctl(
+                ["plan", "--ca-file", site.rootFile, "--new", site.chainFile, "--against", broken] + words)
+            #expect(run.status == 2 && run.errors.contains("app.xml"), "\(run)")
+            #expect(run.errors.contains("none of the releases could be read, so nothing was judged"), "\(run)")
+        }
+        let read = await plan("--against", broken, "--against", directory, "--allow-unread")
+        #expect(read.status == 0 && !read.errors.contains("nothing was judged"), "\(read)")
+    }
+
     private func verdicts(_ run: Run) throws -> [String] {
         try run.decoded(as: PlanDocument.self).results.compactMap { result in
             result.release.map { "\($0.split(separator: "/").last ?? "") \(result.verdict ?? "")" }
