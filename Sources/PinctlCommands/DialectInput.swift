@@ -162,7 +162,7 @@ extension Console {
         if losses.contains(where: { $0.direction == .impossible }) {
             self.note(
                 "nothing is written, because impossible changes can't be allowed, not even with \(Flag.lossy.dashed): "
-                    + "change the policy"
+                    + "change the file that is converted"
             )
         } else if !losses.isEmpty {
             let changes = Set(losses.map(\.change.rawValue)).sorted()

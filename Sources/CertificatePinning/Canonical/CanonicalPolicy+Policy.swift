@@ -20,6 +20,7 @@ extension CanonicalPolicy {
             where rules[index].pins.indices.contains(pin) {
                 let definition = element.string.flatMap { name in file.root["pins"]?[name] } ?? element
                 rules[index].pins[pin].location = PolicyLocation(path: file.path, definition.position)
+                rules[index].pins[pin].note = definition["note"]?.string
             }
             guard let anchors = value["anchors"] else { continue }
             let bypasses = value["localAnchorsBypassPins"]?.bool ?? false

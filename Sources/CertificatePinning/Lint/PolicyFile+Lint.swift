@@ -46,7 +46,23 @@ extension PolicyFile {
         }
         return linter.findings(
             allowing: allowances, settings: settings,
-            besides: emptySlots(in: root) + capitals + unpinned(linter) + misspelledProviders + others)
+            besides: emptySlots(in: root) + capitals + unpinned(linter) + unusedPins + misspelledProviders + others)
+    }
+
+    /// Findings about named backups that no rule has, because they were added to the wrong list.
+    private var unusedPins: [LintFinding] {
+        // A list of pins alone is for other policies to include.
+        guard let rules = root["domains"]?.elements else { return [] }
+        let lists = rules.map { $0["pins"] } + [root["deny"]]
+        let used = Set(lists.flatMap { $0?.elements ?? [] }.compactMap(\.string))
+        return (root["pins"]?.members ?? []).filter { member in
+            // mutant lint-unused-pin: false by LintRuleTests/unusedPin
+            member.value["backup"]?.bool == true && !used.contains(member.key)
+        }.map { member in
+            LintFinding(
+                .pinsNothing, .warning, at: PolicyLocation(path: path, member.keyPosition),
+                "no rule has the backup \(quoted(member.key)): add the name to the \"pins\" of a rule, or remove it")
+        }
     }
 
     /// The files that the policy names.

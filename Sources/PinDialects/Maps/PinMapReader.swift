@@ -199,7 +199,7 @@ struct PinMapReader {
 
     /// The notes on switches around hosts that aren't read, because they may be of something else.
     private var switchedOff: [ConversionNote] {
-        // mutant map-switch: [] by PinMapTests/switches
+        // mutant map-switch: [] by PinMapTests/choices
         switches.sorted().prefix(TextLimits.notes).map { position in
             ConversionNote(
                 .quirk, .weaker,

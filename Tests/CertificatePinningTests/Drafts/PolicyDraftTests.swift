@@ -118,7 +118,7 @@ struct PolicyDraftTests {
         #expect(
             file.lint(at: TestSite.time).map(\.description) == [
                 "pins.jsonc:17:7: error[P020] the backup slot isn't filled: create a backup key as it describes, "
-                    + "add its pin to \"pins\", and remove the slot"
+                    + "add its pin to the \"pins\" of this rule, and remove the slot"
             ])
 
         let directory = try TestDirectory()
@@ -178,7 +178,7 @@ struct PolicyDraftTests {
             "spare": { "pin": "\#(PolicyFileTests.pinB)", "backup": true } },
             """#.replacing("\n", with: " ")
         let findings = try PolicyFileTests.read(PolicyFileTests.rule(#""host": "a.test", \#(members)"#, top: pins))
-            .lint(at: TestSite.time)
+            .lint(at: TestSite.time).filter { !$0.message.hasPrefix("no rule has the backup") }
         #expect(findings.count == expected.count)
         for (finding, prefix) in zip(findings, expected) { #expect(finding.description.hasPrefix(prefix)) }
     }

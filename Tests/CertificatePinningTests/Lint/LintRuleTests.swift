@@ -187,6 +187,24 @@ struct LintRuleTests {
         #expect(try found(own + bypass + #""mode": "off","#) == ["P024 error"])
     }
 
+    @Test("P024: a named backup that no rule has is a warning at its name")
+    func unusedPin() throws {
+        func found(_ names: String, _ more: String = "") throws -> [LintFinding] {
+            let key = "sha256/\(String(repeating: "A", count: 42))E="
+            let backup = #"{ "pin": "\#(key.replacing("AE=", with: "BE="))", "backup": true }"#
+            let text =
+                #"{ "version": 1, "pins": { "used": "\#(key)", "kept": "\#(key)", "backup": \#(backup) }, \#(more) "#
+                + #""domains": [{ "host": "api.test", "pins": [\#(names)] }] }"#
+            return try PolicyFile(bytes: Array(text.utf8), path: "p").lint(at: .distantFuture)
+                .filter { $0.rule == .pinsNothing }
+        }
+        let unused = try found(#""used""#)
+        #expect(unused.map(\.severity) == [.warning] && unused.map(\.location.line) == [1])
+        #expect(unused.first?.message.hasPrefix("no rule has the backup \"backup\"") == true)
+        #expect(try found(#""used", "backup""#) == [])
+        #expect(try found(#""used""#, #""deny": ["backup"],"#) == [])
+    }
+
     @Test("P024: a policy whose rules are all off pins nothing")
     func allOff() throws {
         let off = #""mode": "off","#

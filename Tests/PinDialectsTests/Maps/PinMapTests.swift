@@ -285,8 +285,7 @@ struct PinMapTests {
             #"{"host":"git.test","fingerprint":"SHA256:\#(first.dropLast())"}"#,
             #"{"a.min.js":"\#(hexadecimal)","files":["\#(hexadecimal)"]}"#,
             #"{"api.test":{"token":"\#(first)"},"pay.test":{"apiKey":"x","client_secret":"\#(second)"}}"#,
-            #"{"hostname":"api.test","known-pins":["pin-sha256=\"\#(first)\""],"#
-                + #""validated-certificate-chain":["x"]}"#,
+            #"{"hostname":"api.test","known-pins":["\#(first)"],"validated-certificate-chain":["x"]}"#,
             "function f(a, b) { if (a) { return { b: [1, 2] }; } else { return '\(first)'; } }",
         ])
     func others(text: String) {

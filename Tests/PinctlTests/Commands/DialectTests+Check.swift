@@ -12,6 +12,22 @@ extension DialectTests {
             """)
     }
 
+    @Test("import of a policy keeps the notes of its pins, in a new policy and in another one")
+    func pinNotes() async throws {
+        let pins = "{ \"pin\": \"\(unknownPin)\", \"note\": \"from Pins.kt:3\" }, \"named\""
+        let named = "\"pins\": { \"named\": { \"pin\": \"\(try site.leaf.key.pin)\", \"note\": \"in the safe\" } }, "
+        let source = try site.directory.add(
+            "{ \"version\": 1, \(named)\"domains\": [{ \"host\": \"api.test\", \"pins\": [\(pins)] }] }",
+            name: "noted.jsonc")
+        let target = try site.directory.add(policyText([("b.test", ["\"\(unknownPin)\""])]), name: "target.jsonc")
+        let new = await pinctl("import", source)
+        #expect(
+            new.status == 0 && new.output.contains("from Pins.kt:3") && new.output.contains("in the safe"), "\(new)")
+        let into = await pinctl("import", "--into", target, source)
+        let text = try String(contentsOfFile: target, encoding: .utf8)
+        #expect(into.status == 0 && text.contains("from Pins.kt:3") && text.contains("in the safe"), "\(into)\(text)")
+    }
+
     @Test("A policy without \"exports\" passes export --check with a note, and a file in another dialect is refused")
     func noExports() async throws {
         let alone = try pins()
