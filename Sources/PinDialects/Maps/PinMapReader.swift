@@ -264,7 +264,7 @@ extension PinMapReader {
 
     private mutating func take(_ members: [SourceLiteral.Member], _ outer: Scope) {
         // A report of a mismatch, as of RFC 7469 and TrustKit, has the pins of an app and doesn't pin.
-        // mutant map-report: false by PinMapTests/others
+        // mutant map-report: true by PinMapTests/others
         guard !members.contains(where: { Self.chainKeys.contains($0.key) }) else { return }
         var scope = outer
         scope.hasOwnHosts = false
