@@ -33,16 +33,7 @@ struct LiteralParser {
             if cursor.stands("//") || startsLine && cursor.byte == UInt8(ascii: "#") {
                 _ = cursor.take { !$0.isLineEnd }
             } else if cursor.take("/*") {
-                var depth = 1
-                while depth > 0, cursor.byte != nil {
-                    if cursor.take("*/") {
-                        depth -= 1
-                    } else if nestsComments, cursor.take("/*") {
-                        depth += 1
-                    } else {
-                        cursor.step()
-                    }
-                }
+                _ = cursor.skipComment(nests: nestsComments)
             } else {
                 return
             }

@@ -59,14 +59,7 @@ struct CollectionUses {
     }
 
     private mutating func take(_ word: String, behind previous: SourceToken?, _ lexer: inout SourceLexer) {
-        var path = [word]
-        while lexer.peek()?.isSign(".") == true {
-            var copy = lexer
-            _ = copy.next()
-            guard let member = copy.next()?.word else { break }
-            path.append(member)
-            lexer = copy
-        }
+        let path = lexer.takePath(from: word)
         if Self.isCall(lexer) {
             let name = path.joined(separator: ".")
             callee = SourceValue.isCollection(name) ? name : path[path.count - 1]

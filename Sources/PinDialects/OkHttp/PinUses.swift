@@ -39,14 +39,7 @@ struct PinUses {
                 while let next = lexer.peek(), !next.startsLine, !next.isSign(";") { _ = lexer.next() }
                 continue
             }
-            var path = [word]
-            while lexer.peek()?.isSign(".") == true {
-                var copy = lexer
-                _ = copy.next()
-                guard let member = copy.next()?.word else { break }
-                path.append(member)
-                lexer = copy
-            }
+            let path = lexer.takePath(from: word)
             guard let next = lexer.peek() else { continue }
             if path.last == "CertificatePinner", next.isSign("("), previous?.word != "class",
                 previous?.isSign(":") != true
@@ -79,11 +72,7 @@ struct PinUses {
 
     /// Whether what is at an offset was read, as part of a call or as the value of a name.
     func contains(_ offset: Int) -> Bool {
-        var (low, high) = (0, ranges.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].lowerBound <= offset { low = middle + 1 } else { high = middle }
-        }
-        return low > 0 && ranges[low - 1].contains(offset)
+        let index = ranges.firstIndex(notBefore: { $0.lowerBound <= offset })
+        return index > 0 && ranges[index - 1].contains(offset)
     }
 }

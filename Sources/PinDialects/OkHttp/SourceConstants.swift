@@ -124,8 +124,9 @@ struct SourceConstants {
 
     /// Returns the pins in the value of the name whose definition is at an offset, or `nil` if it has no known value.
     mutating func pins(definedAt offset: Int) -> [String]? {
-        guard let name = definitions.last(where: { $0.range.contains(offset) })?.name,
-            let value = try? value(of: name).get()
+        let index = definitions.firstIndex(notBefore: { $0.range.lowerBound <= offset }) - 1
+        guard index >= 0, definitions[index].range.contains(offset),
+            let value = try? value(of: definitions[index].name).get()
         else { return nil }
         return value.allTexts.filter { OkHttpPin.pin($0) != nil }
     }

@@ -98,30 +98,32 @@ struct SourceLexer {
         return copy.next()
     }
 
+    /// Consumes the members behind a word, and returns all names: `Pins`, `A` for `Pins.A`.
+    mutating func takePath(from word: String) -> [String] {
+        var path = [word]
+        while peek()?.isSign(".") == true {
+            var copy = self
+            _ = copy.next()
+            guard let member = copy.next()?.word else { break }
+            path.append(member)
+            self = copy
+        }
+        return path
+    }
+
     private mutating func skipBlanks() {
         (comments, sideComment) = ([], nil)
         while true {
             if cursor.takeSpace() { startsLine = true }
             guard cursor.stands("//") || cursor.stands("/*") else { return }
             let (start, isAtSide) = (cursor.index, !startsLine)
-            if cursor.take("/*") { skipComment() } else { _ = cursor.take { !$0.isLineEnd } }
+            if cursor.take("/*") {
+                if cursor.skipComment(nests: nestsComments) { startsLine = true }
+            } else {
+                _ = cursor.take { !$0.isLineEnd }
+            }
             comments.append(start..<cursor.index)
             if isAtSide { sideComment = comments.last }
-        }
-    }
-
-    /// Skips a comment.
-    private mutating func skipComment() {
-        var depth = 1
-        while depth > 0, let byte = cursor.byte {
-            if nestsComments, cursor.take("/*") {
-                depth += 1
-            } else if cursor.take("*/") {
-                depth -= 1
-            } else {
-                if byte.isLineEnd { startsLine = true }
-                cursor.step()
-            }
         }
     }
 

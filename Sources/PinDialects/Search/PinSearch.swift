@@ -169,12 +169,8 @@ package struct PinSearch: Sendable {
             let first = sightings[sighting].location.line
             let places = indices[sightings[sighting].pin.value] ?? []
             // The first one that isn't above the rule. A constant may be above the rules that use it.
-            var (low, high) = (0, places.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if locations[places[middle]].line < first { low = middle + 1 } else { high = middle }
-            }
-            guard let index = low < places.count ? places[low] : places.first else { continue }
+            let place = places.firstIndex(notBefore: { locations[$0].line < first })
+            guard let index = place < places.count ? places[place] : places.first else { continue }
             sightings[sighting].location = locations[index]
             if sightings[sighting].host == nil, sightings[sighting].standing != .denied {
                 sightings[sighting].host = hosts.host(ofPinAt: shapes[index].range)

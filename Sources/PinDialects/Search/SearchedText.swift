@@ -109,12 +109,7 @@ struct SearchedText {
 extension SearchedText {
     /// Returns the index of the line that contains a position.
     func line(at position: Int) -> Int {
-        var (low, high) = (0, lineStarts.count)
-        while high - low > 1 {
-            let middle = (low + high) / 2
-            if lineStarts[middle] <= position { low = middle } else { high = middle }
-        }
-        return low
+        max(0, lineStarts.firstIndex(notBefore: { $0 <= position }) - 1)
     }
 
     /// Returns the positions of a line without its end.
@@ -177,12 +172,7 @@ extension SearchedText {
     }
 
     private func firstComment(endingAfter position: Int) -> Int {
-        var (low, high) = (0, comments.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if comments[middle].upperBound <= position { low = middle + 1 } else { high = middle }
-        }
-        return low
+        comments.firstIndex(notBefore: { $0.upperBound <= position })
     }
 
     /// Returns the comments that begin with `#` after a blank, or with `;` at the start of a line.

@@ -90,6 +90,23 @@ struct TextCursor {
         return endsLine
     }
 
+    /// Consumes a comment behind its `/*`, and returns whether a line ended in it. If comments nest, one can contain
+    /// another.
+    mutating func skipComment(nests: Bool) -> Bool {
+        var (depth, endsLine) = (1, false)
+        while depth > 0, let byte {
+            if nests, take("/*") {
+                depth += 1
+            } else if take("*/") {
+                depth -= 1
+            } else {
+                endsLine = endsLine || byte.isLineEnd
+                step()
+            }
+        }
+        return endsLine
+    }
+
     /// Returns the text from `start` up to the current position.
     func text(from start: Int) -> String { text(in: start..<index) }
 
