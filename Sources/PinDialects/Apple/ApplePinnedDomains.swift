@@ -21,10 +21,13 @@ enum ApplePinnedDomains {
     }
 
     /// Returns an XML Info.plist with the pinned domains of the policy. Only the hosts, roles and identities that
-    /// differ are changed.
+    /// differ are changed. In the configuration of an app in JavaScript or JSON, only the digests are.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
+        guard !PropertyList.areLiterals(bytes) else {
+            return try LiteralEdit.replacing(bytes, path: path, of: .apple, with: policy)
+        }
         let domains = try ApplePinWriter.domains(policy)
         let result = try PropertyList.replacing(
             bytes, path: path, at: ApplePinReader.path, with: domains, ownKeys: Set(ApplePinReader.hostKeys),

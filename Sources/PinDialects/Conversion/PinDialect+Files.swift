@@ -52,7 +52,7 @@ extension PinDialect {
     }
 
     /// Whether pins are part of a larger file, whose other contents ``replacing(_:path:with:)`` preserves.
-    public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .okhttp, .envoy].contains(self) }
+    public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .okhttp, .envoy, .map].contains(self) }
 
     /// Returns a file in which only the pins are replaced by those of a converted policy.
     public func replacing(
@@ -67,7 +67,8 @@ extension PinDialect {
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
         case .envoy: try EnvoyConfiguration.replacing(bytes, path: path, with: policy)
         case .okhttp: try OkHttpWriter.replacing(bytes, path: path, with: policy)
-        case .policy, .hpkp, .curl, .tlsa, .certspotter, .map, .swift:
+        case .map: try LiteralEdit.replacing(bytes, path: path, of: .map, with: policy)
+        case .policy, .hpkp, .curl, .tlsa, .certspotter, .swift:
             throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }
     }

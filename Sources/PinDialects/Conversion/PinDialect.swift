@@ -34,7 +34,10 @@ extension PinDialect {
     package func comments(in bytes: [UInt8]) -> [String] {
         let comments =
             switch self {
-            case .android, .apple, .trustkit: CommentReader.texts(in: bytes)
+            case .android: CommentReader.texts(in: bytes)
+            case .apple, .trustkit, .map:
+                PropertyList.areLiterals(bytes)
+                    ? LiteralParser.comments(in: bytes) : CommentReader.texts(in: bytes)
             // In YAML, // doesn't begin a comment. CommentReader accepts it in every text that isn't markup.
             case .envoy: Self.lineComments(in: bytes)
             // A string of Kotlin may contain //, as a pin does whose Base64 has two slashes, and comments nest.

@@ -40,6 +40,26 @@ struct LiteralParser {
         }
     }
 
+    /// Returns the texts of all comments, without the signs that start and end them.
+    static func comments(in bytes: [UInt8]) -> [String] {
+        var parser = LiteralParser(TextCursor(bytes), budget: 16 * bytes.count, nestsComments: false)
+        var comments: [String] = []
+        while let byte = parser.cursor.byte {
+            let start = parser.cursor.index
+            if parser.cursor.take("//") {
+                _ = parser.cursor.take { !$0.isLineEnd }
+                comments.append(String(parser.cursor.text(from: start).dropFirst(2)))
+            } else if parser.cursor.take("/*") {
+                _ = parser.cursor.skipComment(nests: false)
+                comments.append(String(parser.cursor.text(from: start).dropFirst(2).dropLast(2)))
+            } else {
+                var copy = parser
+                if "\"'`".utf8.contains(byte), copy.string() != nil { parser = copy } else { parser.step() }
+            }
+        }
+        return comments
+    }
+
     /// Consumes a sign after white space, if it is next.
     mutating func take(_ sign: Unicode.Scalar) -> Bool {
         skipBlanks()
@@ -60,6 +80,7 @@ struct LiteralParser {
         skipBlanks()
         let start = cursor
         let kind = primary(depth: depth)
+        let end = cursor.index
         skipSuffix()
         guard let kind, endsValue() else {
             cursor = start
@@ -68,9 +89,10 @@ struct LiteralParser {
             let expression = SourceLiteral.Expression(
                 text: text.split(whereSeparator: \.isWhitespace).joined(separator: " "), start: start,
                 end: cursor.index)
-            return SourceLiteral(kind: .expression(expression), position: start.position)
+            return SourceLiteral(
+                kind: .expression(expression), position: start.position, range: start.index..<cursor.index)
         }
-        return SourceLiteral(kind: kind, position: start.position)
+        return SourceLiteral(kind: kind, position: start.position, range: start.index..<end)
     }
 
     private mutating func primary(depth: Int) -> SourceLiteral.Kind? {
@@ -220,11 +242,12 @@ extension LiteralParser {
     mutating func container(depth: Int) -> SourceLiteral.Kind? {
         guard let opener = cursor.byte else { return nil }
         cursor.step()
+        let start = cursor.index
         guard depth < Self.deepestNesting, budget > 0 else { return nil }
         budget -= 1
         let closer: Unicode.Scalar =
             opener == UInt8(ascii: "{") ? "}" : opener == UInt8(ascii: "[") ? "]" : ")"
-        if take(closer) { return closer == "}" ? .object([]) : closer == "]" ? .list([]) : nil }
+        if take(closer) { return closer == "}" ? .object([]) : closer == "]" ? list([], from: start) : nil }
         // Swift's empty dictionary.
         if opener == UInt8(ascii: "["), take(":") { return take("]") ? .object([]) : nil }
         var copy = self
@@ -236,12 +259,17 @@ extension LiteralParser {
         guard opener == UInt8(ascii: "[") else { return nil }
         var elements: [SourceLiteral] = []
         repeat {
-            if take("]") { return .list(elements) }
+            if take("]") { return list(elements, from: start) }
             // A spread stays an expression unless it is a constant.
             if cursor.stands("...") { for _ in 0..<3 { cursor.step() } }
             elements.append(value(depth: depth + 1))
         } while take(",")
-        return take("]") ? .list(elements) : nil
+        return take("]") ? list(elements, from: start) : nil
+    }
+
+    /// Returns a list whose closing bracket was read last.
+    private func list(_ elements: [SourceLiteral], from start: Int) -> SourceLiteral.Kind {
+        .list(elements, inside: start..<cursor.index - 1)
     }
 
     private mutating func members(
@@ -251,7 +279,7 @@ extension LiteralParser {
         repeat {
             if take(closer) { return members }
             skipBlanks()
-            let position = cursor.position
+            let (position, start) = (cursor.position, cursor.index)
             if !inBrackets, cursor.stands("...") {
                 for _ in 0..<3 { cursor.step() }
                 let value = value(depth: depth + 1)
@@ -269,7 +297,8 @@ extension LiteralParser {
                 members.append(
                     .init(
                         key: key, isComputed: false, position: position,
-                        value: SourceLiteral(kind: .word(key), position: position)))
+                        value: SourceLiteral(
+                            kind: .word(key), position: position, range: start..<start + key.utf8.count)))
             } else {
                 return nil
             }

@@ -2,15 +2,19 @@ import CertificatePinning
 import PinctlBasics
 
 extension PropertyList {
+    /// Whether a text isn't a property list itself, but may be a program or document with one in its literals.
+    static func areLiterals(_ bytes: [UInt8]) -> Bool {
+        let first = bytes.first { !$0.isBlank && !$0.isLineEnd && !(0xBB...0xEF).contains($0) }
+        return first != UInt8(ascii: "<") && !bytes.starts(with: "bplist".utf8)
+            && XMLReader.wideEncoding(of: bytes) == nil
+    }
+
     /// Reads a property list, or the dictionary with this key in the literals of a program: Swift, Objective-C, or the
     /// configuration of an app in JavaScript or JSON.
     static func read(
         _ bytes: [UInt8], path: String, orLiteralWith key: String
     ) throws(PolicyFileError) -> PropertyList {
-        let first = bytes.first { !$0.isBlank && !$0.isLineEnd && !(0xBB...0xEF).contains($0) }
-        guard first != UInt8(ascii: "<"), !bytes.starts(with: "bplist".utf8),
-            XMLReader.wideEncoding(of: bytes) == nil
-        else { return try read(bytes, path: path) }
+        guard areLiterals(bytes) else { return try read(bytes, path: path) }
         let literals = SourceLiterals(bytes, try TextCursor(checking: bytes, path: path), path: path)
         var problems = PolicyProblems(path: path)
         let found = literals.roots.flatMap { $0.literal.objects(with: key) }
@@ -46,7 +50,7 @@ extension SourceLiteral {
         case .object(let members):
             if members.contains(where: { LiteralConversion.key($0) == key }) { return [self] }
             return members.flatMap { $0.value.objects(with: key) }
-        case .list(let elements): return elements.flatMap { $0.objects(with: key) }
+        case .list(let elements, _): return elements.flatMap { $0.objects(with: key) }
         case .text, .word, .expression: return []
         }
     }
@@ -85,7 +89,7 @@ private struct LiteralConversion {
         let kind: PropertyList.Kind
         switch literal.kind {
         case .object(let members): kind = .dictionary(self.members(members))
-        case .list(let elements): kind = .array(elements.map { list($0) })
+        case .list(let elements, _): kind = .array(elements.map { list($0) })
         case .text(let text): kind = .string(text)
         case .word(let word):
             if let value = literal.bool {

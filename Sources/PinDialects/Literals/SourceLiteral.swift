@@ -6,7 +6,8 @@ struct SourceLiteral {
     enum Kind {
         /// Members in the order of the text. The same key may appear several times.
         case object([Member])
-        case list([SourceLiteral])
+        /// `inside` is the range of the bytes between the brackets.
+        case list([SourceLiteral], inside: Range<Int>)
         case text(String)
         /// A number, `true`, or the name of a constant, such as `Pins.api`.
         case word(String)
@@ -33,12 +34,14 @@ struct SourceLiteral {
 
     let kind: Kind
     let position: SourcePosition
+    /// The bytes of the literal.
+    let range: Range<Int>
 
     /// The expressions in this literal.
     var expressions: [Expression] {
         switch kind {
         case .object(let members): members.flatMap(\.value.expressions)
-        case .list(let elements): elements.flatMap(\.expressions)
+        case .list(let elements, _): elements.flatMap(\.expressions)
         case .expression(let expression): [expression]
         case .text, .word: []
         }
@@ -49,7 +52,7 @@ struct SourceLiteral {
 
     var word: String? { if case .word(let word) = kind { word } else { nil } }
     /// The text in brackets, if nothing else is in them.
-    var onlyText: String? { if case .list(let list) = kind, list.count == 1 { list[0].text } else { nil } }
+    var onlyText: String? { if case .list(let list, _) = kind, list.count == 1 { list[0].text } else { nil } }
 
     /// The value of a Boolean in any of the languages.
     var bool: Bool? {

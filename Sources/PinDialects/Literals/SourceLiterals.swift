@@ -76,7 +76,7 @@ struct SourceLiterals {
         }
         while true {
             parser.skipBlanks()
-            let position = parser.cursor.position
+            let (position, start) = (parser.cursor.position, parser.cursor.index)
             guard let byte = parser.cursor.byte, parser.cursor.index < end else { break }
             var next: SourceLiteral?
             defer {
@@ -90,7 +90,7 @@ struct SourceLiterals {
                 isPath = byte == UInt8(ascii: "[") && root != nil
                 if !isPath { root = nil }
                 if let kind = parser.container(depth: 0) {
-                    let literal = SourceLiteral(kind: kind, position: position)
+                    let literal = SourceLiteral(kind: kind, position: position, range: start..<parser.cursor.index)
                     if isPath, isDeletion || parser.changesValue() { change(position) }
                     if byte == UInt8(ascii: "["), last?.word != nil, let key = literal.onlyText,
                         isDeletion || parser.changesValue()
@@ -108,7 +108,7 @@ struct SourceLiterals {
                 var copy = parser
                 if let kind = copy.string() {
                     parser = copy
-                    let literal = SourceLiteral(kind: kind, position: position)
+                    let literal = SourceLiteral(kind: kind, position: position, range: start..<parser.cursor.index)
                     // The argument of a call, such as `pins.push("…")`, and not a text that is compared.
                     // mutant map-argument: true by PinMapTests/readAccess
                     if isArgument { roots.append(Root(literal: literal, argument: nil, constant: nil)) }
@@ -164,7 +164,8 @@ struct SourceLiterals {
                 if Self.declarations.contains(name) {
                     isDeclared = true
                 } else {
-                    next = SourceLiteral(kind: .word(name), position: position)
+                    next = SourceLiteral(
+                        kind: .word(name), position: position, range: start..<parser.cursor.index)
                 }
                 // `pins.set("api.test", PINS)`
                 if let key = argument?.text, let call, [".set", ".put"].contains(where: call.hasSuffix) {

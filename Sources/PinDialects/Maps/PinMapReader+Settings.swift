@@ -25,7 +25,8 @@ extension PinMapReader {
 
     mutating func takeSetting(_ member: SourceLiteral.Member, _ scope: inout Scope) {
         if isHostSetting(member) {
-            let values: [SourceLiteral] = if case .list(let list) = member.value.kind { list } else { [member.value] }
+            let values: [SourceLiteral] =
+                if case .list(let list, _) = member.value.kind { list } else { [member.value] }
             var hosts: [(HostPattern, SourcePosition)] = []
             for value in values {
                 if let found = text(of: value).flatMap({ host($0, at: value.position) }) {
@@ -156,7 +157,7 @@ extension PinMapReader {
         guard !member.isComputed, Self.hostKeys.contains(Self.plain(member.key)) else { return false }
         switch member.value.kind {
         case .text, .word: return member.value.bool == nil
-        case .list(let elements): return elements.allSatisfy { $0.text != nil }
+        case .list(let elements, _): return elements.allSatisfy { $0.text != nil }
         case .object, .expression: return false
         }
     }

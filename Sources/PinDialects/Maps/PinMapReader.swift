@@ -238,7 +238,7 @@ extension PinMapReader {
     private mutating func take(_ literal: SourceLiteral, _ scope: Scope) {
         switch literal.kind {
         case .object(let members): take(members, scope)
-        case .list(let elements):
+        case .list(let elements, _):
             if elements.isEmpty, let host = scope.hosts.first, isNamed(scope) {
                 unpinned.append((host.pattern, host.position))
             } else if isList(elements, scope) {
@@ -358,7 +358,7 @@ extension PinMapReader {
     /// settings alone, `null`, or a text such as `TODO`.
     private static func isEmpty(_ value: SourceLiteral) -> Bool {
         switch value.kind {
-        case .list(let elements): elements.allSatisfy(isEmpty)
+        case .list(let elements, _): elements.allSatisfy(isEmpty)
         case .object(let members): members.allSatisfy { !$0.isComputed && isEmpty($0.value) }
         case .text(let text): PinText(text, [.pin]) == nil && !DigestShape.isDamaged(Array(text.utf8)[...])
         case .word(let name): value.bool != nil || ["null", "nil", "undefined"].contains(name) || Double(name) != nil
@@ -512,7 +512,7 @@ extension PinMapReader {
             guard withValue(of: name, { $0.addPins($1, scope, &pins) }) == nil else { return }
             problems.add(
                 "\(quoted(name)) isn't set to one value in this file: write the pin itself", at: element.position)
-        case .list(let elements): for element in elements { addPins(element, scope, &pins) }
+        case .list(let elements, _): for element in elements { addPins(element, scope, &pins) }
         case .object, .expression:
             problems.add("this pin isn't a literal: write the pin itself", at: element.position)
         }

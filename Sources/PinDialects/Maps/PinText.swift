@@ -7,6 +7,8 @@ struct PinText {
     let pin: CanonicalPin
     /// Whether the form alone says that it is a pin: a prefix, or bytes separated by colons.
     let isMarked: Bool
+    private let prefix: Substring
+    private let digits: Substring
 
     // Images and keys of SSH have sha256: before their digests.
     private static let prefixes = [
@@ -24,7 +26,8 @@ struct PinText {
         // mutant map-slash: false for `isSlash` by PinMapTests/slash
         let prefixes = Self.prefixes.filter { lower.hasPrefix($0) && !(isSlash && $0 == "sha256//") }
         let prefix = prefixes.max { $0.utf8.count < $1.utf8.count } ?? ""
-        let digits = Array(text.utf8.dropFirst(prefix.utf8.count))
+        (self.prefix, self.digits) = (text.prefix(prefix.count), text.dropFirst(prefix.count))
+        let digits = Array(self.digits.utf8)
         let isSeparated = digits.count == 95 && digits.indices.allSatisfy { ($0 % 3 == 2) == (digits[$0] == 0x3A) }
         let value =
             digits.count == 44 || digits.count == 43
@@ -35,5 +38,17 @@ struct PinText {
             isSeparated || !words.isDisjoint(with: [.certificate, .fingerprint]) && prefix.isEmpty
         pin = CanonicalPin(isCertificate && !words.contains(.key) ? .certificate : .publicKey, .sha256, value)
         isMarked = !prefix.isEmpty || isSeparated
+    }
+
+    /// Returns the digest of another pin with the same prefix, in the same form of Base64 or hexadecimal.
+    func spelled(_ pin: CanonicalPin) -> String {
+        let isBase64 = [43, 44].contains(digits.utf8.count)
+        guard !isBase64 else {
+            let text = Base64.encode(pin.value.span)
+            return prefix + (digits.hasSuffix("=") ? text : String(text.prefix(43)))
+        }
+        let isUpper = digits.contains(where: \.isUppercase)
+        let pairs = pin.value.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: isUpper) }
+        return prefix + pairs.joined(separator: digits.contains(":") ? ":" : "")
     }
 }

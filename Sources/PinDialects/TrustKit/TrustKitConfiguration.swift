@@ -43,13 +43,19 @@ enum TrustKitConfiguration {
             PropertyList(nesting: [TrustKitReader.rootKey, TrustKitReader.domainsKey], domains).xmlDocument)
     }
 
-    /// Returns an XML property list with the pinned domains of the policy. Only the hosts, settings and hashes that
-    /// differ are changed.
+    /// Returns an XML property list with the pinned domains of the policy, or a program with its pins and modes. Only
+    /// the hosts, settings and hashes that differ are changed.
     ///
     /// A list that isn't TrustKit's configuration alone gets TSKConfiguration if it has none.
     static func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
+        guard !PropertyList.areLiterals(bytes) else {
+            return try LiteralEdit.replacing(bytes, path: path, of: .trustkit, with: policy) {
+                (edit: inout LiteralEdit) throws(DialectWriteError) in
+                try changeModes(in: bytes, path: path, to: policy, &edit)
+            }
+        }
         let domains = try TrustKitWriter.domains(policy)
         let root = try? PropertyList.read(bytes, path: path)
         let isAlone = root.map { TrustKitReader.isAlone($0, path: path) } ?? false
@@ -65,5 +71,24 @@ enum TrustKitConfiguration {
             ], isSame: TrustKitReader.isSame)
         try PinDialect.trustkit.check(result, path: path, says: try write(policy))
         return result
+    }
+
+    /// Changes the setting that enforces pins of each host in a program.
+    private static func changeModes(
+        in bytes: [UInt8], path: String, to policy: CanonicalPolicy, _ edit: inout LiteralEdit
+    ) throws(DialectWriteError) {
+        let domains = try? PropertyList.read(bytes, path: path, orLiteralWith: TrustKitReader.domainsKey)[
+            TrustKitReader.domainsKey]
+        for rule in policy.rules where rule.mode != .off {
+            for pattern in rule.patterns {
+                if let value = domains?[pattern.host]?[TrustKitReader.enforceKey] {
+                    try edit.set(PolicyLocation(path: path, value.position), to: rule.mode == .enforce)
+                } else if rule.mode == .report {
+                    throw DialectWriteError(
+                        "\(visibleText(pattern.host)) has no \(TrustKitReader.enforceKey) here: add it with false",
+                        at: PolicyLocation(path: path, domains?[pattern.host]?.position ?? PropertyList.nowhere))
+                }
+            }
+        }
     }
 }

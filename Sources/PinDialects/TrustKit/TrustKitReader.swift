@@ -188,8 +188,10 @@ extension TrustKitReader {
                 isWhole = false
                 continue
             }
-            let pin = CanonicalPin(.publicKey, .sha256, value)
-            if seen.insert(pin).inserted { pins.append(pin) }
+            var pin = CanonicalPin(.publicKey, .sha256, value)
+            guard seen.insert(pin).inserted else { continue }
+            pin.location = PolicyLocation(path: path, position)
+            pins.append(pin)
         }
         if isWhole, pins.count < minimum {
             problems.add(

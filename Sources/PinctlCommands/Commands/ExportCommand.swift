@@ -8,17 +8,25 @@ extension CommandDefinition {
     static let export = CommandDefinition(
         name: "export", summary: "convert pins to another system's format, or check its files",
         operands: "[FILE]", operandCount: 0...1,
-        flags: [.to, .from, .exportedHost, .output, .into, .check, .allow, .lossy, .at],
+        flags: [
+            .to, .from, .exportedHost, .output, .into, .update, .check, .exportedMode, .allow, .lossy, .at,
+        ],
         notes: [
             "FILE is a policy or a file in any other dialect. The default is the policy of PINCTL_POLICY,",
             "or pins/pins.jsonc.",
             "",
             "If the target format cannot express a setting, pinctl reports whether the result is stricter",
             "or weaker, and writes nothing without --allow or --lossy. --into changes the pins in a file",
-            "(android, apple, trustkit, okhttp, envoy): it adds and removes those that differ, together",
-            "with the comments of pins that it removes, and leaves every other byte unchanged. If the",
-            "file pins a host that has no rule in the policy, this is such a change, hosts-lost. In Kotlin",
-            "or Java, the pins are the strings in the calls of add on one CertificatePinner.Builder().",
+            "(android, apple, trustkit, okhttp, envoy, map): it adds and removes those that differ,",
+            "together with the comments of pins that it removes, and leaves every other byte unchanged. If",
+            "the file pins a host that has no rule in the policy, this is such a change, hosts-lost. In",
+            "Kotlin or Java, the pins are the strings in the calls of add on one",
+            "CertificatePinner.Builder(). In the literals of other programs and of JSON (map, trustkit,",
+            "apple), every host has to be there with a pin: pinctl changes the digests in place.",
+            "",
+            "--update does this with every file that the policy lists in \"exports\", or with none of them",
+            "if a change needs to be allowed or a file can't be changed. With --mode report, apps report",
+            "what their pins would reject. A format without reports goes on rejecting it, mode-lost.",
             "",
             "--check writes nothing. It compares the policy with the file of --into, or without --into",
             "with every file that the policy lists in \"exports\", and exits with 1 if they differ. A policy",
@@ -33,16 +41,23 @@ extension CommandDefinition {
                 "pinctl export --to apple --into ios/Info.plist pins.jsonc"
             ),
             ("Fail if an exported file differs from the policy", "pinctl export --check pins.jsonc"),
+            (
+                "Stop rejecting servers in every exported file",
+                "pinctl export --update --mode report --allow mode-lost pins.jsonc"
+            ),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let input = try arguments.exportedInput(in: environment)
             let time = try arguments.time(in: environment)
+            if arguments.has(.update) {
+                return try updateExports(of: input, arguments, time, &console)
+            }
             if arguments.has(.check), arguments[.into] == nil {
                 return try checkExports(of: input, arguments, time, &console)
             }
             let target = try arguments.exportTarget()
             try input.requirePins()
-            let job = try ExportJob(input, to: target, host: arguments[.exportedHost], at: time)
+            let job = try arguments.exportJob(input, to: target, at: time)
             if arguments.has(.check), let file = arguments[.into] {
                 return try job.check(file, accepting: arguments.acceptedFlags(), &console)
             }
@@ -56,7 +71,7 @@ extension CommandDefinition {
             guard arguments[.output] == nil else {
                 throw .unusable(["--into and --output cannot be used together: give one of them"])
             }
-            try job.replace(in: file, &console)
+            try job.change(of: file).write(&console)
         })
 
     /// Checks every file that the policy's `exports` list.
@@ -65,17 +80,14 @@ extension CommandDefinition {
     ) throws(UsageError) {
         let exports = try input.exports()
         guard !exports.isEmpty else {
-            let advice =
-                "add \"exports\": [{ \"to\": \"android\", \"file\": \"…\" }] to the policy, or name a file with --into"
             // mutant export-nothing: true by DialectTests/noExports
-            guard input.dialect == .policy else {
-                throw .unusable(["\(input.path) isn't a policy, so it lists no exports: \(advice)"])
-            }
-            return console.note("note: \(input.path) lists no exports, so there is nothing to compare: \(advice)")
+            guard input.dialect == .policy else { throw noExports(of: input) }
+            return console.note(
+                "note: \(input.path) lists no exports, so there is nothing to compare: \(Self.exportAdvice)")
         }
         for export in exports {
             do throws(UsageError) {
-                let job = try ExportJob(input, to: export.dialect, host: arguments[.exportedHost], at: time)
+                let job = try arguments.exportJob(input, to: export.dialect, at: time)
                 let flags = try arguments.acceptedFlags()
                 try job.check(export.path, accepting: export.accepted.map { $0.union(flags ?? []) } ?? flags, &console)
             } catch {
@@ -84,6 +96,48 @@ extension CommandDefinition {
                 }
             }
         }
+    }
+
+    private static let exportAdvice =
+        "add \"exports\": [{ \"to\": \"android\", \"file\": \"…\" }] to the policy, or name a file with --into"
+
+    private static func noExports(of input: DialectInput) -> UsageError {
+        .unusable([
+            "\(input.path) \(input.dialect == .policy ? "" : "isn't a policy, so it ")lists no exports: \(exportAdvice)"
+        ])
+    }
+
+    /// Changes every file that the policy's `exports` list, or none if one of them can't be changed as it has to be.
+    private static func updateExports(
+        of input: DialectInput, _ arguments: Arguments, _ time: Date, _ console: inout Console
+    ) throws(UsageError) {
+        for flag in [Flag.into, .output, .to, .check] where arguments.has(flag) {
+            throw .unusable([
+                "\(Flag.update.dashed) and \(flag.dashed) cannot be used together: give one of them"
+            ])
+        }
+        try input.requirePins()
+        let exports = try input.exports()
+        guard !exports.isEmpty else { throw noExports(of: input) }
+        var changes: [FileChange] = []
+        for export in exports {
+            do throws(UsageError) {
+                let job = try arguments.exportJob(input, to: export.dialect, at: time)
+                let notes = job.notes + (job.target.isPartOfFiles ? try job.removals(from: export.path) : [])
+                if !notes.isEmpty { console.note("note: \(export.path), in the format \(job.target.rawValue):") }
+                guard try console.report(notes, arguments, accepting: export.accepted ?? []) else { continue }
+                changes.append(try job.change(of: export.path))
+            } catch {
+                for message in error.messages {
+                    console.problem(message, .badInput, members: [("file", .string(export.path))])
+                }
+            }
+        }
+        // mutant export-update: true by ExportUpdateTests/refused
+        guard changes.count == exports.count else {
+            return console.note("note: no file was changed, because \(exports.count - changes.count) can't be")
+        }
+        for change in changes { try change.write(&console) }
     }
 }
 
@@ -96,6 +150,19 @@ extension Arguments {
         // mutant export-into-dialect: false by DialectTests/intoWithoutTo
         guard dialects.count == 1 else { throw .missingFlag(.to) }
         return dialects[0]
+    }
+
+    /// Returns the job that converts a policy to a target as the flags say.
+    fileprivate func exportJob(
+        _ input: DialectInput, to target: PinDialect, at time: Date
+    ) throws(UsageError) -> ExportJob {
+        let mode = try self[.exportedMode].map { word throws(UsageError) in
+            guard Flag.exportedMode.choices.contains(word), let mode = PinningMode(rawValue: word) else {
+                throw .unknownChoice(.exportedMode, word, known: Flag.exportedMode.choices)
+            }
+            return mode
+        }
+        return try ExportJob(input, to: target, host: self[.exportedHost], mode: mode, at: time)
     }
 
     /// Returns the operand's policy, or else the default one.
@@ -117,13 +184,25 @@ struct ExportJob {
     let policy: CanonicalPolicy
     let notes: [ConversionNote]
     private let source: String
+    private let mode: PinningMode?
     /// Whether the policy expires at a time, which a header can only express as a number of seconds from each visit.
     private let hasTime: Bool
 
-    init(_ input: DialectInput, to target: PinDialect, host: String?, at time: Date) throws(UsageError) {
+    /// With a mode, each rule that isn't off gets it.
+    init(
+        _ input: DialectInput, to target: PinDialect, host: String?, mode: PinningMode? = nil, at time: Date
+    ) throws(UsageError) {
         self.target = target
+        self.mode = mode
         source = input.path
-        let converted = input.reading.policy.converted(to: target, host: host, at: time)
+        var original = input.reading.policy
+        if let mode {
+            // mutant export-mode: true for `original.rules[index].mode != .off` by ExportUpdateTests
+            for index in original.rules.indices where original.rules[index].mode != .off {
+                original.rules[index].mode = mode
+            }
+        }
+        let converted = original.converted(to: target, host: host, at: time)
         policy = converted.policy
         notes = input.reading.notes + converted.notes
         hasTime = input.reading.policy.rules.contains { rule in
@@ -250,7 +329,8 @@ struct ExportJob {
         let removals = target.isPartOfFiles ? (try? removals(from: file)) ?? [] : []
         let changes = losses(besides: accepted).map(\.change) + removals.map(\.change)
         let flags = Set(changes.map(\.rawValue)).sorted().map { " \(Flag.allow.dashed) \($0)" }
-        let command = "pinctl export --to \(target.rawValue)\(flags.joined())"
+        let mode = mode.map { " \(Flag.exportedMode.dashed) \($0.rawValue)" } ?? ""
+        let command = "pinctl export --to \(target.rawValue)\(mode)\(flags.joined())"
         return target.isPartOfFiles
             ? "write it again with \(command) --into \(file) \(source)"
             : "replace its pins with the output of \(command) \(source)"
@@ -263,32 +343,22 @@ struct ExportJob {
             "change the policy, or add \(names.joined(separator: ", ")) to \"allow\" if this difference is acceptable"
     }
 
-    /// Replaces the pins in a file.
-    func replace(in file: String, _ console: inout Console) throws(UsageError) {
+    /// Returns the change of a file that gives it the pins of the policy.
+    func change(of file: String) throws(UsageError) -> FileChange {
         let bytes = try DialectInput.contents(file)
-        let json: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
-        var differences: [CanonicalDifference] = []
+        var change = FileChange(path: file, target: target)
         if let there = try? DialectInput(file, bytes, target) {
-            differences = self.differences(in: there)
-            guard !differences.isEmpty else {
-                return console.result(
-                    ["\(file) already matches the policy"], .object(json + [("changed", .bool(false))]))
-            }
+            let differences = self.differences(in: there)
+            guard !differences.isEmpty else { return change }
+            // Pins that were only in the file are lost.
+            change.notes = differences.map { "\(visibleText($0.host)): \($0.change)" }
         }
         let replaced = try replaced(bytes, path: file)
-        do throws(NewFileError) {
-            try replaceFile(file, replaced)
-        } catch {
-            throw .unusable(["\(file): \(error)"])
+        change.contents = replaced
+        change.notes += target.comments(in: bytes).without(target.comments(in: replaced)).map {
+            "removed the comment \(quoted($0))"
         }
-        // Report what changed, since pins that were only in the file are lost.
-        for difference in differences {
-            console.note("note: \(file): \(visibleText(difference.host)): \(difference.change)")
-        }
-        for comment in target.comments(in: bytes).without(target.comments(in: replaced)) {
-            console.note("note: \(file): removed the comment \(quoted(comment))")
-        }
-        console.result(["wrote \(file)"], .object(json + [("changed", .bool(true))]))
+        return change
     }
 
     /// Returns a file's contents with the pins of the policy.
@@ -298,6 +368,36 @@ struct ExportJob {
         } catch {
             throw .unusable([error.location == nil ? "\(path): \(error)" : "\(error)"])
         }
+    }
+}
+
+/// The contents that a file of exported pins will have.
+struct FileChange {
+    let path: String
+    let target: PinDialect
+    /// The new contents, or `nil` if the file already matches the policy.
+    var contents: [UInt8]?
+    /// What changes.
+    var notes: [String] = []
+
+    init(path: String, target: PinDialect) {
+        self.path = path
+        self.target = target
+    }
+
+    /// Replaces the file completely or not at all, and reports what changed.
+    func write(_ console: inout Console) throws(UsageError) {
+        let json: [(String, JSON)] = [("file", .string(path)), ("to", .string(target.rawValue))]
+        guard let contents else {
+            return console.result(["\(path) already matches the policy"], .object(json + [("changed", .bool(false))]))
+        }
+        do throws(NewFileError) {
+            try replaceFile(path, contents)
+        } catch {
+            throw .unusable(["\(path): \(error)"])
+        }
+        for note in notes { console.note("note: \(path): \(note)") }
+        console.result(["wrote \(path)"], .object(json + [("changed", .bool(true))]))
     }
 }
 

@@ -87,8 +87,9 @@ extension Arguments {
     /// Returns the value of a flag with a fixed set of values.
     fileprivate func choice(_ flag: Flag) throws(UsageError) -> String? {
         guard let word = self[flag] else { return nil }
-        guard case .choice(_, let known) = flag.value, !known.contains(word) else { return word }
-        throw .unknownChoice(flag, word, known: known)
+        let known = flag.choices
+        guard known.contains(word) else { throw .unknownChoice(flag, word, known: known) }
+        return word
     }
 
     fileprivate func count(_ flag: Flag, in range: ClosedRange<Int>) throws(UsageError) -> Int? {

@@ -45,6 +45,8 @@ struct ReplacingTests {
             (.apple, "\u{FEFF}<plist><!-- // a --><string>https://x#y</string></plist>", ["// a"]),
             (.envoy, "a: https://x # one\n# two: // 3\nb: 1\n", ["one", "two: // 3"]),
             (.okhttp, "add(\"a\", \"sha256//AA\") // one\n/* two\n three */", ["one", "two three"]),
+            (.map, "{ 'a': 'sha256//a' /* one */, // two's\n \"b\": `//` }", ["one", "two's"]),
+            (.trustkit, "@{ @\"a\": @\"b//c\" } // one", ["one"]),
             (.curl, "# one", []),
         ])
     func comments(_ dialect: PinDialect, _ text: String, _ comments: [String]) {

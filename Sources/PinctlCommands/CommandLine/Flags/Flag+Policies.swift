@@ -33,6 +33,10 @@ extension Flag {
     static let exportedHost = Flag("host", value: .text("HOST"), "export only the rule for this host")
     static let into = Flag("into", value: .file("FILE"), "replace the pins in this file and change nothing else")
     static let check = Flag("check", "write nothing, and exit with 1 if the file differs from the policy")
+    static let update = Flag("update", "replace the pins in every file that the policy lists in \"exports\"")
+    static let exportedMode = Flag(
+        "mode", value: .choice("MODE", [PinningMode.enforce, .report].map(\.rawValue)),
+        "give every rule that isn't off this mode: enforce or report")
     static let lossy = Flag("lossy", "write even if settings are lost, and report them")
     static let allow = Flag(
         "allow",

@@ -4,12 +4,12 @@ import PinDialects
 /// A flag. The parser, the help, the man pages and the completions are generated from these values alone.
 package struct Flag: Sendable, Hashable {
     /// The value that a flag takes, with its name in the help.
-    package enum Value: Sendable, Hashable {
+    package enum Value: Sendable {
         case text(String)
         case file(String)
         case directory(String)
-        /// One of these words.
-        case choice(String, [String])
+        /// One of these words. They are made on use, because some are read from a list that most commands don't need.
+        case choice(String, @autoclosure @Sendable () -> [String])
         /// A text that begins with one of these words.
         case beginning(String, [String])
 
@@ -83,7 +83,7 @@ package struct Flag: Sendable, Hashable {
     package var valueName: String? { value?.name }
 
     /// The words that the flag takes, or empty if it takes others.
-    var choices: [String] { if case .choice(_, let words)? = value { words } else { [] } }
+    package var choices: [String] { if case .choice(_, let words)? = value { words() } else { [] } }
 
     /// The flag as it is typed, such as `--host`.
     package var dashed: String { "--\(long)" }

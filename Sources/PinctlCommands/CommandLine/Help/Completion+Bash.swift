@@ -75,7 +75,7 @@ extension Completion {
         case .text: ":"
         case .file: "_pinctl_files"
         case .directory: "_pinctl_directories"
-        case .choice(_, let choices): "_pinctl_words \(words(choices))"
+        case .choice(_, let choices): "_pinctl_words \(words(choices()))"
         case .beginning(_, let choices): "_pinctl_beginnings \(words(choices))"
         }
     }

@@ -50,7 +50,8 @@ extension Completion {
         case .text: "-x"
         case .file: "-r -F"
         case .directory: "-x -a '(__fish_complete_directories (commandline -ct))'"
-        case .choice(_, let words), .beginning(_, let words): "-x -a \(quoted(words.joined(separator: " ")))"
+        case .choice(_, let words): "-x -a \(quoted(words().joined(separator: " ")))"
+        case .beginning(_, let words): "-x -a \(quoted(words.joined(separator: " ")))"
         }
     }
 

@@ -72,7 +72,7 @@ extension Completion {
         case .text: " "
         case .file: "_files"
         case .directory: "_files -/"
-        case .choice(_, let words): "(\(words.joined(separator: " ")))"
+        case .choice(_, let words): "(\(words().joined(separator: " ")))"
         case .beginning(_, let words): "{compadd -S \"\" -- \(words.joined(separator: " "))}"
         }
     }

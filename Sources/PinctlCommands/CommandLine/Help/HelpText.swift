@@ -109,8 +109,9 @@ extension Flag {
     /// The description, the possible values if the description doesn't list them, and the details.
     var explanation: [String] {
         var texts = [sentence]
-        if case .choice(let name, let words) = value, !words.allSatisfy(help.contains) {
-            texts.append("\(name): \(words.joined(separator: ", "))")
+        let choices = choices
+        if let valueName, !choices.allSatisfy(help.contains) {
+            texts.append("\(valueName): \(choices.joined(separator: ", "))")
         }
         if !details.isEmpty { texts.append(details) }
         return texts

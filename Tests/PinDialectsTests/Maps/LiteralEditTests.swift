@@ -1,0 +1,252 @@
+import CertificatePinning
+import PinctlBasics
+import Testing
+
+@testable import PinDialects
+
+@Suite("Replacing the pins in the literals of a program")
+struct LiteralEditTests {
+    /// Returns the text with the digest of a key for `K1` to `K4`, and its hexadecimal form for `X1` to `X4`.
+    private static func text(_ text: String) -> String {
+        (UInt8(1)...4).reduce(text) { text, key in
+            text.replacing("K\(key)", with: ReplacingTests.base64(key))
+                .replacing("X\(key)", with: String(repeating: "0\(key)", count: 32))
+                .replacing("C\(key)", with: String(repeating: "0\(key):", count: 31) + "0\(key)")
+        }
+    }
+
+    /// Both hosts have the keys 1 and 2.
+    private static let policy = CanonicalPolicy(
+        rules: [
+            ReplacingTests.rule("a.example.com", .exact, [ReplacingTests.pin(1), ReplacingTests.pin(2)]),
+            ReplacingTests.rule("b.example.com", .exactAndBelow, [ReplacingTests.pin(1), ReplacingTests.pin(2)]),
+        ], combination: .union)
+
+    struct Row: CustomTestStringConvertible {
+        let title: String
+        var dialect = PinDialect.map
+        let old: String
+        let new: String
+        var testDescription: String { title }
+    }
+
+    @Test(
+        "Only the digests that differ change, and the result means the policy",
+        arguments: [
+            Row(
+                title: "lists of TypeScript, with comments and trailing commas",
+                old: """
+                    // 'quoted' // twice\r
+                    export const pins = {\r
+                      'a.example.com': {\r
+                        publicKeyHashes: [\r
+                          'sha256/K3', // then\r
+                          // kept\r
+                          'sha256/K1', // now\r
+                          /* gone */ 'sha256/K4',\r
+                        ],\r
+                      },\r
+                      'b.example.com': { includeSubdomains: true, publicKeyHashes: ["K2", `K1`] },\r
+                    } as const;\r
+                    """,
+                new: """
+                    // 'quoted' // twice\r
+                    export const pins = {\r
+                      'a.example.com': {\r
+                        publicKeyHashes: [\r
+                          'sha256/K2',\r
+                          // kept\r
+                          'sha256/K1', // now\r
+                        ],\r
+                      },\r
+                      'b.example.com': { includeSubdomains: true, publicKeyHashes: ["K2", `K1`] },\r
+                    } as const;\r
+                    """),
+            Row(
+                title: "JSON on one line, which has no comma at its end",
+                old: #"""
+                    {"a.example.com":{"pins":["sha256/K3"]},\#
+                    "b.example.com":{"includeSubdomains":true,"pins":["K1"]}}
+                    """#,
+                new: #"""
+                    {"a.example.com":{"pins":["sha256/K1", "sha256/K2"]},\#
+                    "b.example.com":{"includeSubdomains":true,"pins":["K1", "K2"]}}
+                    """#),
+            Row(
+                title: "the prefix and the form of the digests there are kept",
+                old: """
+                    { "a.example.com": ["sha256/X3", "sha256/X4"],
+                      "b.example.com": { "subdomains": true, "pins": ["sha256//K3", "sha256//K1"] } }
+                    """,
+                new: """
+                    { "a.example.com": ["sha256/X1", "sha256/X2"],
+                      "b.example.com": { "subdomains": true, "pins": ["sha256//K2", "sha256//K1"] } }
+                    """),
+            Row(
+                title: "constants are changed where they are set",
+                old: """
+                    final now = 'sha256/K3';
+                    final list = ['sha256/K4', 'sha256/K1'];
+                    final pins = {
+                      'a.example.com': [now, 'sha256/K2'],
+                      'b.example.com': { 'includeSubdomains': true, 'pins': list },
+                    };
+                    """,
+                new: """
+                    final now = 'sha256/K1';
+                    final list = ['sha256/K2', 'sha256/K1'];
+                    final pins = {
+                      'a.example.com': [now, 'sha256/K2'],
+                      'b.example.com': { 'includeSubdomains': true, 'pins': list },
+                    };
+                    """),
+            Row(
+                title: "a constant and a list that both hosts have",
+                old: """
+                    const OLD = 'sha256/K4';
+                    const LIST = [OLD, 'sha256/K3'];
+                    const pins = {
+                      'a.example.com': LIST, 'b.example.com': { includeSubdomains: true, pins: LIST },
+                    };
+                    """,
+                new: """
+                    const OLD = 'sha256/K1';
+                    const LIST = [OLD, 'sha256/K2'];
+                    const pins = {
+                      'a.example.com': LIST, 'b.example.com': { includeSubdomains: true, pins: LIST },
+                    };
+                    """),
+            Row(
+                title: "TrustKit's dictionaries of Swift", dialect: .trustkit,
+                old: """
+                    let c: [String: Any] = [ kTSKPinnedDomains: [
+                        "a.example.com": [ kTSKEnforcePinning: false, kTSKDisableDefaultReportUri: true,
+                            kTSKPublicKeyHashes: ["K3", "K1"] ],
+                        "b.example.com": [ kTSKIncludeSubdomains: true, kTSKDisableDefaultReportUri: true,
+                            kTSKPublicKeyHashes: [
+                                "K1",
+                                // then
+                                "K4"
+                            ] ] ] ]
+                    """,
+                new: """
+                    let c: [String: Any] = [ kTSKPinnedDomains: [
+                        "a.example.com": [ kTSKEnforcePinning: true, kTSKDisableDefaultReportUri: true,
+                            kTSKPublicKeyHashes: ["K2", "K1"] ],
+                        "b.example.com": [ kTSKIncludeSubdomains: true, kTSKDisableDefaultReportUri: true,
+                            kTSKPublicKeyHashes: [
+                                "K1",
+                                "K2"
+                            ] ] ] ]
+                    """),
+            Row(
+                title: "TrustKit's dictionaries of Objective-C", dialect: .trustkit,
+                old: """
+                    NSDictionary *c = @{ kTSKPinnedDomains : @{
+                      @"a.example.com" : @{ kTSKEnforcePinning : @NO, kTSKDisableDefaultReportUri : @YES,
+                        kTSKPublicKeyHashes : @[ @"K1", @"K4" ] },
+                      @"b.example.com" : @{ kTSKIncludeSubdomains : @YES, kTSKDisableDefaultReportUri : @YES,
+                        kTSKPublicKeyHashes : @[ @"K2", @"K1" ] } } };
+                    """,
+                new: """
+                    NSDictionary *c = @{ kTSKPinnedDomains : @{
+                      @"a.example.com" : @{ kTSKEnforcePinning : @YES, kTSKDisableDefaultReportUri : @YES,
+                        kTSKPublicKeyHashes : @[ @"K1", @"K2" ] },
+                      @"b.example.com" : @{ kTSKIncludeSubdomains : @YES, kTSKDisableDefaultReportUri : @YES,
+                        kTSKPublicKeyHashes : @[ @"K2", @"K1" ] } } };
+                    """),
+        ])
+    func replaced(_ row: Row) throws {
+        var policy = Self.policy
+        if row.dialect == .trustkit { policy.combination = .closest }
+        let result = try row.dialect.replacing(Array(Self.text(row.old).utf8), path: "pins", with: policy)
+        #expect(String(decoding: result, as: UTF8.self) == Self.text(row.new))
+        #expect(policy.differences(in: try row.dialect.read(result, path: "pins").policy) == [])
+        #expect(try row.dialect.replacing(result, path: "pins", with: policy) == result)
+    }
+
+    @Test("A mode is changed in TrustKit's dictionaries, in the words of the language")
+    func modes() throws {
+        var policy = Self.policy
+        policy.combination = .closest
+        policy.rules.removeLast()
+        policy.rules[0].mode = .report
+        for (old, new) in [("true", "false"), ("YES", "NO"), ("@YES", "@NO"), ("@(YES)", ""), ("isOn", "")] {
+            func text(_ value: String) -> [UInt8] {
+                Array(
+                    Self.text(
+                        """
+                        NSDictionary *c = @{ kTSKPinnedDomains : @{ @"a.example.com" : @{ kTSKEnforcePinning : \(value),
+                          kTSKDisableDefaultReportUri : @YES, kTSKPublicKeyHashes : @[ @"K1", @"K2" ] } } };
+                        """
+                    ).utf8)
+            }
+            let result = try? PinDialect.trustkit.replacing(text(old), path: "c.m", with: policy)
+            #expect(result == (new.isEmpty ? nil : text(new)), "\(old)")
+        }
+    }
+
+    @Test(
+        "A text in which something other than digests would have to change is refused",
+        arguments: [
+            // A host is missing.
+            ("{ \"a.example.com\": [\"sha256/K1\"] }", "b.example.com isn't in this file: add it"),
+            // A host has no rule.
+            (
+                "{ \"a.example.com\": [\"sha256/K1\"], \"b.example.com\": [\"sha256/K1\"],\n"
+                    + "\"c.example.com\": [\"sha256/K1\"] }", "2:1: the policy has no rule for c.example.com"
+            ),
+            // Subdomains differ.
+            (
+                "{ \"a.example.com\": [\"sha256/K1\"], \"b.example.com\": [\"sha256/K1\"] }",
+                "other settings of the file"
+            ),
+            // A constant alone, of which two would be needed.
+            ("{ 'a.example.com': 'sha256/K3', 'b.example.com': ['sha256/K1'] }", "more pins in the policy than here"),
+            // A constant that is left over.
+            (
+                """
+                const A = 'sha256/K1', B = 'sha256/K2', C = 'sha256/K3';
+                x = { 'a.example.com': [A, B, C], 'b.example.com': ['sha256/K1', 'sha256/K2'] }
+                """, ": a.example.com has fewer pins in the policy, and this one isn't in a list"
+            ),
+            // A value in two parts.
+            (
+                "{ 'a.example.com': ['sha256/' + 'K3', 'sha256/K1'], 'b.example.com': ['sha256/K1', 'sha256/K2'] }",
+                "1:21: this pin isn't one plain string"
+            ),
+            ("export const pins = {};", "nothing is pinned here"),
+        ])
+    func refused(_ text: String, _ message: String) {
+        do throws(DialectWriteError) {
+            let result = try PinDialect.map.replacing(Array(Self.text(text).utf8), path: "pins", with: Self.policy)
+            Issue.record("became \(String(decoding: result, as: UTF8.self))")
+        } catch {
+            #expect(error.description.contains(message), "\(error)")
+        }
+    }
+
+    @Test("A pin or list that hosts with other pins share isn't changed")
+    func shared() {
+        var policy = Self.policy
+        policy.rules[1].pins = [ReplacingTests.pin(3), ReplacingTests.pin(4)]
+        policy.rules[1].patterns[0].scope = .exact
+        for (text, message) in [
+            (
+                "const A = 'sha256/K3'; x = { 'a.example.com': [A, 'sha256/K2'], 'b.example.com': [A, 'sha256/K4'] }",
+                "1:11: other hosts that have other pins in the policy use this pin"
+            ),
+            (
+                "const A = ['sha256/K3', 'sha256/K4']; x = { 'a.example.com': A, 'b.example.com': A }",
+                "1:12: other hosts that have other pins in the policy use this list"
+            ),
+        ] {
+            do throws(DialectWriteError) {
+                let result = try PinDialect.map.replacing(Array(Self.text(text).utf8), path: "pins", with: policy)
+                Issue.record("became \(String(decoding: result, as: UTF8.self))")
+            } catch {
+                #expect(error.description.contains(message), "\(error)")
+            }
+        }
+    }
+}
