@@ -377,7 +377,7 @@ struct FileChange {
     let target: PinDialect
     /// The new contents, or `nil` if the file already matches the policy.
     var contents: [UInt8]?
-    /// What changes.
+    /// The changes, in words.
     var notes: [String] = []
 
     init(path: String, target: PinDialect) {
