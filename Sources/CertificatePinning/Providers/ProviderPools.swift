@@ -1,4 +1,4 @@
-import CertificateTrust
+package import CertificateTrust
 import PinctlBasics
 package import PinctlFoundation
 
@@ -74,6 +74,8 @@ package struct ProviderPools: Sendable {
     }
 
     private(set) var pools: [String: Pool] = [:]
+    /// The CAs, each with the roots under which it issues.
+    private var authorities: [Pool] = []
 
     /// Creates pools without a provider.
     init() {}
@@ -82,6 +84,17 @@ package struct ProviderPools: Sendable {
     package var names: [String] { pools.keys.sorted() }
 
     package subscript(name: String) -> Pool? { pools[name] }
+
+    /// Returns the CAs that have a root with one of these keys.
+    package func authorities(withAny keys: Set<SPKIFingerprint>) -> [Pool] {
+        authorities.filter { authority in
+            // mutant provider-issuer: true by PlanNextIssuerTests
+            authority.allRoots.contains { root in root.key.pin.spkiFingerprint.map(keys.contains) ?? false }
+        }
+    }
+
+    /// The names of the CAs.
+    package var authorityNames: [String] { authorities.map(\.title) }
 
     /// The pools that this version of the library knows. They are empty if the file can't be read, so that every name
     /// is an error.
@@ -175,18 +188,19 @@ extension ProviderPools {
         for member in root["x-providers"]?.members ?? [] {
             pools[member.key] = facts.pool(member, &problems)
         }
+        authorities = facts.authorities
     }
 
     /// The documents, keys and CAs of a file.
     private struct Facts {
         private let sources: JSONValue?
-        private let authorities: JSONValue?
+        /// The CAs, in the order of the file.
+        private(set) var authorities: [Pool] = []
         private var documents: [String: Document] = [:]
         private var keys: [String: SPKIFingerprint] = [:]
 
         init(_ root: JSONValue, _ problems: inout PolicyProblems) {
             sources = root["x-sources"]
-            authorities = root["x-authorities"]
             for member in sources?.members ?? [] { documents[member.key] = Self.document(member, &problems) }
             for pin in (PublicRoots.file?["pins"]?.members ?? []) + (root["pins"]?.members ?? []) {
                 keys[pin.key] = pin.value["pin"]?.string.flatMap { SPKIFingerprint($0) }
@@ -194,6 +208,7 @@ extension ProviderPools {
             if RootCalendar.builtIn.isEmpty {
                 problems.add("the list of public roots can't be read: report it", at: root.position)
             }
+            for member in root["x-authorities"]?.members ?? [] { authorities.append(authority(member, &problems)) }
         }
 
         private static func document(_ member: JSONValue.Member, _ problems: inout PolicyProblems) -> Document? {
@@ -236,26 +251,13 @@ extension ProviderPools {
             var roots: [Root] = []
             var found: [Document] = []
             for entry in provider.value["authorities"]?.members ?? [] {
-                guard let authority = authorities?[entry.key] else {
+                guard let authority = authorities.first(where: { $0.name == entry.key }) else {
                     problems.add("\(quoted(entry.key)) isn't in \"x-authorities\": add it", at: entry.keyPosition)
                     continue
                 }
                 found += [newest(entry.value, &problems)].compactMap(\.self)
-                for member in authority["roots"]?.members ?? [] {
-                    found += [newest(member.value["source"], &problems)].compactMap(\.self)
-                    // mutant provider-root: keys[member.key] ?? keys.values.first by ProviderPoolTests/incomplete
-                    guard let key = keys[member.key] else {
-                        problems.add(
-                            "\(quoted(member.key)) isn't the name of a public root: use the names of "
-                                + "public-roots.jsonc, or add its pin to \"pins\"", at: member.keyPosition)
-                        continue
-                    }
-                    roots.append(
-                        Root(
-                            authority: authority["title"]?.string ?? entry.key, key: Key(member.key, key),
-                            until: member.value["until"]?.day(&problems),
-                            signers: signers(of: key)))
-                }
+                roots += authority.allRoots
+                found += authority.documents
             }
             // mutant provider-empty: false by ProviderPoolTests/incomplete
             if roots.isEmpty {
@@ -266,6 +268,27 @@ extension ProviderPools {
             return Pool(
                 name: provider.key, title: provider.value["title"]?.string ?? provider.key,
                 note: provider.value["note"]?.string, allRoots: roots, documents: found)
+        }
+
+        private func authority(_ entry: JSONValue.Member, _ problems: inout PolicyProblems) -> Pool {
+            let title = entry.value["title"]?.string ?? entry.key
+            var roots: [Root] = []
+            var found: [Document] = []
+            for member in entry.value["roots"]?.members ?? [] {
+                found += [newest(member.value["source"], &problems)].compactMap(\.self)
+                // mutant provider-root: keys[member.key] ?? keys.values.first by ProviderPoolTests/incomplete
+                guard let key = keys[member.key] else {
+                    problems.add(
+                        "\(quoted(member.key)) isn't the name of a public root: use the names of "
+                            + "public-roots.jsonc, or add its pin to \"pins\"", at: member.keyPosition)
+                    continue
+                }
+                roots.append(
+                    Root(
+                        authority: title, key: Key(member.key, key), until: member.value["until"]?.day(&problems),
+                        signers: signers(of: key)))
+            }
+            return Pool(name: entry.key, title: title, note: nil, allRoots: roots, documents: found)
         }
     }
 }

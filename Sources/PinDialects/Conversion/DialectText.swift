@@ -12,7 +12,13 @@ final class DialectText {
     let bytes: [UInt8]
     /// The bytes as they are in the file.
     let original: [UInt8]
-    let form: Form
+    private(set) lazy var form: Form =
+        switch start {
+        case _ where isBinaryList: .binary
+        case UInt8(ascii: "<"): .markup
+        case UInt8(ascii: "{"): .object
+        default: .other
+        }
     /// The kind of a file in a tree, or `nil` for a file that a user has named.
     let kind: Kind?
     /// The name of a file in a tree, or an empty text.
@@ -26,16 +32,32 @@ final class DialectText {
         self.bytes = bytes
         self.name = name ?? ""
         kind = name.map(Kind.init)
-        form =
-            switch Self.start(of: bytes) {
-            case _ where bytes.starts(with: "bplist".utf8): .binary
-            case UInt8(ascii: "<"): .markup
-            case UInt8(ascii: "{"): .object
-            default: .other
-            }
     }
 
     var isInTree: Bool { kind != nil }
+
+    private var isBinaryList: Bool { bytes.starts(with: "bplist".utf8) }
+
+    /// Whether a file in a tree can have pins, or be one of pins that was damaged. Most files have nothing of all that
+    /// a mark or a search looks for, which is found out without reading each byte.
+    var mayConcernPins: Bool {
+        if isBinaryList || isNamedForPins || Self.words.isIn(bytes) { return true }
+        // mutant find-plain-words: false for `Self.plainWords.isIn(bytes)` by PinSearchTests
+        if kind == .plain || kind == .text, Self.plainWords.isIn(bytes) { return true }
+        if [.json, .swift, .literals].contains(kind), mayPin { return true }
+        return !DigestShape.all(in: bytes).isEmpty
+    }
+
+    /// The words without which a file in a tree has no mark of a dialect and no damaged pin.
+    private static let words = WordSearch(
+        [
+            "sha256/", "sha1/", "pin-sha256", "<network-security-config", "<pin-set", "tskconfiguration",
+            "tskpinneddomains", "tskpublickeyhashes", "nspinned", "spki-sha256-base64", "sectrustpinningrequired",
+            "pubkey_sha256", "\"domains\"", "\"pins\"", "\"payloadtype\"", "certificatepinner", "pinningpolicy(",
+            "pinningrule(", "pinnedpubkey", "public-key-pins", "envoy.extensions.transport_sockets.tls",
+        ] + EnvoyContext.keyHashes + EnvoyContext.certificateHashes)
+    /// Those of files that aren't programs: zones.
+    private static let plainWords = WordSearch(["tlsa", "type52", "._tcp"])
 
     /// Whether a file in a tree has the usual name of one with pins, and nothing that could be one.
     var isEmptyPinFile: Bool {
@@ -143,13 +165,13 @@ final class DialectText {
     }
 
     /// Returns the first byte after leading white space and C-style comments of both kinds.
-    private static func start(of bytes: [UInt8]) -> UInt8? {
+    private var start: UInt8? {
         var rest = bytes[...]
         while true {
-            rest = rest.drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
+            rest = rest.drop { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
             if rest.starts(with: "//".utf8) {
                 rest = rest.drop { !$0.isLineEnd }
-            } else if rest.starts(with: "/*".utf8), let end = rest.firstRange(of: Array("*/".utf8)) {
+            } else if rest.starts(with: "/*".utf8), let end = bytes.firstRange(of: "*/", from: rest.startIndex) {
                 rest = rest[end.upperBound...]
             } else {
                 return rest.first

@@ -108,8 +108,9 @@ extension PinDialect {
         DialectMark(.envoy, [.other], in: [.json, .yaml], isEnvoy),
         DialectMark(.tlsa, [.other], in: [.plain, .text]) { ZoneReader.hasTLSARecord($0.marked) },
         DialectMark(.curl, [.other], in: [.plain, .text]) {
-            guard $0.isInTree else { return $0.has("sha256//") }
-            return $0.has("pinnedpubkey") && $0.has("sha256/") && $0.kind == .plain || $0.begins(with: "sha256//")
+            guard $0.isInTree else { return $0.has("sha256//") || GitConfiguration.isRecognized(in: $0.bytes) }
+            return $0.has("pinnedpubkey", ignoringCase: true) && $0.has("sha256/") && $0.kind == .plain
+                || $0.begins(with: "sha256//")
         },
         DialectMark(.hpkp, [.other], in: [.plain, .text]) {
             $0.isInTree

@@ -2,7 +2,8 @@ import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 
-/// The argument of curl's `--pinnedpubkey`, `sha256//BASE64;sha256//BASE64`, alone or among other options.
+/// The argument of curl's `--pinnedpubkey`, `sha256//BASE64;sha256//BASE64`, alone, among other options, or in git's
+/// configuration.
 ///
 /// Other spellings aren't supported, because versions of curl interpret them differently.
 enum CurlPins {
@@ -13,6 +14,11 @@ enum CurlPins {
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         let cursor = try TextCursor(checking: bytes, path: path)
         var problems = PolicyProblems(path: path)
+        if GitConfiguration.isRecognized(in: bytes) {
+            let reading = reading(of: GitConfiguration(cursor), path: path, &problems)
+            guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+            return reading
+        }
         var found: CurlText?
         do throws(CurlText.Refusal) {
             found = try CurlText(cursor)
@@ -36,7 +42,7 @@ enum CurlPins {
                 "this transfer has other pins than the one at line \(first.position.line): give each a file of its own",
                 at: other.position)
         }
-        let pins = arguments.first.map { Self.pins(of: $0, &problems) } ?? []
+        let pins = arguments.first.map { Self.pins(in: $0.text, at: $0.position, &problems) } ?? []
         guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
         let rule = CanonicalRule(
             patterns: [HostPattern("", .every)], pins: pins,
@@ -45,12 +51,87 @@ enum CurlPins {
             CanonicalPolicy(rules: [rule], combination: .closest), notes: Array(notes.prefix(TextLimits.notes)))
     }
 
+    /// Returns the rules of git, which uses the last value for the URL that is closest to a server's.
+    private static func reading(
+        of git: GitConfiguration, path: String, _ problems: inout PolicyProblems
+    ) -> DialectReading {
+        var reading = DialectReading(CanonicalPolicy(rules: [], combination: .closest))
+        if let position = git.malformed {
+            problems.add("git can't read its configuration from here on: correct this line", at: position)
+        } else if git.entries.isEmpty {
+            problems.add(
+                "no section [http] has pinnedPubkey: write [http \"https://HOST\"] above it",
+                at: SourcePosition(line: 1, column: 1))
+        }
+        for (index, entry) in git.entries.enumerated() {
+            let location = PolicyLocation(path: path, entry.position)
+            func note(_ message: String) {
+                reading.notes.append(
+                    ConversionNote(.quirk, .either, message, at: location, rule: .ignoredSetting))
+            }
+            // mutant git-last: false by GitConfigurationTests/notes
+            if git.entries[(index + 1)...].contains(where: { $0.url == entry.url }) {
+                note("git uses only the last pinnedPubkey for a URL, and ignores this one: remove it")
+                continue
+            }
+            // mutant git-comment: nil by GitConfigurationTests/refused
+            if let cut = entry.cut {
+                problems.add(
+                    "git takes this semicolon for the start of a comment and ignores the pins behind it: put the value "
+                        + "in quotes", at: cut, rule: .ignoredSetting)
+            }
+            guard let (pattern, port) = server(of: entry, &problems) else { continue }
+            let pins = pins(in: entry.text, at: entry.position, &problems)
+            reading.policy.rules.append(
+                CanonicalRule(patterns: [pattern], ports: port.map { [Int($0)] }, pins: pins, location: location))
+        }
+        return reading
+    }
+
+    /// Returns the servers and the port of a section, or adds a problem.
+    private static func server(
+        of entry: GitConfiguration.Entry, _ problems: inout PolicyProblems
+    ) -> (HostPattern, UInt16?)? {
+        guard let url = entry.url else { return (HostPattern("", .every), nil) }
+        func problem(_ message: String) -> (HostPattern, UInt16?)? {
+            problems.add("\(quoted(url)) \(message)", at: entry.position)
+            return nil
+        }
+        let rest = url.lowercased().hasPrefix("https://") ? url.dropFirst(8) : ""
+        guard !rest.isEmpty else { return problem("isn't the URL of a server with TLS: write https://HOST") }
+        let path = rest.drop { $0 != "/" }
+        // mutant git-path: false by GitConfigurationTests/refused
+        guard path.isEmpty || path == "/" else {
+            return problem("is a part of a server, and other paths of it have no pins: remove the path")
+        }
+        let authority = rest.prefix { $0 != "/" }
+        guard !authority.contains("@") else { return problem("counts for one user only: remove the name") }
+        var name = authority[...]
+        var port: UInt16 = 443
+        if let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") {
+            guard let number = UInt16(authority[authority.index(after: colon)...]) else {
+                return problem("has a malformed port: write a number")
+            }
+            (name, port) = (authority[..<colon], number)
+        }
+        let isWildcard = name.hasPrefix("*.")
+        if isWildcard { name = name.dropFirst(2) }
+        do throws(ServerNameError) {
+            let name = try ServerName(String(name))
+            return (HostPattern(name.description, isWildcard ? .oneLabelBelow : .exact), port)
+        } catch {
+            return problem("has no valid host: \(error)")
+        }
+    }
+
     /// Returns the pins in the value of an option.
-    private static func pins(of argument: CurlText.Argument, _ problems: inout PolicyProblems) -> [CanonicalPin] {
+    private static func pins(
+        in argument: String, at position: SourcePosition, _ problems: inout PolicyProblems
+    ) -> [CanonicalPin] {
         var pins: [CanonicalPin] = []
-        for text in argument.text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
+        for text in argument.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
             guard pins.count < TextLimits.pins else {
-                problems.add("there are more than \(TextLimits.pins) pins: remove some", at: argument.position)
+                problems.add("there are more than \(TextLimits.pins) pins: remove some", at: position)
                 break
             }
             if let pin = pin(Array(text)[...]) {
@@ -58,7 +139,7 @@ enum CurlPins {
             } else {
                 let text = String(Substring(text))
                 problems.add(
-                    problem(text, isFirst: pins.isEmpty), at: argument.position,
+                    problem(text, isFirst: pins.isEmpty), at: position,
                     rule: text.hasPrefix(prefix) ? .malformedPin : nil)
             }
         }

@@ -155,9 +155,42 @@ struct DigestShape {
             return false
         }
         // A part of a digest is enough.
-        return bytes.split { !(isDigit($0) || "-_=:".utf8.contains($0)) }.contains { $0.count >= 18 && isMixed($0) }
-            || bytes.split { !($0.isDigit || $0 == UInt8(ascii: ":") || (0x61...0x66).contains($0 | 0x20)) }
-                .contains { $0.count >= 56 }
+        return hasRun(of: 18, in: bytes, { isDigit($0) || "-_=:".utf8.contains($0) }, where: isRandom)
+            || hasRun(
+                of: 56, in: bytes, { $0.isDigit || $0 == UInt8(ascii: ":") || (0x61...0x66).contains($0 | 0x20) },
+                where: { _ in true })
+    }
+
+    /// Whether there are so many bytes in a row that satisfy a predicate, and all of them another one. Looks at each
+    /// `count`-th byte, and at more only around those that satisfy it.
+    private static func hasRun(
+        of count: Int, in bytes: [UInt8], _ isPart: (UInt8) -> Bool, where isFound: (ArraySlice<UInt8>) -> Bool
+    ) -> Bool {
+        let parts = (0...255).map { isPart(UInt8($0)) }
+        let (span, table) = (bytes.span, parts.span)
+        var (index, end) = (count - 1, 0)
+        while index < span.count {
+            guard table[Int(span[index])] else {
+                index += count
+                continue
+            }
+            var (start, stop) = (index, index + 1)
+            while start > end, table[Int(span[start - 1])] { start -= 1 }
+            while stop < span.count, table[Int(span[stop])] { stop += 1 }
+            if stop - start >= count, isFound(bytes[start..<stop]) { return true }
+            (index, end) = (stop + count, stop)
+        }
+        return false
+    }
+
+    /// Whether a text may be a part of a digest in base64: it has small and capital letters, and a number or a plus
+    /// sign, or else changes between letters and signs as often as random ones do. Names and paths don't.
+    private static func isRandom(_ text: ArraySlice<UInt8>) -> Bool {
+        guard isMixed(text) else { return false }
+        if text.contains(where: { $0.isDigit || $0 == UInt8(ascii: "+") }) { return true }
+        func kind(_ byte: UInt8) -> Int { byte >= 0x61 ? 2 : byte >= 0x41 ? 1 : 0 }
+        let changes = zip(text, text.dropFirst()).count { kind($0) != kind($1) }
+        return changes * 20 >= text.count * 9
     }
 
     /// Whether a text has small and capital letters and something else, as nearly every random one has and no name.

@@ -39,6 +39,7 @@ package struct PinSearch: Sendable {
     ) {
         isTest = SearchedText.isTest(name)
         let file = DialectText(bytes, inTreeAs: name)
+        guard file.mayConcernPins else { return }
         dialects = PinDialect.allRecognized(in: file)
         for dialect in dialects { read(file, as: dialect, path: path, at: time) }
         // mutant find-empty: false for 1 by PinSearchTests/ignored

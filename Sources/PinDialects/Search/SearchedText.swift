@@ -204,8 +204,8 @@ extension SearchedText {
     private static func markupComments(_ bytes: [UInt8]) -> [Range<Int>] {
         var comments: [Range<Int>] = []
         var index = 0
-        while let start = bytes[index...].firstRange(of: Array("<!--".utf8)) {
-            let end = bytes[start.upperBound...].firstRange(of: Array("-->".utf8))?.upperBound ?? bytes.count
+        while let start = bytes.firstRange(of: "<!--", from: index) {
+            let end = bytes.firstRange(of: "-->", from: start.upperBound)?.upperBound ?? bytes.count
             comments.append(start.lowerBound..<end)
             index = end
         }
@@ -221,7 +221,7 @@ extension SearchedText {
             let next = index + 1 < bytes.count ? bytes[index + 1] : 0
             if byte == UInt8(ascii: "\""), quote == nil, bytes[index...].starts(with: textBlock) {
                 // A text of several lines.
-                index = bytes[(index + 3)...].firstRange(of: textBlock)?.upperBound ?? bytes.count
+                index = bytes.firstRange(of: "\"\"\"", from: index + 3)?.upperBound ?? bytes.count
                 continue
             }
             if byte.isLineEnd {
@@ -231,7 +231,7 @@ extension SearchedText {
             } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "`") {
                 quote = byte
             } else if byte == UInt8(ascii: "/"), next == UInt8(ascii: "*") {
-                let end = bytes[(index + 2)...].firstRange(of: Array("*/".utf8))?.upperBound ?? bytes.count
+                let end = bytes.firstRange(of: "*/", from: index + 2)?.upperBound ?? bytes.count
                 comments.append(index..<end)
                 index = end
                 continue

@@ -10,7 +10,8 @@ extension CommandDefinition {
         name: "plan", summary: "check whether released apps survive a certificate change", operands: "--new INPUT",
         operandCount: 0...0,
         flags: [
-            .newInput, .provider, .providers, .passwordFile, .passwordDescriptor, .against, .from, .repository,
+            .newInput, .provider, .providers, .nextIssuer, .passwordFile, .passwordDescriptor, .against, .from,
+            .repository,
             .targetLevel,
             .allowUnread.described(
                 "exit without 2 if a release, a tag or a file in a directory wasn't understood",
@@ -28,7 +29,8 @@ extension CommandDefinition {
             "receive any of them.",
             "",
             "--provider judges the chains below every root of a provider of managed certificates, by the",
-            "roots' keys alone: whether clients trust them isn't checked.",
+            "roots' keys alone: whether clients trust them isn't checked. --next-issuer does this with",
+            "every root of the CA that issued the chain of --current, or else of --new.",
             "",
             "SOURCE is git:TAGGLOB:PATH, a file as it was at each matching tag; a pin file in any",
             "dialect; or a directory of them. If the file moved, add its other paths: git:v*:OLD:NEW.",
@@ -70,7 +72,7 @@ extension CommandDefinition {
                 console.note(of: pool, at: now)
                 candidates += NewChain.all(of: pool, at: now)
             }
-            guard !candidates.isEmpty else { throw .missingFlag(.newInput) }
+            guard !candidates.isEmpty || arguments.has(.nextIssuer) else { throw .missingFlag(.newInput) }
             let current = try arguments.chains(.currentInput, input)
             let limit = try arguments.period(.failWithin).map { now + $0 }
             let shares = try arguments.shares()
@@ -89,6 +91,11 @@ extension CommandDefinition {
                 return reports.write(report, &console)
             }
             let stores = try arguments.trustStores(in: environment, besides: reader.rootedSources)
+            let policy = try arguments.trustPolicy()
+            if arguments.has(.nextIssuer) {
+                candidates += try arguments.nextChains(
+                    after: current.isEmpty ? candidates : current, stores.map(\.store), policy, at: now, &console)
+            }
             if !reader.irrelevant.isEmpty {
                 console.note("note: not releases: \(FirstNames(reader.irrelevant, limit: 5))")
             }
@@ -123,7 +130,6 @@ extension CommandDefinition {
                 releases.contains { $0.rule(for: host.name, port: host.port).trustsOnlyOwnRoots }
             }
             if let note = rootFlag?.note(onAnchorsOf: ownRoots.map(\.title)) { console.note(note) }
-            let policy = try arguments.trustPolicy()
             let logs = try arguments.transparency().logs
             let calendar = try arguments.plannedCalendar(in: environment)
             if let note = calendar.note(at: now) { console.note("note: \(note)") }
@@ -172,6 +178,39 @@ extension CommandDefinition {
             if isShort || arguments.has(.timeline) || arguments.has(.verbose) { console.text(timeline.lines) }
             reports.write(report, &console)
         })
+}
+
+extension Arguments {
+    /// Returns a chain for each root of the CAs that issued these chains.
+    fileprivate func nextChains(
+        after chains: [NewChain], _ stores: [TrustStore], _ policy: TrustPolicy, at now: Date, _ console: inout Console
+    ) throws(UsageError) -> [NewChain] {
+        let known = try allProviderPools()
+        var next: [NewChain] = []
+        for chain in chains where !chain.isOfProvider {
+            // mutant plan-next-key: false by PlanNextIssuerTests/refused
+            if chain.isKey {
+                throw .unusable([
+                    "\(chain.title) is a key, whose CA isn't known: give today's chain with \(Flag.currentInput.dashed)"
+                ])
+            }
+            let authorities = known.authorities(withAny: try chain.issuers(in: stores, policy, at: now))
+            // mutant plan-next-unknown: false by PlanNextIssuerTests/refused
+            guard !authorities.isEmpty else {
+                throw .unusable([
+                    "\(chain.title): the roots of its CA aren't known, only those of "
+                        + "\(known.authorityNames.joined(separator: ", ")): name a file that has them with "
+                        + "\(Flag.providers.dashed)"
+                ])
+            }
+            for authority in authorities {
+                console.note(of: authority, at: now)
+                next += NewChain.all(of: authority, names: chain.names, at: now)
+            }
+        }
+        guard !next.isEmpty else { throw .missingFlag(.currentInput) }
+        return next
+    }
 }
 
 /// The number of combinations by standing.

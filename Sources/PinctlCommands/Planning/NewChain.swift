@@ -21,16 +21,16 @@ struct NewChain: Sendable {
     /// Returns whether it can be served for a host.
     func covers(_ host: ServerName) -> Bool {
         switch content {
-        case .key where names.isEmpty, .below: true
-        case .chain, .key: names.contains { host.matches($0) }
+        case .key where names.isEmpty, .below where names.isEmpty: true
+        case .chain, .key, .below: names.contains { host.matches($0) }
         }
     }
 
     /// Returns why it can't be served for a host that it doesn't cover.
     func mismatch(with host: String) -> String {
         switch content {
-        case .chain: "the new certificate isn't valid for \(host), \([self].extent)"
-        case .key, .below: "the request isn't for \(host), \([self].extent)"
+        case .chain, .below: "the new certificate isn't valid for \(host), \([self].extent)"
+        case .key: "the request isn't for \(host), \([self].extent)"
         }
     }
 
@@ -70,11 +70,33 @@ struct NewKey: Sendable {
 }
 
 extension NewChain {
-    /// Returns a chain for each root of a provider.
-    static func all(of pool: ProviderPools.Pool, at time: Date) -> [NewChain] {
+    /// Returns a chain for each root of a provider or CA.
+    static func all(
+        of pool: ProviderPools.Pool, names: [SubjectAlternativeName] = [], at time: Date
+    ) -> [NewChain] {
         pool.roots(at: time).map { root in
-            NewChain(title: "\(root.authority) (\(root.key.name))", content: .below(root), names: [])
+            NewChain(title: "\(root.authority) (\(root.key.name))", content: .below(root), names: names)
         }
+    }
+
+    /// Returns the keys on the paths of a chain to roots of these stores, without the leaf's.
+    func issuers(
+        in stores: [TrustStore], _ policy: TrustPolicy, at time: Date
+    ) throws(UsageError) -> Set<SPKIFingerprint> {
+        guard case .chain(let presented) = content else { return [] }
+        var keys: Set<SPKIFingerprint> = []
+        var finding: TrustFinding?
+        for store in stores {
+            do throws(TrustFinding) {
+                let paths = try ChainTrust(presented: presented, store: store, policy: policy).allPaths(
+                    at: self.time(from: time), limit: ChainJudge.pathLimit)
+                for path in paths { keys.formUnion(path.certificates.dropFirst().map(\.spkiFingerprint)) }
+            } catch {
+                finding = error
+            }
+        }
+        if keys.isEmpty, let finding { throw .unusable(["\(title): its CA isn't known: \(finding)"]) }
+        return keys
     }
 }
 

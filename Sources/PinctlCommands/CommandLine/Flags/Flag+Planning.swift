@@ -5,6 +5,7 @@ extension Flag {
     static let currentInput = Flag(
         "current", value: .file("INPUT"), repeatable: true,
         "compare with the current chain, to find lost hostnames and pins no longer needed")
+    static let nextIssuer = Flag("next-issuer", "plan for every root under which the CA of today's chain issues")
     static let against = Flag(
         "against", value: .text("SOURCE"), repeatable: true,
         "check these releases: git:TAGGLOB:PATH[:PATH], a pin file, or a directory of them")

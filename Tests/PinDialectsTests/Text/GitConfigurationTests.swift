@@ -1,0 +1,83 @@
+import CertificatePinning
+import PinctlBasics
+import PinctlTestPKI
+import Testing
+
+@testable import PinDialects
+
+@Suite("http.pinnedPubkey in git's configuration")
+struct GitConfigurationTests {
+    private static let keys = (UInt8(1)...4).map { "sha256//" + ReplacingTests.base64($0) }
+
+    /// Returns the text with a pin for `K1` to `K4`.
+    private static func text(_ text: String) -> String {
+        keys.indices.reduce(text) { $0.replacing("K\($1 + 1)", with: keys[$1]) }
+    }
+
+    @Test(
+        "The pins for a server are those that git hands to curl",
+        arguments: [
+            "[http]\n\tpinnedPubkey = K1\n",
+            "[http]\n\tpinnedPubkey = \"K1;K2\"\n",
+            "[user]\n\tname = A\n[http \"https://git.example.com\"]\n\tpinnedPubkey = \"K1;K2\" ; both\n",
+            "[http \"https://git.example.com/\"]\npinnedpubkey=K1\n[http]\npinnedpubkey = K3\n",
+            "[HTTP \"https://*.example.com\"]\r\n  PinnedPubKey = \"K1;\\\r\nK2\"\r\n[http]\n  sslVerify = true\n",
+            "[http \"https://git.example.com:8443\"]\n\tpinnedPubkey = K2 # the other server\n",
+            "# none\n[http \"https://git.example.com\"]\n\tproxy\n\tpinnedPubkey = K1\n\tpinnedPubkey = K4\n",
+            "[remote \"origin\"]\n\turl = https://git.example.com\n\tpinnedPubkey = K1\n[http] pinnedPubkey = K2\n",
+        ])
+    func asGit(_ text: String) throws {
+        let bytes = Array(Self.text(text).utf8)
+        #expect(PinDialect.recognized(in: bytes) == .curl)
+        let policy = try PinDialect.curl.read(bytes, path: "config").policy
+        let directory = try TestDirectory()
+        let file = try directory.add(Self.text(text), name: "config")
+        for (host, port) in [
+            ("git.example.com", 443), ("git.example.com", 8443), ("example.com", 443), ("b.test", 443),
+        ] {
+            let url = "https://\(host)\(port == 443 ? "" : ":\(port)")/project.git"
+            let git = try TestCommand.run(
+                ["git", "config", "--file", file, "--get-urlmatch", "http.pinnedPubkey", url],
+                environment: ["LC_ALL=C", "HOME=\(directory.path)"])
+            let expected = git.text.split(separator: ";").map { String($0.filter { !$0.isWhitespace }) }
+            let rules = PinDialect.curl.rules(for: host, port: port, in: policy)
+            let found = rules.flatMap(\.pins).map { "sha256//" + Base64.encode($0.value.span) }
+            #expect(found == expected, "\(url)")
+        }
+    }
+
+    @Test(
+        "Pins that git ignores, and settings for a part of a server, are errors",
+        arguments: [
+            ("[http]\n\tpinnedPubkey = K1;K2\n", "config:2:69: error: git takes this semicolon for the start of a comment"),
+            ("[http \"https://a.test/group\"]\n\tpinnedPubkey = K1\n", "is a part of a server"),
+            ("[http \"https://me@a.test\"]\n\tpinnedPubkey = K1\n", "counts for one user only"),
+            ("[http \"http://a.test\"]\n\tpinnedPubkey = K1\n", "isn't the URL of a server with TLS"),
+            ("[http \"https://a.test:x\"]\n\tpinnedPubkey = K1\n", "has a malformed port"),
+            ("[http \"https://a_.test-\"]\n\tpinnedPubkey = K1\n", "has no valid host"),
+            ("[http]\n\tpinnedPubkey = \"K1\n", "config:2:2: error: git can't read its configuration"),
+            ("[http\n\tpinnedPubkey = K1\n", "config:1:1: error: git can't read its configuration"),
+            ("[http]\n\tpinnedPubkey = K1\\q\n", "config:2:2: error: git can't read its configuration"),
+            ("[http]\n\tpinnedPubkey = /etc/key.pem\n", "as a file name"),
+            ("[http]\n\tpinnedPubkey =\n", "there is no pin"),
+            ("[https]\n\tpinnedPubkey = K1\n[http]\n", "no section [http] has pinnedPubkey"),
+        ])
+    func refused(_ text: String, _ message: String) {
+        do throws(PolicyFileError) {
+            let reading = try PinDialect.curl.read(Array(Self.text(text).utf8), path: "config")
+            Issue.record("\(reading.policy.rules)")
+        } catch {
+            #expect(error.problems.contains { $0.description.contains(message) }, "\(error)")
+        }
+    }
+
+    @Test("A value that a later one replaces is noted")
+    func notes() throws {
+        let text =
+            "[http]\n\tpinnedPubkey = K1\n[http \"https://a.test\"]\n\tpinnedPubkey = K2\n[http]\n\tpinnedPubkey = K3\n"
+        let reading = try PinDialect.curl.read(Array(Self.text(text).utf8), path: "config")
+        #expect(reading.notes.map(\.location?.line) == [2])
+        #expect(reading.notes.first?.message.contains("git uses only the last pinnedPubkey") == true)
+        #expect(reading.policy.rules.map(\.pins.count) == [1, 1])
+    }
+}
