@@ -61,7 +61,7 @@ extension PolicyBundle {
         }
         // A file of roots may also have a server's key, and a bundle is public.
         // mutant bundle-secret: false by PolicyBundleTests
-        for (path, bytes) in files where bytes.firstRange(of: Array("PRIVATE KEY-----".utf8)) != nil {
+        for (path, bytes) in files where bytes.firstRange(of: "PRIVATE KEY-----") != nil {
             throw .policy(
                 PolicyFileError(problems: [
                     PolicyProblem(

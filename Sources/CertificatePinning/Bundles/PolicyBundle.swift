@@ -114,7 +114,7 @@ public struct PolicyBundle: Sendable {
     /// Returns whether a text looks like a bundle.
     package static func isRecognized(in bytes: [UInt8]) -> Bool {
         bytes.count <= maximumSize && bytes.first { $0 > 0x20 } == UInt8(ascii: "{")
-            && bytes.firstRange(of: Array(type.utf8)) != nil
+            && bytes.firstRange(of: type) != nil
     }
 
     /// Whether the bundle contains key sets, beyond the one that the program was built with.

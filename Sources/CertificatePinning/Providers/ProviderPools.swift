@@ -40,6 +40,8 @@ package struct ProviderPools: Sendable {
         /// The name of the CA.
         package let authority: String
         package let key: Key
+        /// The day on which the CA published that it issues under the root, or `nil` if it always has.
+        let since: Date?
         /// The last day on which it is one of the CA's roots, or `nil` if there is none.
         let until: Date?
         /// The roots that have signed a certificate for it, and the last day on which that is valid.
@@ -128,6 +130,8 @@ extension ProviderPools.Pool {
     package func roots(at time: Date) -> [ProviderPools.Root] {
         // mutant provider-until: !$0.key.name.isEmpty for `$0.until…true` by ProviderPoolTests/until
         allRoots.filter { $0.until.map { time < $0.adding(days: 1) } ?? true }
+            // mutant provider-since: true for `$0 <= time` by ReplayTests
+            .filter { $0.since.map { $0 <= time } ?? true }
     }
 
     /// Returns a path for each root of which clients refuse a path. `accepts` returns whether they accept the path
@@ -162,7 +166,11 @@ extension ProviderPools {
             PolicyKey("title", .string, isRequired: true),
             PolicyKey(
                 "roots",
-                .map(to: .object([PolicyKey("until", .string), PolicyKey("source", .string, isRequired: true)])),
+                .map(
+                    to: .object([
+                        PolicyKey("since", .string), PolicyKey("until", .string),
+                        PolicyKey("source", .string, isRequired: true),
+                    ])),
                 isRequired: true),
         ]))
 
@@ -285,8 +293,8 @@ extension ProviderPools {
                 }
                 roots.append(
                     Root(
-                        authority: title, key: Key(member.key, key), until: member.value["until"]?.day(&problems),
-                        signers: signers(of: key)))
+                        authority: title, key: Key(member.key, key), since: member.value["since"]?.day(&problems),
+                        until: member.value["until"]?.day(&problems), signers: signers(of: key)))
             }
             return Pool(name: entry.key, title: title, note: nil, allRoots: roots, documents: found)
         }

@@ -36,6 +36,9 @@ final class DialectText {
 
     var isInTree: Bool { kind != nil }
 
+    /// Whether the name of a file in a tree is that of a text that isn't a program.
+    var isData: Bool { [.plain, .text, .markup].contains(kind) }
+
     private var isBinaryList: Bool { bytes.starts(with: "bplist".utf8) }
 
     /// Whether a file in a tree can have pins, or be one of pins that was damaged. Most files have nothing of all that
@@ -72,11 +75,15 @@ final class DialectText {
     }
 
     /// Whether a file in a tree has the usual name of one with pins.
-    private(set) lazy var isNamedForPins = kind != nil && Self.isNamedForPins(name)
+    private(set) lazy var isNamedForPins = kind.map { Self.isNamedForPins(name, $0) } ?? false
 
     /// Whether the name of a file is the usual one of a file with pins.
     static func isNamedForPins(_ name: String) -> Bool {
-        guard [.markup, .json, .yaml, .jvm, .swift, .literals].contains(Kind(name)) else { return false }
+        isNamedForPins(name, Kind(name))
+    }
+
+    private static func isNamedForPins(_ name: String, _ kind: Kind) -> Bool {
+        guard [.markup, .json, .yaml, .jvm, .swift, .literals].contains(kind) else { return false }
         let file = name.split(separator: "/").last.map(String.init) ?? ""
         guard !["network_security_config.xml", "info.plist"].contains(file.lowercased()) else { return true }
         let texts = [file, file.lowercased()].map { Array($0.utf8)[...] }
@@ -206,7 +213,7 @@ extension [UInt8] {
         let (bytes, table) = (span, starts.span)
         for index in 0..<bytes.count where table[Int(bytes[index])] {
             for word in words where index + word.count <= bytes.count {
-                var length = 1
+                var length = 0
                 while length < word.count, bytes[index + length] | fold == word[length] { length += 1 }
                 if length == word.count { return true }
             }

@@ -98,9 +98,10 @@ struct SearchedText {
 
     /// Returns the extension of a file's name in lower case, or an empty text.
     static func fileExtension(_ name: String) -> String {
-        let file = name.split(separator: "/").last ?? ""
-        guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return "" }
-        return file[file.index(after: dot)...].lowercased()
+        let bytes = name.utf8
+        let slash = bytes.lastIndex(of: UInt8(ascii: "/")).map(bytes.index(after:)) ?? bytes.startIndex
+        guard let dot = bytes[slash...].lastIndex(of: UInt8(ascii: ".")), dot != slash else { return "" }
+        return name[bytes.index(after: dot)...].lowercased()
     }
 }
 

@@ -58,21 +58,3 @@ struct WordSearch: Sendable {
         return false
     }
 }
-
-extension [UInt8] {
-    /// Returns the range of a text in ASCII at or behind an offset, or `nil` if there is none.
-    func firstRange(of text: StaticString, from start: Int) -> Range<Int>? {
-        let word = Array(text.description.utf8)
-        let (bytes, first) = (span, word[0])
-        var index = start
-        while index + word.count <= bytes.count {
-            if bytes[index] == first {
-                var count = 1
-                while count < word.count, bytes[index + count] == word[count] { count += 1 }
-                if count == word.count { return index..<index + word.count }
-            }
-            index += 1
-        }
-        return nil
-    }
-}

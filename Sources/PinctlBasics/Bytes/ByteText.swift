@@ -24,3 +24,19 @@ extension [UInt8] {
         append(copying: digits.span.extracting(start..<digits.count))
     }
 }
+
+extension [UInt8] {
+    /// Returns the range of a text at or behind an offset, or `nil` if there is none.
+    package func firstRange(of text: String, from start: Int = 0) -> Range<Int>? {
+        let word = Array(text.utf8)
+        let bytes = span
+        var index = start
+        while index + word.count <= bytes.count {
+            var count = 0
+            while count < word.count, bytes[index + count] == word[count] { count += 1 }
+            if count == word.count { return index..<index + word.count }
+            index += 1
+        }
+        return nil
+    }
+}

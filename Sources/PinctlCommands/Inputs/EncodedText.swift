@@ -10,7 +10,7 @@ enum EncodedText {
     /// Whether a text has a BEGIN line anywhere, or a long run of Base64 or hexadecimal that begins like DER, or like
     /// PEM in Base64.
     static func mayHaveKeys(_ text: [UInt8]) -> Bool {
-        if text.firstRange(of: Array("-----BEGIN ".utf8)) != nil { return true }
+        if text.firstRange(of: "-----BEGIN ") != nil { return true }
         var index = 0
         while index < text.count {
             guard isDigit(text[index]) else {

@@ -45,7 +45,7 @@ enum DirectoryFile: Equatable {
     /// A text in JSON, which is a policy if it has rules, and otherwise a part of one or something else.
     private static func policy(_ bytes: [UInt8]) -> DirectoryFile {
         // mutant plan-bundle: false for `PolicyBundle.isRecognized(in: bytes)` by PlanTests
-        if PolicyBundle.isRecognized(in: bytes) || bytes.firstRange(of: Array("\"domains\"".utf8)) != nil {
+        if PolicyBundle.isRecognized(in: bytes) || bytes.firstRange(of: "\"domains\"") != nil {
             return .release
         }
         // A policy that was written by half has no rules either.
@@ -53,7 +53,7 @@ enum DirectoryFile: Equatable {
             return .unread("isn't a policy: \(problem.message)")
         }
         // A file that other policies include has pins and no rules.
-        let isPart = bytes.firstRange(of: Array("\"version\"".utf8)) != nil
+        let isPart = bytes.firstRange(of: "\"version\"") != nil
         guard !isPart, mayHavePins(String(decoding: bytes, as: UTF8.self)) else { return .irrelevant }
         return .unread("seems to have pins, but isn't a policy: write them as a policy, or move it elsewhere")
     }

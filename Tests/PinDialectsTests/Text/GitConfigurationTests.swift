@@ -49,7 +49,7 @@ struct GitConfigurationTests {
     @Test(
         "Pins that git ignores, and settings for a part of a server, are errors",
         arguments: [
-            ("[http]\n\tpinnedPubkey = K1;K2\n", "config:2:69: error: git takes this semicolon for the start of a comment"),
+            ("[http]\n\tpinnedPubkey = K1;K2\n", "config:2:69: error: git takes this semicolon for"),
             ("[http \"https://a.test/group\"]\n\tpinnedPubkey = K1\n", "is a part of a server"),
             ("[http \"https://me@a.test\"]\n\tpinnedPubkey = K1\n", "counts for one user only"),
             ("[http \"http://a.test\"]\n\tpinnedPubkey = K1\n", "isn't the URL of a server with TLS"),

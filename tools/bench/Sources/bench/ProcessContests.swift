@@ -122,3 +122,25 @@ func largeFile(_ tools: Tools, large: String, one: String, _ report: inout Repor
             times.name, time(times.median), Target(measured: growth, unit: "MiB", bound: .atMost, limit: 8))
     }
 }
+
+/// The search of a tree for pins, beside ripgrep's for one pattern.
+func searches(_ tools: Tools, _ report: inout Report) throws {
+    guard let ripgrep = findTool("rg") else {
+        return report.heading("SKIPPED: pinctl find beside ripgrep, which isn't installed")
+    }
+    for tree in ["/usr/include", "/usr/lib/python3", "/usr/share"] where FileManager.default.fileExists(atPath: tree) {
+        // Both exit with 1 if they find nothing.
+        let commands = [
+            "\(ripgrep) --count 'sha256/[A-Za-z0-9+/]{43}=' \(tree)", "\(tools.staticPinctl) find \(tree)",
+        ].map { ["sh", "-c", "\($0) >/dev/null 2>&1 || true"] }
+        let runs = try runInTurn(tools.runner, rounds: 7, commands)
+        let times = zip(["ripgrep, one pattern", "pinctl find, static"], runs).map {
+            Times(name: $0, rounds: $1.map(\.wallTime))
+        }
+        report.heading("Pins in \(tree) (wall time)")
+        report.row(times[0].name, time(times[0].median))
+        report.row(
+            times[1].name, time(times[1].median),
+            Target(measured: times[1].ratio(to: times[0]), unit: "times ripgrep", bound: .atMost, limit: 2))
+    }
+}

@@ -88,6 +88,7 @@ private func measure(system: String, directory: String, _ tools: Tools) throws -
     try startUp(tools, certificate: directory + "/one.pem", &report)
     try labelledLines(tools, bundle: directory + "/roots-100k.pem", &report)
     try largeFile(tools, large: directory + "/roots-100k.pem", one: directory + "/one.pem", &report)
+    try searches(tools, &report)
     return report
 }
 
