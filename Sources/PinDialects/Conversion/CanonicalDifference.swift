@@ -165,7 +165,8 @@ private struct RuleMeaning {
         }
         if usesDefaultReport != other.usesDefaultReport {
             report(
-                "\(other.usesDefaultReport ? "also reports" : "doesn't report") to its vendor's address",
+                "\(other.usesDefaultReport ? "also reports" : "doesn't report") to its vendor's address "
+                    + "(\(TrustKitReader.defaultReportKey))",
                 "turned reports to its vendor's address \(usesDefaultReport ? "on" : "off")")
         }
         return found

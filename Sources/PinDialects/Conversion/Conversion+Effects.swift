@@ -16,7 +16,7 @@ extension Conversion {
         guard rule.mode == .off else {
             note(
                 .modeLost, .stricter,
-                "mismatches of \(rule.title) are refused, and were only reported: \(name) always enforces pins",
+                "mismatches of \(rule.title) are refused, not only reported: \(name) always enforces pins",
                 rule.location)
             rule.mode = .enforce
             return true

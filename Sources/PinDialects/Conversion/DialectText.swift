@@ -47,7 +47,7 @@ final class DialectText {
         if isBinaryList || isNamedForPins || Self.words.isIn(bytes) { return true }
         // mutant find-plain-words: false for `Self.plainWords.isIn(bytes)` by PinSearchTests
         if kind == .plain || kind == .text, Self.plainWords.isIn(bytes) { return true }
-        if [.json, .swift, .literals].contains(kind), mayPin { return true }
+        if [.json, .yaml, .swift, .literals].contains(kind), mayPin { return true }
         return !DigestShape.all(in: bytes).isEmpty
     }
 

@@ -108,7 +108,10 @@ extension PinDialect {
         DialectMark(.envoy, [.other], in: [.json, .yaml], isEnvoy),
         DialectMark(.tlsa, [.other], in: [.plain, .text]) { ZoneReader.hasTLSARecord($0.marked) },
         DialectMark(.curl, [.other], in: [.plain, .text]) {
-            guard $0.isInTree else { return $0.has("sha256//") || GitConfiguration.isRecognized(in: $0.bytes) }
+            guard $0.isInTree else {
+                // The digest of a map's pin can begin with a slash.
+                return $0.has("pinnedpubkey", ignoringCase: true) || $0.has("sha256//") && !$0.map.isMap
+            }
             return $0.has("pinnedpubkey", ignoringCase: true) && $0.has("sha256/") && $0.kind == .plain
                 || $0.begins(with: "sha256//")
         },
@@ -122,7 +125,7 @@ extension PinDialect {
         // mutant misspelled-policy: false for `$0.document.root?["version"]?.integer != nil` by
         //   PinctlTests.LintTests/defaultPolicy
         DialectMark(.policy, [.object], in: [.json]) { $0.document.root?["version"]?.integer != nil && $0.map.isMap },
-        DialectMark(.map, [.object, .other], in: [.json, .swift, .literals]) {
+        DialectMark(.map, [.object, .other], in: [.json, .yaml, .swift, .literals]) {
             let map = $0.map
             return $0.isInTree ? map.isMap && map.hasPins : map.isMap || $0.form == .other && !map.stray.isEmpty
         },

@@ -66,7 +66,8 @@ enum EnvoyConfiguration {
     ) throws(DialectWriteError) -> [UInt8] {
         let root: YAMLNode
         do throws(PolicyFileError) {
-            root = try YAMLReader.read(bytes, path: path)
+            // A value that several contexts use can't be changed for one of them.
+            root = try YAMLReader.read(bytes, path: path, .none)
         } catch {
             throw DialectWriteError(error)
         }

@@ -121,7 +121,9 @@ struct LiteralEdit {
         var indices: [Int] = []
         for pin in there {
             guard let location = pin.location, values[location] != nil else {
-                throw problem("this pin isn't a literal: write it itself", at: pin.location)
+                throw problem(
+                    "only a pin in quotes can be changed in place: write it, and the list around it, as "
+                        + "[\"sha256/…\"]", at: pin.location)
             }
             if let index = listIndices[location] {
                 if !indices.contains(index) { indices.append(index) }

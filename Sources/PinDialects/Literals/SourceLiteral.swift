@@ -60,3 +60,23 @@ struct SourceLiteral {
         return ["true", "YES", "True"].contains(word) ? true : ["false", "NO", "False"].contains(word) ? false : nil
     }
 }
+
+extension SourceLiteral {
+    /// Creates a literal of a value in YAML.
+    init(_ node: YAMLNode) {
+        position = node.position
+        range = node.range
+        switch node.kind {
+        case .null: kind = .word("null")
+        case .scalar(let text, let isQuoted):
+            kind = !isQuoted && ["true", "false", "null", "~"].contains(text) ? .word(text) : .text(text)
+        case .block(let text): kind = .text(text)
+        case .sequence(let elements): kind = .list(elements.map(SourceLiteral.init), inside: node.range)
+        case .mapping(let members):
+            kind = .object(
+                members.map {
+                    Member(key: $0.key, isComputed: false, position: $0.position, value: SourceLiteral($0.value))
+                })
+        }
+    }
+}

@@ -53,6 +53,12 @@ struct SourceLiterals {
         isExhausted = budget <= 0
     }
 
+    /// Takes the documents of a text in YAML, which has no constants: aliases are values.
+    init(_ documents: [YAMLNode]) {
+        nestsComments = false
+        roots = documents.map { Root(literal: SourceLiteral($0), argument: nil, constant: nil) }
+    }
+
     private mutating func scan(from cursor: TextCursor, to end: Int, _ budget: inout Int) {
         var parser = LiteralParser(cursor, budget: budget, nestsComments: nestsComments)
         var inner: [SourceLiteral.Expression] = []

@@ -3,7 +3,7 @@ import CertificateTrust
 import PinctlBasics
 import PinctlFoundation
 
-/// A reader of hosts and their pins in the literals of JSON, JavaScript, TypeScript and other programs.
+/// A reader of hosts and their pins in the literals of JSON, JavaScript, TypeScript and other programs, and in YAML.
 ///
 /// Libraries and teams give such maps many shapes, so values are recognized by what they are: a hostname or a URL, a
 /// digest, a Boolean for subdomains, a date. A note says how each host was understood. A pin without a host is an
@@ -43,8 +43,7 @@ struct PinMapReader {
     ) throws(PolicyFileError) -> DialectReading {
         // Compilers of TypeScript read UTF-16.
         let bytes = (try? XMLReader.decoded(bytes))?.bytes ?? bytes
-        var reader = PinMapReader(try TextCursor(checking: bytes, path: path), bytes, path, suffixes)
-        reader.takeRoots(withTexts: true)
+        var reader = try PinMapReader(bytes, path, suffixes, withTexts: true)
         reader.checkMerges()
         for (name, position) in reader.literals.changes where !reader.rules.isEmpty && reader.host(name) != nil {
             // mutant map-changed: {} by PinMapTests/unreadable
@@ -79,16 +78,41 @@ struct PinMapReader {
     static func search(
         _ bytes: [UInt8], path: String = "", suffixes: PublicSuffixes = .system
     ) -> (isMap: Bool, hasPins: Bool, stray: [CanonicalPin]) {
-        guard let cursor = try? TextCursor(checking: bytes, path: path) else { return (false, false, []) }
-        var reader = PinMapReader(cursor, bytes, path, suffixes)
-        reader.takeRoots(withTexts: false)
+        guard let reader = try? PinMapReader(bytes, path, suffixes, withTexts: false) else { return (false, false, []) }
         return (!reader.rules.isEmpty || !reader.problems.isEmpty, reader.hasPins, reader.stray)
     }
 
-    private init(_ cursor: TextCursor, _ bytes: [UInt8], _ path: String, _ suffixes: PublicSuffixes) {
+    /// Takes the literals of a text. One whose name isn't known is YAML if nothing else has hosts with pins.
+    private init(
+        _ bytes: [UInt8], _ path: String, _ suffixes: PublicSuffixes, withTexts: Bool
+    ) throws(PolicyFileError) {
+        let cursor = try TextCursor(checking: bytes, path: path)
+        func takeYAML() -> PinMapReader? {
+            guard let documents = try? YAMLReader.readAll(bytes, path: path),
+                documents.contains(where: { $0.members != nil && !$0.isFlow })
+            else { return nil }
+            var reader = PinMapReader(SourceLiterals(documents), path, suffixes)
+            reader.takeRoots(withTexts: withTexts)
+            return reader
+        }
+        // mutant map-yaml: false by PinMapTests/yaml
+        let isNamedYAML = ["yaml", "yml"].contains(SearchedText.fileExtension(path))
+        if isNamedYAML, let reader = takeYAML() {
+            self = reader
+            return
+        }
+        self.init(SourceLiterals(bytes, cursor, path: path), path, suffixes)
+        takeRoots(withTexts: withTexts)
+        if !isNamedYAML, rules.isEmpty, problems.isEmpty, stray.isEmpty, let reader = takeYAML(), !reader.rules.isEmpty
+        {
+            self = reader
+        }
+    }
+
+    private init(_ literals: SourceLiterals, _ path: String, _ suffixes: PublicSuffixes) {
         self.path = path
         self.suffixes = suffixes
-        literals = SourceLiterals(bytes, cursor, path: path)
+        self.literals = literals
         problems = PolicyProblems(path: path)
     }
 
@@ -119,6 +143,10 @@ struct PinMapReader {
                 choices.append(root.literal.position)
             }
         }
+        // An anchor of YAML can be outside of the hosts that have its value.
+        let placed = Set(rules.flatMap(\.pins).compactMap(\.location))
+        // mutant map-anchor: true for `pin.location.map(placed.contains) ?? false` by PinMapTests/yaml
+        stray.removeAll { pin in pin.location.map(placed.contains) ?? false }
         for index in rules.indices {
             // mutant map-sibling: nil by PinMapTests/shapes
             guard let scope = settings[rules[index].patterns[0].host] else { continue }

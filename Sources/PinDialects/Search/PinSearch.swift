@@ -165,6 +165,7 @@ package struct PinSearch: Sendable {
         _ shapes: [DigestShape], at locations: [PolicyLocation], _ hosts: inout NearbyHost
     ) -> Set<Int> {
         var read: Set<Int> = []
+        let namesHosts = sightings.contains { $0.host != nil }
         let indices = Dictionary(grouping: shapes.indices) { shapes[$0].value }
         for sighting in sightings.indices {
             let first = sightings[sighting].location.line
@@ -173,7 +174,11 @@ package struct PinSearch: Sendable {
             let place = places.firstIndex(notBefore: { locations[$0].line < first })
             guard let index = place < places.count ? places[place] : places.first else { continue }
             sightings[sighting].location = locations[index]
-            if sightings[sighting].host == nil, sightings[sighting].standing != .denied {
+            // git's pins for all other servers aren't those of a server that the file names.
+            // mutant find-git: true for `!namesHosts` by PinctlTests.FindTests
+            if sightings[sighting].host == nil, sightings[sighting].standing != .denied,
+                sightings[sighting].dialect != .curl || !namesHosts
+            {
                 sightings[sighting].host = hosts.host(ofPinAt: shapes[index].range)
             }
             read.insert(index)

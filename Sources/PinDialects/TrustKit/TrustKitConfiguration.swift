@@ -53,7 +53,7 @@ enum TrustKitConfiguration {
         guard !PropertyList.areLiterals(bytes) else {
             return try LiteralEdit.replacing(bytes, path: path, of: .trustkit, with: policy) {
                 (edit: inout LiteralEdit) throws(DialectWriteError) in
-                try changeModes(in: bytes, path: path, to: policy, &edit)
+                try changeSettings(in: bytes, path: path, to: policy, &edit)
             }
         }
         let domains = try TrustKitWriter.domains(policy)
@@ -73,20 +73,26 @@ enum TrustKitConfiguration {
         return result
     }
 
-    /// Changes the setting that enforces pins of each host in a program.
-    private static func changeModes(
+    /// Changes the settings of each host in a program that enforce pins and report to TrustKit's vendor.
+    private static func changeSettings(
         in bytes: [UInt8], path: String, to policy: CanonicalPolicy, _ edit: inout LiteralEdit
     ) throws(DialectWriteError) {
         let domains = try? PropertyList.read(bytes, path: path, orLiteralWith: TrustKitReader.domainsKey)[
             TrustKitReader.domainsKey]
         for rule in policy.rules where rule.mode != .off {
             for pattern in rule.patterns {
-                if let value = domains?[pattern.host]?[TrustKitReader.enforceKey] {
-                    try edit.set(PolicyLocation(path: path, value.position), to: rule.mode == .enforce)
-                } else if rule.mode == .report {
-                    throw DialectWriteError(
-                        "\(visibleText(pattern.host)) has no \(TrustKitReader.enforceKey) here: add it with false",
-                        at: PolicyLocation(path: path, domains?[pattern.host]?.position ?? PropertyList.nowhere))
+                let domain = domains?[pattern.host]
+                for (key, value, usual) in [
+                    (TrustKitReader.enforceKey, rule.mode == .enforce, true),
+                    (TrustKitReader.defaultReportKey, !rule.usesDefaultReport, false),
+                ] {
+                    if let found = domain?[key] {
+                        try edit.set(PolicyLocation(path: path, found.position), to: value)
+                    } else if value != usual {
+                        throw DialectWriteError(
+                            "\(visibleText(pattern.host)) has no \(key) here: add it with \(value)",
+                            at: PolicyLocation(path: path, domain?.position ?? PropertyList.nowhere))
+                    }
                 }
             }
         }

@@ -42,6 +42,9 @@ extension YAMLNode {
         if case .scalar(let text, _) = kind { text } else { nil }
     }
 
+    /// Whether it is the key whose value's members belong to the mapping around it.
+    var isMergeKey: Bool { if case .scalar("<<", isQuoted: false) = kind { true } else { false } }
+
     /// Returns the value of the first of these keys that the mapping has.
     subscript(keys: String...) -> YAMLNode? {
         members?.first { keys.contains($0.key) }?.value

@@ -5,7 +5,9 @@ import PinctlBasics
 extension YAMLReader {
     /// Reads a text or a collection in brackets or braces.
     mutating func scalarOrFlow(inFlow: Bool = false) throws(PolicyFileError) -> YAMLNode {
+        if inFlow, let anchor = try anchor() { return keep(try scalarOrFlow(inFlow: true), for: anchor) }
         switch cursor.byte {
+        case UInt8(ascii: "*") where references > .none: return try alias()
         case UInt8(ascii: "["): return try nested { (reader) throws(PolicyFileError) in try reader.flowSequence() }
         case UInt8(ascii: "{"): return try nested { (reader) throws(PolicyFileError) in try reader.flowMapping() }
         case UInt8(ascii: "\""): return try quotedScalar(isDouble: true)
@@ -46,6 +48,7 @@ extension YAMLReader {
     private mutating func flowMapping() throws(PolicyFileError) -> YAMLNode {
         let (position, start) = (cursor.position, cursor.index)
         var members: [YAMLNode.Member] = []
+        var merges: [YAMLNode] = []
         var keys: Set<String> = []
         cursor.step()
         skipFlowSpace()
@@ -54,10 +57,7 @@ extension YAMLReader {
             guard case .scalar(let name, let isQuoted) = key.kind else {
                 throw problem("a key must be a text: put it in quotes", at: key.position)
             }
-            // mutant yaml-merge: true by YAMLReaderTests
-            guard name != "<<" else {
-                throw problem("merge keys (<<) aren't supported: write the members out", at: key.position)
-            }
+            try checkMerge(key)
             // mutant yaml-key-twice: true by YAMLReaderTests
             guard keys.insert(name).inserted else {
                 throw problem("the key \(quoted(name)) appears twice: remove one", at: key.position, rule: .duplicate)
@@ -68,13 +68,17 @@ extension YAMLReader {
             }
             cursor.step()
             skipFlowSpace()
-            members.append(
-                YAMLNode.Member(key: name, position: key.position, value: try scalarOrFlow(inFlow: true)))
+            let value = try scalarOrFlow(inFlow: true)
+            if key.isMergeKey {
+                merges.append(value)
+            } else {
+                members.append(YAMLNode.Member(key: name, position: key.position, value: value))
+            }
             try endElement(before: "}")
         }
         cursor.step()
         end()
-        return try made(.mapping(members), position, from: start, isFlow: true)
+        return try made(.mapping(try merged(members, merges)), position, from: start, isFlow: true)
     }
 
     /// Moves over the comma after an element, which may also follow the last one.

@@ -4,10 +4,21 @@ import PinctlBasics
 /// A reader of the part of YAML 1.2 that configuration files use, with JSON as a part of it: block and flow
 /// collections, texts on one line with or without quotes, block scalars, and comments.
 ///
-/// Anchors, aliases, tags, merge keys, directives, complex keys and texts that continue on another line are refused
-/// with their position, and so are several documents where one is expected, so a text has one meaning and is never
-/// larger than its bytes. The time is linear in the length of the text. No input traps.
+/// Tags, directives, complex keys and texts that continue on another line are refused with their position, and so are
+/// several documents where one is expected, so a text has one meaning. Aliases stand for the value of their anchor, and
+/// all values together are bounded. The time is linear in the length of the text and the number of values. No input
+/// traps.
 package struct YAMLReader {
+    /// The references to values above that a text may have.
+    enum References: Comparable {
+        /// None: every value is written where it is used.
+        case none
+        /// Anchors and aliases.
+        case aliases
+        /// Also merge keys (`<<`), which the readers of Go have, and others don't.
+        case merges
+    }
+
     /// The maximum nesting depth of collections.
     static let maximumDepth = 64
     /// The maximum number of values in a text. It bounds memory, and is far above what a proxy's configuration has.
@@ -20,9 +31,15 @@ package struct YAMLReader {
     private var nodeCount = 0
     /// The end of the last value, without blanks and comments after it.
     private var lastEnd = 0
+    let references: References
+    /// The values with an anchor.
+    private var anchors: [String: YAMLNode] = [:]
 
-    private init(_ bytes: [UInt8], path: String, line: Int32 = 1) throws(PolicyFileError) {
+    private init(
+        _ bytes: [UInt8], path: String, line: Int32 = 1, _ references: References
+    ) throws(PolicyFileError) {
         self.path = path
+        self.references = references
         cursor = try TextCursor(checking: bytes, path: path, line: line)
         try checkCharacters()
     }
@@ -45,8 +62,10 @@ package struct YAMLReader {
     }
 
     /// Reads a whole text.
-    static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> YAMLNode {
-        var reader = try YAMLReader(bytes, path: path)
+    static func read(
+        _ bytes: [UInt8], path: String, _ references: References = .aliases
+    ) throws(PolicyFileError) -> YAMLNode {
+        var reader = try YAMLReader(bytes, path: path, references)
         guard let root = try reader.document() else { throw reader.problem("the file is empty: write a mapping") }
         return root
     }
@@ -54,12 +73,12 @@ package struct YAMLReader {
     /// The maximum number of documents in a text.
     static let maximumDocuments = 1000
 
-    /// Reads the documents of a text that are separated by `---`. Empty ones are left out.
+    /// Reads the documents of a text that are separated by `---`, as Kubernetes does. Empty ones are left out.
     package static func readAll(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> [YAMLNode] {
         var documents: [YAMLNode] = []
         // No value may contain such a line, not even a text over several lines (YAML 1.2, section 9.1.2).
         for part in bytes.parts(startedBy: "---", limit: maximumDocuments) {
-            var reader = try YAMLReader(Array(part.bytes), path: path, line: part.line)
+            var reader = try YAMLReader(Array(part.bytes), path: path, line: part.line, .merges)
             guard documents.count < maximumDocuments else {
                 throw reader.problem(
                     "the file has more than \(maximumDocuments) documents: give those with pins or keys in a file of "
@@ -193,6 +212,11 @@ extension YAMLReader {
     mutating func made(
         _ kind: YAMLNode.Kind, _ position: SourcePosition, from start: Int, isFlow: Bool = false
     ) throws(PolicyFileError) -> YAMLNode {
+        try countOne(at: position)
+        return YAMLNode(kind: kind, position: position, range: start..<max(start, lastEnd), isFlow: isFlow)
+    }
+
+    private mutating func countOne(at position: SourcePosition) throws(PolicyFileError) {
         nodeCount += 1
         guard nodeCount <= Self.maximumNodes else {
             throw problem(
@@ -200,7 +224,6 @@ extension YAMLReader {
                     + "own",
                 at: position)
         }
-        return YAMLNode(kind: kind, position: position, range: start..<max(start, lastEnd), isFlow: isFlow)
     }
 
     /// Marks the cursor as the end of a value.
@@ -221,6 +244,74 @@ extension YAMLReader {
         return first
     }
 
+    /// Reads the name of an anchor, if there is one at the cursor, and the blanks behind it.
+    mutating func anchor() throws(PolicyFileError) -> String? {
+        guard references > .none, cursor.byte == UInt8(ascii: "&") else { return nil }
+        let position = cursor.position
+        cursor.step()
+        let name = referenceName()
+        // mutant yaml-anchor-twice: false for `anchors[name] != nil` by YAMLReaderTests
+        if name.isEmpty || anchors[name] != nil {
+            throw problem(
+                name.isEmpty ? "an anchor needs a name" : "the anchor \(quoted(name)) appears twice: rename one",
+                at: position)
+        }
+        end()
+        skipBlanks()
+        guard cursor.byte != UInt8(ascii: "*"), cursor.byte != UInt8(ascii: "&") else {
+            throw problem("an anchor of an alias isn't a value: write the value")
+        }
+        return name
+    }
+
+    private mutating func referenceName() -> String {
+        String(decoding: cursor.take { !$0.isBlank && !$0.isLineEnd && !",[]{}".utf8.contains($0) }, as: UTF8.self)
+    }
+
+    /// Keeps a value for the aliases of its anchor, if it has one.
+    mutating func keep(_ node: YAMLNode, for anchor: String?) -> YAMLNode {
+        if let anchor { anchors[anchor] = node }
+        return node
+    }
+
+    /// Reads an alias, and returns the value of its anchor.
+    mutating func alias() throws(PolicyFileError) -> YAMLNode {
+        let position = cursor.position
+        cursor.step()
+        let name = referenceName()
+        end()
+        guard let node = anchors[name] else {
+            throw problem("the alias \(quoted(name)) has no anchor above it: write the value out", at: position)
+        }
+        // mutant yaml-alias-count: () by YAMLReaderTests
+        try count(node, at: position)
+        return node
+    }
+
+    /// Counts the values of an alias, which could multiply.
+    private mutating func count(_ node: YAMLNode, at position: SourcePosition) throws(PolicyFileError) {
+        try countOne(at: position)
+        for element in node.elements ?? [] { try count(element, at: position) }
+        for member in node.members ?? [] { try count(member.value, at: position) }
+    }
+
+    /// Adds the members of the mappings after a merge key. Those that the mapping has itself count, and then those of
+    /// the first mapping.
+    func merged(_ members: [YAMLNode.Member], _ merges: [YAMLNode]) throws(PolicyFileError) -> [YAMLNode.Member] {
+        var members = members
+        var keys = Set(members.map(\.key))
+        for merge in merges {
+            for mapping in merge.elements ?? [merge] {
+                guard let others = mapping.members else {
+                    throw problem("a merge key (<<) takes mappings: write the members out", at: merge.position)
+                }
+                // mutant yaml-merge-order: true by YAMLReaderTests
+                members += others.filter { keys.insert($0.key).inserted }
+            }
+        }
+        return members
+    }
+
     /// Skips blanks, and returns whether a value that was read is a key.
     private mutating func isAtKeyEnd(_ value: YAMLNode) -> Bool {
         guard case .scalar = value.kind else { return false }
@@ -230,18 +321,22 @@ extension YAMLReader {
 
     private mutating func mapping(_ column: Int, from first: YAMLNode) throws(PolicyFileError) -> YAMLNode {
         var members: [YAMLNode.Member] = []
+        var merges: [YAMLNode] = []
         var keys: Set<String> = []
         var key = first
         while true {
             let name = key.text ?? ""
-            guard name != "<<" else {
-                throw problem("merge keys (<<) aren't supported: write the members out", at: key.position)
-            }
+            try checkMerge(key)
             guard keys.insert(name).inserted else {
                 throw problem("the key \(quoted(name)) appears twice: remove one", at: key.position, rule: .duplicate)
             }
             cursor.step()
-            members.append(YAMLNode.Member(key: name, position: key.position, value: try value(ofKeyAt: column)))
+            let value = try value(ofKeyAt: column)
+            if key.isMergeKey {
+                merges.append(value)
+            } else {
+                members.append(YAMLNode.Member(key: name, position: key.position, value: value))
+            }
             guard cursor.byte != nil, self.column >= column else { break }
             guard self.column == column else {
                 throw problem(
@@ -253,15 +348,31 @@ extension YAMLReader {
                 throw problem("expected a key and a colon: write key: value", at: key.position)
             }
         }
-        return try made(.mapping(members), first.position, from: first.range.lowerBound)
+        return try made(.mapping(try merged(members, merges)), first.position, from: first.range.lowerBound)
+    }
+
+    /// Throws for a merge key if the text's reader doesn't know it.
+    func checkMerge(_ key: YAMLNode) throws(PolicyFileError) {
+        // mutant yaml-merge: true by YAMLReaderTests
+        guard !key.isMergeKey || references == .merges else {
+            throw problem("merge keys (<<) aren't supported: write the members out", at: key.position)
+        }
     }
 
     /// Reads the value after a key's colon, and moves to the next value after it.
     private mutating func value(ofKeyAt column: Int) throws(PolicyFileError) -> YAMLNode {
-        let (place, start) = (cursor.position, cursor.index)
         end()
+        let place = cursor.position
         let hasBlank = cursor.byte?.isBlank == true
         skipBlanks()
+        let anchor = try anchor()
+        return keep(try value(ofKeyAt: column, behind: place, hasBlank: hasBlank || anchor != nil), for: anchor)
+    }
+
+    private mutating func value(
+        ofKeyAt column: Int, behind place: SourcePosition, hasBlank: Bool
+    ) throws(PolicyFileError) -> YAMLNode {
+        let start = lastEnd
         if isAtLineEnd || cursor.byte == UInt8(ascii: "#") && hasBlank {
             skipComment()
             try skipToContent()
@@ -290,16 +401,24 @@ extension YAMLReader {
             end()
             let (place, empty) = (cursor.position, cursor.index)
             skipBlanks()
+            let anchor = try anchor()
+            let element: YAMLNode
             if isAtLineEnd || cursor.byte == UInt8(ascii: "#") {
                 skipComment()
                 try skipToContent()
                 let isElement = cursor.byte != nil && self.column > column
-                elements.append(isElement ? try node() : try made(.null, place, from: empty))
+                element = isElement ? try node() : try made(.null, place, from: empty)
             } else if let block = try blockScalar(below: column) {
-                elements.append(block)
+                element = block
             } else {
-                elements.append(try node())
+                // An anchor before a key on the same line could be the key's or the mapping's.
+                let isScalar = anchor != nil
+                element = try node()
+                if isScalar, element.members != nil, !element.isFlow {
+                    throw problem("an anchor before a key has two meanings: put it on the line above", at: place)
+                }
             }
+            elements.append(keep(element, for: anchor))
         }
         guard cursor.byte == nil || self.column <= column else {
             throw problem("unexpected indentation: align the line, or put a text that continues here on one line")

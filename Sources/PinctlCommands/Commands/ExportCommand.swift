@@ -59,7 +59,8 @@ extension CommandDefinition {
             try input.requirePins()
             let job = try arguments.exportJob(input, to: target, at: time)
             if arguments.has(.check), let file = arguments[.into] {
-                return try job.check(file, accepting: arguments.acceptedFlags(), &console)
+                try job.check(file, accepting: arguments.acceptedFlags(), &console)
+                return
             }
             let accepted = try input.acceptedChanges(in: target, file: arguments[.into] ?? arguments[.output])
             let removals = try arguments[.into].map { file throws(UsageError) in try job.removals(from: file) } ?? []
@@ -85,16 +86,22 @@ extension CommandDefinition {
             return console.note(
                 "note: \(input.path) lists no exports, so there is nothing to compare: \(Self.exportAdvice)")
         }
+        var drifted = 0
         for export in exports {
             do throws(UsageError) {
                 let job = try arguments.exportJob(input, to: export.dialect, at: time)
                 let flags = try arguments.acceptedFlags()
-                try job.check(export.path, accepting: export.accepted.map { $0.union(flags ?? []) } ?? flags, &console)
+                let accepted = export.accepted.map { $0.union(flags ?? []) } ?? flags
+                if try job.check(export.path, accepting: accepted, &console) { drifted += 1 }
             } catch {
                 for message in error.messages {
-                    console.problem(message, .badInput, members: [("file", .string(export.path))])
+                    console.problem(
+                        "\(export.location): \(message)", .badInput, members: [("file", .string(export.path))])
                 }
             }
+        }
+        if drifted > 1 {
+            console.note("note: pinctl export \(Flag.update.dashed) \(input.path) changes all of these files")
         }
     }
 
@@ -129,7 +136,8 @@ extension CommandDefinition {
                 changes.append(try job.change(of: export.path))
             } catch {
                 for message in error.messages {
-                    console.problem(message, .badInput, members: [("file", .string(export.path))])
+                    console.problem(
+                        "\(export.location): \(message)", .badInput, members: [("file", .string(export.path))])
                 }
             }
         }
@@ -138,6 +146,10 @@ extension CommandDefinition {
             return console.note("note: no file was changed, because \(exports.count - changes.count) can't be")
         }
         for change in changes { try change.write(&console) }
+        guard let mode = arguments[.exportedMode] else { return }
+        console.note(
+            "note: \(input.path) is unchanged, so programs that load it, and pinctl export --check without "
+                + "\(Flag.exportedMode.dashed) \(mode), go by its own modes")
     }
 }
 
@@ -292,14 +304,18 @@ struct ExportJob {
     }
 
     /// Compares a file with the policy. If `accepted` is given, any other change is a finding too.
+    ///
+    /// Returns whether the file has to be changed.
+    @discardableResult
     func check(
         _ file: String, accepting accepted: Set<ConversionChange>?, _ console: inout Console
-    ) throws(UsageError) {
+    ) throws(UsageError) -> Bool {
         var members: [(String, JSON)] = [("file", .string(file)), ("to", .string(target.rawValue))]
         if let refusal {
-            return console.result(
+            console.result(
                 ["FAIL  \(file)  cannot express this policy: \(refusal)"],
                 .object(members + [("notes", .array([.string(refusal.description)]))]), .finding)
+            return false
         }
         let differences = try differences(in: file)
         members.append(("differences", .array(differences.map { .string($0.description) })))
@@ -312,16 +328,18 @@ struct ExportJob {
                 ? "differs from the policy in ways that \"allow\" does not list: \(Self.acceptance(of: losses))"
                 : notes.contains(where: \.isLoss)
                     ? "matches the policy as far as its format allows" : "matches the policy"
-            return console.result(
+            console.result(
                 ["\(isRefused ? "FAIL" : "ok  ")  \(file)  \(words)"] + losses.map { "      \($0)" },
                 .object(members + [("notes", .array(losses.map { .string($0.description) }))]),
                 isRefused ? .finding : .good)
+            return false
         }
         console.result(
             [
                 "FAIL  \(file)  differs from the policy: \(remedy(for: file, accepting: accepted))"
             ] + differences.map { "      \($0)" },
             .object(members), .finding)
+        return target.isPartOfFiles
     }
 
     /// Returns the command that writes a file again. It accepts every change that this makes.
@@ -346,7 +364,11 @@ struct ExportJob {
     /// Returns the change of a file that gives it the pins of the policy.
     func change(of file: String) throws(UsageError) -> FileChange {
         let bytes = try DialectInput.contents(file)
-        var change = FileChange(path: file, target: target)
+        var change = FileChange(
+            path: file, target: target,
+            rest: notes.contains { $0.change == .modeLost }
+                ? ", but goes on rejecting servers"
+                : notes.contains(where: \.isLoss) ? " as far as its format allows" : "")
         if let there = try? DialectInput(file, bytes, target) {
             let differences = self.differences(in: there)
             guard !differences.isEmpty else { return change }
@@ -379,17 +401,21 @@ struct FileChange {
     var contents: [UInt8]?
     /// The changes, in words.
     var notes: [String] = []
+    /// The part of the policy that its format can't express, in words.
+    let rest: String
 
-    init(path: String, target: PinDialect) {
+    init(path: String, target: PinDialect, rest: String) {
         self.path = path
         self.target = target
+        self.rest = rest
     }
 
     /// Replaces the file completely or not at all, and reports what changed.
     func write(_ console: inout Console) throws(UsageError) {
         let json: [(String, JSON)] = [("file", .string(path)), ("to", .string(target.rawValue))]
         guard let contents else {
-            return console.result(["\(path) already matches the policy"], .object(json + [("changed", .bool(false))]))
+            return console.result(
+                ["\(path) already matches the policy\(rest)"], .object(json + [("changed", .bool(false))]))
         }
         do throws(NewFileError) {
             try replaceFile(path, contents)
@@ -397,7 +423,7 @@ struct FileChange {
             throw .unusable(["\(path): \(error)"])
         }
         for note in notes { console.note("note: \(path): \(note)") }
-        console.result(["wrote \(path)"], .object(json + [("changed", .bool(true))]))
+        console.result(["wrote \(path)\(rest)"], .object(json + [("changed", .bool(true))]))
     }
 }
 

@@ -30,7 +30,9 @@ extension CommandDefinition {
             "",
             "--provider judges the chains below every root of a provider of managed certificates, by the",
             "roots' keys alone: whether clients trust them isn't checked. --next-issuer does this with",
-            "every root of the CA that issued the chain of --current, or else of --new.",
+            "every root of the CA that issued the chain of --current, or else of --new. A pin of a leaf or",
+            "an intermediate never matches these chains. If the next certificate keeps its key, give that",
+            "key with --new instead.",
             "",
             "SOURCE is git:TAGGLOB:PATH, a file as it was at each matching tag; a pin file in any",
             "dialect; or a directory of them. If the file moved, add its other paths: git:v*:OLD:NEW.",
@@ -199,8 +201,8 @@ extension Arguments {
             guard !authorities.isEmpty else {
                 throw .unusable([
                     "\(chain.title): the roots of its CA aren't known, only those of "
-                        + "\(known.authorityNames.joined(separator: ", ")): name a file that has them with "
-                        + "\(Flag.providers.dashed)"
+                        + "\(known.authorityNames.joined(separator: ", ")): give its next chain with "
+                        + "\(Flag.newInput.dashed), or a file that has its roots with \(Flag.providers.dashed)"
                 ])
             }
             for authority in authorities {
@@ -208,7 +210,11 @@ extension Arguments {
                 next += NewChain.all(of: authority, names: chain.names, at: now)
             }
         }
-        guard !next.isEmpty else { throw .missingFlag(.currentInput) }
+        guard !next.isEmpty else {
+            throw .unusable([
+                "\(Flag.nextIssuer.dashed) needs today's chain: give it with \(Flag.currentInput.dashed) CHAIN.pem"
+            ])
+        }
         return next
     }
 }

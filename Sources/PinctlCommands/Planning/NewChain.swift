@@ -95,7 +95,12 @@ extension NewChain {
                 finding = error
             }
         }
-        if keys.isEmpty, let finding { throw .unusable(["\(title): its CA isn't known: \(finding)"]) }
+        if keys.isEmpty, let finding {
+            throw .unusable([
+                "\(title): its CA isn't known: \(finding). If the root is one of your own, give it with "
+                    + Flag.caFile.dashed
+            ])
+        }
         return keys
     }
 }

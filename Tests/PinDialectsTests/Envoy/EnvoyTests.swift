@@ -224,8 +224,8 @@ struct EnvoyTests {
                         + "bytes"
                 ])
         #expect(
-            Self.problems("a: &b 1\nc: *b\n") == [
-                "f:1:4: anchors (&) aren't supported: write the value out where it is used"
+            Self.problems("a: &b 1\nc: *d\n") == [
+                "f:2:4: the alias \"d\" has no anchor above it: write the value out"
             ])
     }
 

@@ -117,6 +117,18 @@ struct LiteralEditTests {
                     };
                     """),
             Row(
+                title: "lists in brackets of YAML",
+                old: """
+                    hosts:
+                      a.example.com: ["sha256/K3", 'sha256/K1'] # ours
+                      b.example.com: { includeSubdomains: true, pins: ["sha256/K2"] }
+                    """,
+                new: """
+                    hosts:
+                      a.example.com: ["sha256/K2", 'sha256/K1'] # ours
+                      b.example.com: { includeSubdomains: true, pins: ["sha256/K2", "sha256/K1"] }
+                    """),
+            Row(
                 title: "TrustKit's dictionaries of Swift", dialect: .trustkit,
                 old: """
                     let c: [String: Any] = [ kTSKPinnedDomains: [
@@ -186,6 +198,28 @@ struct LiteralEditTests {
         }
     }
 
+    @Test("TrustKit's reports to its vendor are switched too, and a setting that isn't there is named")
+    func settings() {
+        var policy = Self.policy
+        policy.combination = .closest
+        policy.rules.removeLast()
+        func result(_ settings: String) -> String {
+            let text = Self.text(
+                "let c = [kTSKPinnedDomains: [\"a.example.com\": [\(settings) kTSKPublicKeyHashes: [\"K1\", \"K2\"]]]]")
+            do throws(DialectWriteError) {
+                let result = try PinDialect.trustkit.replacing(Array(text.utf8), path: "c.swift", with: policy)
+                return String(decoding: result, as: UTF8.self)
+            } catch {
+                return error.description
+            }
+        }
+        #expect(result("kTSKDisableDefaultReportUri: false,").contains("kTSKDisableDefaultReportUri: true,"))
+        #expect(result("").contains("a.example.com has no TSKDisableDefaultReportUri here: add it with true"))
+        policy.rules[0].mode = .report
+        let found = result("kTSKDisableDefaultReportUri: true,")
+        #expect(found.contains("a.example.com has no TSKEnforcePinning here: add it with false"), "\(found)")
+    }
+
     @Test(
         "A text in which something other than digests would have to change is refused",
         arguments: [
@@ -216,6 +250,8 @@ struct LiteralEditTests {
                 "1:21: this pin isn't one plain string"
             ),
             ("export const pins = {};", "nothing is pinned here"),
+            // A list of YAML with dashes.
+            ("a.example.com:\n- sha256/K1\nb.example.com:\n- sha256/K2\n", "2:3: only a pin in quotes can be changed"),
         ])
     func refused(_ text: String, _ message: String) {
         do throws(DialectWriteError) {

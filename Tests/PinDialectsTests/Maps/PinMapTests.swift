@@ -30,6 +30,69 @@ struct PinMapTests {
         }
     }
 
+    @Test(
+        "Hosts and pins of YAML are read like those of JSON, with anchors and merge keys",
+        arguments: [
+            ("api.test: [\(first)]\n", ["api.test exact: a"]),
+            (
+                "pins:\n  api.test:\n  - sha256/\(first)\n  - \"sha256/\(second)\" # next\n  b.test:\n  - sha256/\(first)\n",
+                ["api.test exact: a b", "b.test exact: a"]
+            ),
+            (
+                """
+                defaults: &default
+                  includeSubdomains: true
+                  pins: &both
+                    - sha256/\(first)
+                    - sha256/\(second)
+                hosts:
+                  api.test:
+                    <<: *default
+                    includeSubdomains: false
+                  b.test: *default
+                  c.test: *both
+                """, ["api.test exact: a b", "b.test exactAndBelow: a b", "c.test exact: a b"]
+            ),
+            (
+                "- host: api.test\n  pins: [\"\(first)\"]\n- host: b.test\n  pins: ['\(second)']\n",
+                ["api.test exact: a", "b.test exact: b"]
+            ),
+            ("a: 1\n---\nhosts:\n  api.test:\n    pins: [\(hexadecimal)]\n", ["api.test exact: a"]),
+            (
+                "hosts:\n  api.test: {pins: [\(first)], expirationDate: 2027-01-01, enforcePinning: false}\n",
+                ["api.test exact off 1798761600: a"]
+            ),
+        ])
+    func yaml(_ text: String, _ expected: [String]) throws {
+        #expect(try rules(text) == expected)
+        #expect(PinDialect.recognized(in: Array(text.utf8)) == .map)
+        for path in ["values.yaml", "a.YML"] {
+            let search = PinSearch(
+                Array(text.utf8), path: path, name: path, at: Date(timeIntervalSince1970: 1_780_272_000))
+            #expect(search.dialects == [.map], "\(search.problems)")
+            #expect(Set(search.sightings.compactMap(\.host)).count == expected.count)
+        }
+    }
+
+    @Test(
+        "What isn't a pin, has no host, or isn't in the values is an error in YAML too",
+        arguments: [
+            ("api.test:\n- sha256/\(first)\n- sha256/TODO\n", "isn't a pin"),
+            (
+                "default: &d\n- sha256/\(first)\nhosts:\n  api.test: [sha256/\(second)]\n",
+                "no host is known for this pin"
+            ),
+            ("api.test: [sha256/\(first)]\nb.test: []\n", ""),
+        ])
+    func refusedYAML(_ text: String, _ message: String) {
+        do throws(PolicyFileError) {
+            let reading = try PinDialect.map.read(Array(text.utf8), path: "values.yaml")
+            #expect(message.isEmpty && reading.notes.contains { $0.rule == .pinsNothing }, "\(reading.policy.rules)")
+        } catch {
+            #expect(!message.isEmpty && error.problems.contains { $0.message.contains(message) }, "\(error)")
+        }
+    }
+
     @Test("The Base64 of a pin may begin with a slash", arguments: ["=", ""])
     func slash(padding: String) throws {
         let pin = "/+9iUAsKOxXPsvbFadtstHthc0mCTEUaSPr9ezecPUs" + padding

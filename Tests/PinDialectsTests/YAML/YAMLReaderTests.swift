@@ -59,8 +59,13 @@ struct YAMLReaderTests {
     @Test(
         "XI6: Everything else is refused at its line and column",
         arguments: [
-            ("a: &x 1\nb: *x\n", "f:1:4: anchors (&) aren't supported"),
-            ("a: 1\nb: *x\n", "f:2:4: aliases (*) aren't supported"),
+            ("a: 1\nb: *x\n", "f:2:4: the alias \"x\" has no anchor above it"),
+            ("a: &x [1, *x]\n", "f:1:11: the alias \"x\" has no anchor above it"),
+            ("a: &x\n  b: *x\n", "f:2:6: the alias \"x\" has no anchor above it"),
+            ("a: &x 1\nb: &x 2\n", "f:2:4: the anchor \"x\" appears twice"),
+            ("a: & 1\n", "f:1:4: an anchor needs a name"), ("[&]", "f:1:2: an anchor needs a name"),
+            ("a: &x 1\nb: &y *x\n", "f:2:7: an anchor of an alias"),
+            ("- &x a: 1\n", "f:1:2: an anchor before a key"), ("&x a: 1\n", "f:1:1: anchors (&) aren't supported"),
             ("a: !!str 1\n", "f:1:4: tags (!) aren't supported"),
             ("a:\n  <<: {b: c}\n", "f:2:3: merge keys (<<) aren't supported"),
             ("{<<: {b: c}}", "f:1:2: merge keys (<<) aren't supported"),
@@ -95,6 +100,51 @@ struct YAMLReaderTests {
     func refused(_ text: String, _ problem: String) {
         let found = Self.reading(text)
         #expect(found.hasPrefix(problem), "\(found)")
+    }
+
+    @Test(
+        "Aliases stand for the values of their anchors, and merge keys for the members of mappings",
+        arguments: [
+            ("a: &x 1\nb: *x\n", "a: 1\nb: 1\n"),
+            (
+                "a: &x\n  - 1\n  - 2\nb: *x # again\nc: [*x, &y {k: v}, *y]\n",
+                "{a: [1, 2], b: [1, 2], c: [[1, 2], {k: v}, {k: v}]}"
+            ),
+            ("a: &x # a list\n- 1\nb:\n- *x\n- &z \"2\"\n- *z\n", "{a: [1], b: [[1], \"2\", \"2\"]}"),
+            ("a: &x |\n  t\nb: *x\n", "a: |\n  t\nb: |\n  t\n"),
+            ("a: &x\nb: *x\n", "a:\nb:\n"), ("- &x {a: 1}\n- *x\n", "[{a: 1}, {a: 1}]"),
+            ("a: &x\n  k: 1\n  l: 2\nb:\n  <<: *x\n  l: 3\n", "{a: {k: 1, l: 2}, b: {l: 3, k: 1}}"),
+            ("a: &x {k: 1}\nb: &y {k: 2, m: 3}\nc:\n  <<: [*x, *y]\n", "{a: {k: 1}, b: {k: 2, m: 3}, c: {k: 1, m: 3}}"),
+            ("a: &x {k: 1}\nc: {<<: *x, n: 4}\n", "{a: {k: 1}, c: {n: 4, k: 1}}"),
+            ("a: {\"<<\": 1}\n", "a: {\"<<\": 1}\n"),
+        ])
+    func references(_ text: String, _ plain: String) throws {
+        func all(_ text: String) throws -> [String] {
+            try YAMLReader.readAll(Array(text.utf8), path: "f").map { Self.json($0).text }
+        }
+        #expect(try all(text) == all(plain))
+        // Merge keys are for those who know them.
+        let found = Self.reading(text)
+        #expect(text.contains("<<:") ? found.contains("merge keys (<<)") : found == Self.reading(plain), "\(found)")
+        // Nothing is known if references aren't.
+        if text.contains("&") {
+            #expect(throws: PolicyFileError.self) { try YAMLReader.read(Array(text.utf8), path: "f", .none) }
+        }
+    }
+
+    @Test("XI6: Aliases that multiply are refused in time, and so are merges of what isn't a mapping")
+    func multiplied() {
+        var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+        for level in 1...9 {
+            let aliases = [String](repeating: "*a\(level - 1)", count: 10).joined(separator: ", ")
+            text += "a\(level): &a\(level) [\(aliases)]\n"
+        }
+        #expect(Self.reading(text).contains("has more than 262144 values"))
+        for text in ["a: &x 1\nb:\n  <<: *x\n", "a: &x [1]\nb: {<<: *x}\n"] {
+            #expect {
+                _ = try YAMLReader.readAll(Array(text.utf8), path: "f")
+            } throws: { "\($0)".contains("a merge key (<<) takes mappings") }
+        }
     }
 
     @Test("XI6: Texts that aren't UTF-8, and more values than the limit, are refused")

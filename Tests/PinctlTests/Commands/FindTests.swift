@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PinctlBasics
 import PinctlTestPKI
 import Testing
 
@@ -204,6 +205,23 @@ struct FindTests {
         let withoutGit = await find(path: "/nowhere")
         #expect(withoutGit.status == 1)
         #expect(withoutGit.errors.contains("files that git ignores are searched too"))
+    }
+
+    @Test("git's pins for all other servers aren't those of a server that its configuration names")
+    func gitConfiguration() async throws {
+        func pin(_ byte: UInt8) -> String { Base64.encode([UInt8](repeating: byte, count: 32).span) }
+        try write(
+            ".gitconfig",
+            """
+            [http]
+            \tpinnedPubkey = "sha256//\(pin(1));sha256//\(pin(2))"
+            [http "https://git.example.com"]
+            \tpinnedPubkey = sha256//\(pin(3))
+            """)
+        try write("pins.ts", "export const pins = { 'git.example.com': ['sha256/\(pin(3))'] }")
+        let run = await find()
+        #expect(run.status == 0, "\(run.output)")
+        #expect(run.lines.last == "4 places, 3 pins, 1 host: no disagreement (2 files searched)", "\(run.output)")
     }
 
     @Test("A repository in another one is searched", .enabled(if: hasGit))
