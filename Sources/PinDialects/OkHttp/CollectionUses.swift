@@ -33,6 +33,7 @@ struct CollectionUses {
         var (previous, lastButOne): (SourceToken?, SourceToken?)
         while let token = lexer.next() {
             switch token.kind {
+            case .word("import") where token.startsLine: _ = lexer.takeImport()
             case .word(let word) where previous?.isSign(".") != true:
                 take(word, behind: previous, &lexer)
             case .sign(UInt8(ascii: "(")):

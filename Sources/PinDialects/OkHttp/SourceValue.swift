@@ -1,7 +1,7 @@
 import PinctlBasics
 
 /// A value that a Kotlin or Java program contains: a text, a collection, or a pair of values.
-indirect enum SourceValue: Equatable {
+indirect enum SourceValue: Equatable, Sendable {
     /// Strings and names joined by plus signs. A name can be that of a collection.
     case text([SourcePart])
     case list([SourceValue])
@@ -311,7 +311,7 @@ extension SourceLoop {
 // MARK: - Values
 
 /// The value of an expression when the program runs.
-indirect enum KnownValue {
+indirect enum KnownValue: Equatable {
     case text(String)
     /// A collection of texts and pairs.
     case list([KnownValue])
@@ -335,6 +335,11 @@ indirect enum KnownValue {
     /// The elements that a loop takes in turn.
     var elements: [KnownValue] { if case .list(let values) = self { values } else { [self] } }
 
+    /// Returns the part of a part, and so on.
+    func part(_ names: ArraySlice<String>) -> KnownValue? {
+        names.reduce(self as KnownValue?) { $0?.part($1) }
+    }
+
     /// Returns the part of a pair by the name of a property or function, or the value itself.
     func part(_ name: String) -> KnownValue? {
         guard case .pair(let first, let second) = self else {
@@ -349,6 +354,13 @@ indirect enum KnownValue {
 }
 
 extension SourceLexer {
+    /// Skips the label of a Kotlin argument, such as `pattern =`.
+    mutating func skipLabel() {
+        var copy = self
+        guard copy.next()?.word != nil, copy.next()?.isSign("=") == true else { return }
+        self = copy
+    }
+
     /// Skips parentheses with everything in them.
     mutating func skipParentheses() {
         var depth = 0

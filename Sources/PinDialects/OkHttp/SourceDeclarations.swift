@@ -1,0 +1,428 @@
+import PinctlBasics
+
+/// The declarations of a Kotlin or Java file: its package, its imports, and the strings and collections that it names,
+/// each with the class or block around it.
+struct SourceDeclarations: Sendable {
+    /// An import of a name, or of all names in a package or class.
+    struct Import {
+        /// The path without the star.
+        let path: [String]
+        /// The name in this file, or `nil` for all names.
+        let name: String?
+    }
+
+    /// The braces of a class, a function or another block. The first one is the file.
+    struct Scope {
+        /// The kind of a scope by what its names can be qualified with.
+        enum Kind: Equatable {
+            case file
+            case type(String)
+            case companion(String?)
+            case block
+        }
+
+        let kind: Kind
+        let parent: Int?
+        let start: SourcePosition
+        fileprivate(set) var end: SourcePosition?
+        /// The types whose members are visible too: the supertypes of a class, and the receivers of a block.
+        var relatives: [String] = []
+        /// Whether a subclass can override the properties.
+        var isOpen = false
+        var isInterface = false
+    }
+
+    /// A place where a name is declared or set.
+    struct Definition {
+        let name: String
+        /// The value, or `nil` if it isn't a string or a collection that is known from the text.
+        let value: SourceValue?
+        /// The index of the scope.
+        let scope: Int
+        let position: SourcePosition
+        /// The bytes of the value.
+        let range: Range<Int>?
+        /// Whether it can't be set again: `val` or `final`.
+        let isFixed: Bool
+        /// Whether only this file can refer to it.
+        let isPrivate: Bool
+    }
+
+    let path: String
+    private(set) var package: [String] = []
+    private(set) var imports: [Import] = []
+    private(set) var scopes: [Scope] = [
+        Scope(kind: .file, parent: nil, start: SourcePosition(line: 0, column: 0))
+    ]
+    private(set) var definitions: [Definition] = []
+    /// The indices of the declarations of each name.
+    private(set) var declared: [String: [Int]] = [:]
+    /// The indices of the assignments to each name, which may be to a variable that is declared elsewhere.
+    private(set) var assigned: [String: [Int]] = [:]
+    /// The indices of the definitions with a value in this file.
+    private(set) var valued: [Int] = []
+    /// The names that are given a value somewhere, which a loop with the same name may or may not hide.
+    private(set) var set: Set<String> = []
+    /// The names of the supertypes of each class.
+    private(set) var supertypes: [String: Set<String>] = [:]
+    /// The names of collections that could be changed somewhere, so that they aren't what they were set to.
+    let changeable: Set<String>
+    /// Whether the names are the fields of `BuildConfig` that a Gradle file sets.
+    let isGradle: Bool
+
+    /// The scopes of classes by the position of their opening brace.
+    private var bodies: [SourcePosition: Scope] = [:]
+    /// The modifiers before the current token.
+    private var modifiers: Set<String> = []
+    private var scope = 0
+    /// The number of scopes around the current token, without those that are nested too deeply.
+    private var depth = 0
+    private static let deepestNesting = 100
+
+    /// An open bracket. `receivers` are the names in the parentheses of `with`.
+    private struct Bracket {
+        let isParenthesis: Bool
+        var receivers: [String]?
+        /// The scope that continues after the brace.
+        var outer: Int?
+    }
+
+    init(_ lexer: SourceLexer, path: String) {
+        self.path = path
+        isGradle = false
+        changeable = CollectionUses(lexer).changeable
+        var lexer = lexer
+        var brackets: [Bracket] = []
+        /// The last three tokens, the last one first.
+        var before: [SourceToken] = []
+        /// The names in the parentheses that were closed last, if they are those of `with`.
+        var receivers: [String]?
+        /// Whether names are declared in parentheses, whose values are the parts of another one.
+        var isDestructuring = false
+        while let token = lexer.next() {
+            let last = before.first
+            takeModifier(token, behind: last)
+            // mutant okhttp-destructured: false for `token.isSign("(")` by OkHttpTests/unknownNames
+            if token.isSign("("), ["val", "var"].contains(last?.word) { isDestructuring = true }
+            if token.isSign(")") { isDestructuring = false }
+            if let word = token.word {
+                if isDestructuring { define(word, nil, at: token) }
+                if !brackets.isEmpty { brackets[brackets.count - 1].receivers?.append(word) }
+                if ["import", "package"].contains(word), token.startsLine || last?.isSign(";") ?? true {
+                    takePath(word, &lexer)
+                } else if Self.typeWords.contains(word), last?.isSign(".") != true, last?.isSign(":") != true {
+                    takeType(word, isCompanion: last?.word == "companion", lexer)
+                } else {
+                    take(token, word, behind: before, brackets.last?.isParenthesis ?? false, lexer)
+                }
+            }
+            if token.isSign("(") {
+                brackets.append(Bracket(isParenthesis: true, receivers: last?.word == "with" ? [] : nil))
+            } else if token.isSign("{") {
+                // Names that are nested too deeply have no value, and no scope of their own.
+                brackets.append(Bracket(isParenthesis: false, outer: depth < Self.deepestNesting ? scope : nil))
+                if depth < Self.deepestNesting { open(token, receivers ?? Self.receiver(before)) }
+                depth += 1
+            } else if token.isSign(")") || token.isSign("}"), let bracket = brackets.popLast() {
+                if !bracket.isParenthesis { depth -= 1 }
+                if let outer = bracket.outer {
+                    scopes[scope].end = token.position
+                    scope = outer
+                }
+                receivers = bracket.receivers
+            }
+            if !token.isSign(")") { receivers = nil }
+            before = [token] + before.prefix(2)
+        }
+    }
+
+    /// Creates the declarations of the fields of `BuildConfig` that a Gradle file sets.
+    init(gradleFields fields: [(name: String, value: SourceValue?, position: SourcePosition)], path: String) {
+        self.path = path
+        (changeable, isGradle) = ([], true)
+        for (name, value, position) in fields {
+            declared[name, default: []].append(definitions.count)
+            definitions.append(
+                Definition(
+                    name: name, value: value, scope: 0, position: position, range: nil, isFixed: true,
+                    isPrivate: false))
+        }
+    }
+
+    // MARK: Scopes
+
+    /// Whether a declaration can be named without a qualifier in the innermost one of some scopes.
+    func isVisible(_ definition: Definition, in scopes: [Int]) -> Bool {
+        let scope = self.scopes[definition.scope]
+        if case .companion = scope.kind, let parent = scope.parent, scopes.contains(parent) { return true }
+        return scopes.contains(definition.scope)
+    }
+
+    /// Returns the scopes around a position, the innermost first.
+    func scopes(at position: SourcePosition) -> [Int] {
+        // Scopes are in the order of their beginnings, and nested.
+        var index: Int? = max(0, scopes.firstIndex(notBefore: { $0.start <= position }) - 1)
+        var chain: [Int] = []
+        while let scope = index {
+            if scopes[scope].end.map({ position < $0 }) ?? true { chain.append(scope) }
+            index = scopes[scope].parent
+        }
+        return chain
+    }
+
+    /// Whether a declaration has a qualified name, such as `com.example.Config.HOST`, or the end of one if `isWhole` is
+    /// false. A name in a block has none.
+    func isNamed(_ path: some Collection<String>, _ definition: Definition, isWhole: Bool) -> Bool {
+        isNamed(ArraySlice(path.dropLast()), scope: definition.scope, isWhole)
+    }
+
+    private func isNamed(_ path: ArraySlice<String>, scope: Int, _ isWhole: Bool) -> Bool {
+        let outer = scopes[scope].parent ?? 0
+        switch scopes[scope].kind {
+        case .block: return false
+        case .file: return isWhole ? Array(path) == package : path.isEmpty
+        case .companion(let name):
+            // The name of a companion is optional.
+            if let last = path.last, last == name ?? "Companion", isNamed(path.dropLast(), scope: outer, isWhole) {
+                return true
+            }
+            return isNamed(path, scope: outer, isWhole)
+        case .type(let name):
+            if path.isEmpty { return !isWhole }
+            return path.last == name && (isNamed(path.dropLast(), scope: outer, isWhole) || !isWhole && path.count == 1)
+        }
+    }
+
+    /// The name of the class around a declaration, if it is a member of one.
+    func type(of definition: Definition) -> String? {
+        var scope = definition.scope
+        if case .companion = scopes[scope].kind { scope = scopes[scope].parent ?? 0 }
+        if case .type(let name) = scopes[scope].kind { return name }
+        return nil
+    }
+
+    private mutating func open(_ token: SourceToken, _ receivers: [String]) {
+        var new = bodies[token.position] ?? Scope(kind: .block, parent: scope, start: token.position)
+        new = Scope(
+            kind: new.kind, parent: scope, start: token.position, relatives: new.relatives + receivers,
+            isOpen: new.isOpen, isInterface: new.isInterface)
+        scopes.append(new)
+        scope = scopes.count - 1
+    }
+
+    /// Returns the name before `.run` or `.apply`, whose members are visible in the block behind it.
+    private static func receiver(_ before: [SourceToken]) -> [String] {
+        guard before.count == 3, ["run", "apply"].contains(before[0].word), before[1].isSign("."),
+            let receiver = before[2].word
+        else { return [] }
+        return [receiver]
+    }
+
+    private static let typeWords: Set = ["class", "object", "interface", "enum", "record"]
+    private static let superWords: Set = ["extends", "implements", "permits"]
+    private static let headerWords: Set = [
+        "extends", "implements", "permits", "constructor", "where", "private", "internal", "protected", "public",
+    ]
+
+    /// Finds the brace of a class behind its keyword, and the names of its supertypes.
+    private mutating func takeType(_ keyword: String, isCompanion: Bool, _ lexer: SourceLexer) {
+        var lexer = lexer
+        let name = lexer.peek()?.word
+        guard name != nil || keyword == "object", name != "class" else { return }
+        if name != nil { _ = lexer.next() }
+        var relatives: [String] = []
+        var (depth, hasSupertypes) = (0, false)
+        var last: SourceToken?
+        defer { if let name { supertypes[name, default: []].formUnion(relatives) } }
+        for _ in 0..<1_000 {
+            SourceValue.skipTypeArguments(&lexer)
+            guard let token = lexer.next() else { return }
+            if depth == 0 {
+                if token.isSign("{") {
+                    let kind: Scope.Kind =
+                        if isCompanion { .companion(name) } else { name.map { .type($0) } ?? .block }
+                    bodies[token.position] = Scope(
+                        kind: kind, parent: nil, start: token.position, relatives: relatives,
+                        isOpen: keyword == "interface" || !modifiers.isDisjoint(with: ["open", "abstract", "sealed"]),
+                        isInterface: keyword == "interface")
+                    return
+                }
+                let continues =
+                    [":", ",", "(", "@"].contains(where: token.isSign)
+                    || token.word.map(Self.headerWords.contains) ?? false
+                    || last.map { last in
+                        [":", ","].contains(where: last.isSign) || last.word.map(Self.headerWords.contains) ?? false
+                    } ?? false
+                guard continues || !token.startsLine, ![";", "}", ")", "="].contains(where: token.isSign) else {
+                    return
+                }
+                if token.isSign(":") || token.word.map(Self.superWords.contains) ?? false {
+                    hasSupertypes = true
+                } else if hasSupertypes, let word = token.word {
+                    relatives.append(word)
+                }
+            }
+            if token.isSign("(") { depth += 1 }
+            if token.isSign(")") { depth -= 1 }
+            last = token
+        }
+    }
+
+    /// Parses the path behind `package` or `import`.
+    private mutating func takePath(_ keyword: String, _ lexer: inout SourceLexer) {
+        guard let path = lexer.takeImport() else { return }
+        if keyword == "package" {
+            package = path
+            return
+        }
+        var copy = lexer
+        if copy.next()?.isSign(".") == true, copy.next()?.isSign("*") == true {
+            imports.append(Import(path: path, name: nil))
+            lexer = copy
+            return
+        }
+        var name = path.last
+        if lexer.peek()?.word == "as", lexer.peek()?.startsLine == false {
+            _ = lexer.next()
+            name = lexer.next()?.word ?? name
+        }
+        imports.append(Import(path: path, name: name))
+    }
+
+    // MARK: Definitions
+
+    private static let modifierWords: Set = [
+        "public", "private", "protected", "internal", "open", "abstract", "sealed", "final", "override", "static",
+        "const", "lateinit", "actual", "expect", "companion", "data", "enum", "volatile", "transient",
+    ]
+
+    private mutating func takeModifier(_ token: SourceToken, behind last: SourceToken?) {
+        let isAfterModifier = last?.word.map(Self.modifierWords.contains) ?? false
+        if token.startsLine && !isAfterModifier || [";", "{", "}", "="].contains(where: token.isSign) {
+            modifiers = []
+        }
+        if let word = token.word, Self.modifierWords.contains(word) { modifiers.insert(word) }
+    }
+
+    /// Words that can be before a name without being its type.
+    private static let keywords: Set = [
+        "val", "var", "else", "return", "do", "in", "is", "as", "to", "case", "throw", "new", "when", "if", "while",
+        "and", "or", "by", "try", "finally", "yield", "await", "import", "package", "instanceof", "until", "step",
+        "fun", "goto", "assert",
+    ]
+
+    /// Whether the tokens before a name end with a type of Java, such as `String`, `String[]` or `List<String>`.
+    private static func endsType(_ before: [SourceToken]) -> Bool {
+        guard let last = before.first else { return false }
+        if let word = last.word { return !keywords.contains(word) && !(word.utf8.first?.isDigit ?? true) }
+        if last.isSign(".") { return before.count > 1 && before[1].isSign(".") }
+        // The arrow of a lambda or a case ends no type.
+        return last.isSign("]") || last.isSign(">") && before.count > 1 && !before[1].isSign("-")
+    }
+
+    private mutating func take(
+        _ name: SourceToken, _ word: String, behind before: [SourceToken], _ isInParentheses: Bool,
+        _ lexer: SourceLexer
+    ) {
+        var lexer = lexer
+        guard var token = lexer.next() else { return }
+        let last = before.first
+        let isProperty = ["val", "var"].contains(last?.word)
+        var isDeclared = isProperty || Self.endsType(before) && !name.startsLine
+        var isParameter = false
+        if token.isSign(":"), lexer.peek()?.isSign(":") != true {
+            // A property, or a parameter of a function or a lambda.
+            let begins = ["(", ",", "{"].contains { last?.isSign($0) ?? true }
+            guard isProperty || begins || ["vararg", "crossinline", "noinline"].contains(last?.word) else { return }
+            isParameter = isInParentheses || !isProperty
+            isDeclared = true
+            guard let type = lexer.takeType(), Self.types.contains(type), let next = lexer.next() else {
+                set.insert(word)
+                return define(word, nil, at: name)
+            }
+            token = next
+        }
+        if token.isSign("=") {
+            guard lexer.peek()?.isSign("=") != true else { return }
+            // The label of an argument in Kotlin isn't a variable.
+            if isInParentheses, !isDeclared, !path.lowercased().hasSuffix(".java") { return }
+            set.insert(word)
+            let begin = lexer.peek()?.range.lowerBound ?? .max
+            // A caller can give another value than the default of a parameter.
+            // mutant okhttp-default: false for `isParameter` by OkHttpTests/unknownCollections
+            let value = isParameter ? nil : expression(&lexer)
+            // The expression begins before the next token.
+            let end = max(begin, lexer.peek()?.range.lowerBound ?? .max)
+            define(word, value, begin..<end, at: name, isAssignment: !isDeclared, isFixed: last?.word == "val")
+        } else if token.word == "by", isProperty {
+            let begin = lexer.peek()?.range.lowerBound ?? .max
+            let value = Self.lazyValue(&lexer)
+            set.insert(word)
+            let end = max(begin, lexer.peek()?.range.lowerBound ?? .max)
+            define(word, value, begin..<end, at: name, isFixed: last?.word == "val")
+        } else if token.isSign("-"), lexer.peek()?.isSign(">") == true || isParameter {
+            define(word, nil, at: name)
+        } else if token.isSign("+"), lexer.peek()?.isSign("=") == true {
+            define(word, nil, at: name, isAssignment: true)
+            // mutant okhttp-unset: false for `isProperty` by OkHttpTests/unknownNames
+        } else if token.word == "in" || isParameter || isProperty {
+            define(word, nil, at: name)
+        } else if isDeclared, token.isSign(";") || isInParentheses && (token.isSign(",") || token.isSign(")")) {
+            // A variable or parameter of Java.
+            define(word, nil, at: name)
+        }
+    }
+
+    /// The types of what is read.
+    private static let types: Set = [
+        "String", "List", "Set", "Array", "Map", "Collection", "Iterable", "MutableList", "MutableSet", "MutableMap",
+    ]
+
+    private mutating func define(
+        _ name: String, _ value: SourceValue?, _ range: Range<Int>? = nil, at token: SourceToken,
+        isAssignment: Bool = false, isFixed: Bool = false
+    ) {
+        let owner = scopes[scope]
+        let isOverridable =
+            !modifiers.isDisjoint(with: ["open", "abstract"])
+            || owner.isOpen && modifiers.contains("override") && !modifiers.contains("final")
+        // A subclass can have another value.
+        // mutant okhttp-open: value by OkHttpTests/unknownScopes
+        let known = isOverridable || depth > Self.deepestNesting ? nil : value
+        let isFinal = isFixed || modifiers.contains("final") || owner.isInterface
+        let definition = Definition(
+            name: name, value: known, scope: scope, position: token.position, range: known == nil ? nil : range,
+            isFixed: isFinal, isPrivate: modifiers.contains("private"))
+        if definition.range != nil { valued.append(definitions.count) }
+        if isAssignment {
+            assigned[name, default: []].append(definitions.count)
+        } else {
+            declared[name, default: []].append(definitions.count)
+        }
+        definitions.append(definition)
+    }
+
+    /// Parses a value up to the end of the statement. Returns `nil` for anything else.
+    private func expression(_ lexer: inout SourceLexer) -> SourceValue? {
+        guard let value = SourceValue(&lexer) else { return nil }
+        guard let next = lexer.peek() else { return value }
+        if case .sign(let sign) = next.kind {
+            return ";),}@".utf8.contains(sign) || next.startsLine && !".?".utf8.contains(sign) ? value : nil
+        }
+        var copy = lexer
+        _ = copy.next()
+        // A property can have a value and a function that returns another one.
+        // mutant okhttp-getter: false for 1 by OkHttpTests/unknownScopes
+        if next.word == "get", copy.peek()?.isSign("(") == true { return nil }
+        return next.startsLine ? value : nil
+    }
+
+    /// Parses `lazy { … }` with a value in the braces.
+    private static func lazyValue(_ lexer: inout SourceLexer) -> SourceValue? {
+        guard lexer.next()?.word == "lazy" else { return nil }
+        if lexer.peek()?.isSign("(") == true { lexer.skipParentheses() }
+        guard lexer.next()?.isSign("{") == true, let value = SourceValue(&lexer), lexer.next()?.isSign("}") == true
+        else { return nil }
+        return value
+    }
+}
