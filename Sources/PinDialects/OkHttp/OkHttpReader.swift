@@ -293,21 +293,3 @@ struct OkHttpReader {
         }
     }
 }
-
-extension UnresolvedName: CustomStringConvertible {
-    var description: String {
-        let fault =
-            switch reason {
-            case .unset: "isn't set to a string or list in this file"
-            case .unsetInProject(nil): "isn't set to a string or list in this file or its project"
-            case .unsetInProject(let problem?):
-                "isn't set to a string or list in this file, and its project can't be searched (\(problem))"
-            case .varies where places.isEmpty: "isn't the same throughout this file"
-            case .varies where places.count == 1: "isn't a constant string or list at \(places[0])"
-            case .varies:
-                "isn't the same at \(places[0]) and \(places[1])"
-                    + (places.count > 2 ? ", and in \(places.count - 2) more places" : "")
-            }
-        return "\(quoted(name)) \(fault): write the string itself in the call"
-    }
-}

@@ -407,24 +407,3 @@ extension SourceConstants {
         }
     }
 }
-
-/// A name or expression whose value can't be determined from the text of the program.
-struct UnresolvedName: Error {
-    enum Reason {
-        /// The name isn't set in the file.
-        case unset
-        /// The name isn't set in the project, or the project can't be read as a whole.
-        case unsetInProject(String?)
-        /// The name is set, but not to a single value that is known.
-        case varies
-    }
-
-    let name: String
-    let reason: Reason
-    /// Where the name is set.
-    let places: [PolicyLocation]
-
-    init(_ name: String, _ reason: Reason = .unset, at places: [PolicyLocation] = []) {
-        (self.name, self.reason, self.places) = (name, reason, places)
-    }
-}

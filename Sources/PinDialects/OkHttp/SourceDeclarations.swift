@@ -24,7 +24,7 @@ struct SourceDeclarations: Sendable {
         let kind: Kind
         let parent: Int?
         let start: SourcePosition
-        fileprivate(set) var end: SourcePosition?
+        var end: SourcePosition?
         /// The types whose members are visible too: the supertypes of a class, and the receivers of a block.
         var relatives: [String] = []
         /// Whether a subclass can override the properties.
@@ -42,6 +42,8 @@ struct SourceDeclarations: Sendable {
         let position: SourcePosition
         /// The bytes of the value.
         let range: Range<Int>?
+        /// The class of a property that is a parameter of its constructor.
+        let owner: String?
         /// Whether it can't be set again: `val` or `final`.
         let isFixed: Bool
         /// Whether only this file can refer to it.
@@ -72,6 +74,11 @@ struct SourceDeclarations: Sendable {
 
     /// The scopes of classes by the position of their opening brace.
     private var bodies: [SourcePosition: Scope] = [:]
+    /// The classes by the position of the parenthesis of their constructor's parameters.
+    private var constructors: [SourcePosition: String] = [:]
+    /// The class whose constructor's parameters are read.
+    private var owner: String?
+    private static let mostParameters = 32
     /// The modifiers before the current token.
     private var modifiers: Set<String> = []
     private var scope = 0
@@ -79,10 +86,14 @@ struct SourceDeclarations: Sendable {
     private var depth = 0
     private static let deepestNesting = 100
 
-    /// An open bracket. `receivers` are the names in the parentheses of `with`.
     private struct Bracket {
         let isParenthesis: Bool
-        var receivers: [String]?
+        /// Whether the names in the parentheses of `with` are receivers.
+        var isReceiver = false
+        /// The class whose constructor has its parameters in the parentheses.
+        var owner: String?
+        /// The first names in the parentheses.
+        var words: [SourceToken] = []
         /// The scope that continues after the brace.
         var outer: Int?
     }
@@ -107,17 +118,23 @@ struct SourceDeclarations: Sendable {
             if token.isSign(")") { isDestructuring = false }
             if let word = token.word {
                 if isDestructuring { define(word, nil, at: token) }
-                if !brackets.isEmpty { brackets[brackets.count - 1].receivers?.append(word) }
+                if let bracket = brackets.last, bracket.isParenthesis, bracket.words.count < Self.mostParameters {
+                    brackets[brackets.count - 1].words.append(token)
+                }
                 if ["import", "package"].contains(word), token.startsLine || last?.isSign(";") ?? true {
                     takePath(word, &lexer)
                 } else if Self.typeWords.contains(word), last?.isSign(".") != true, last?.isSign(":") != true {
                     takeType(word, isCompanion: last?.word == "companion", lexer)
                 } else {
+                    owner = brackets.last?.owner
                     take(token, word, behind: before, brackets.last?.isParenthesis ?? false, lexer)
+                    owner = nil
                 }
             }
             if token.isSign("(") {
-                brackets.append(Bracket(isParenthesis: true, receivers: last?.word == "with" ? [] : nil))
+                brackets.append(
+                    Bracket(
+                        isParenthesis: true, isReceiver: last?.word == "with", owner: constructors[token.position]))
             } else if token.isSign("{") {
                 // Names that are nested too deeply have no value, and no scope of their own.
                 brackets.append(Bracket(isParenthesis: false, outer: depth < Self.deepestNesting ? scope : nil))
@@ -129,7 +146,8 @@ struct SourceDeclarations: Sendable {
                     scopes[scope].end = token.position
                     scope = outer
                 }
-                receivers = bracket.receivers
+                receivers = bracket.isReceiver ? bracket.words.compactMap(\.word) : nil
+                takeParameters(bracket.words, lexer)
             }
             if !token.isSign(")") { receivers = nil }
             before = [token] + before.prefix(2)
@@ -144,62 +162,12 @@ struct SourceDeclarations: Sendable {
             declared[name, default: []].append(definitions.count)
             definitions.append(
                 Definition(
-                    name: name, value: value, scope: 0, position: position, range: nil, isFixed: true,
+                    name: name, value: value, scope: 0, position: position, range: nil, owner: nil, isFixed: true,
                     isPrivate: false))
         }
     }
 
     // MARK: Scopes
-
-    /// Whether a declaration can be named without a qualifier in the innermost one of some scopes.
-    func isVisible(_ definition: Definition, in scopes: [Int]) -> Bool {
-        let scope = self.scopes[definition.scope]
-        if case .companion = scope.kind, let parent = scope.parent, scopes.contains(parent) { return true }
-        return scopes.contains(definition.scope)
-    }
-
-    /// Returns the scopes around a position, the innermost first.
-    func scopes(at position: SourcePosition) -> [Int] {
-        // Scopes are in the order of their beginnings, and nested.
-        var index: Int? = max(0, scopes.firstIndex(notBefore: { $0.start <= position }) - 1)
-        var chain: [Int] = []
-        while let scope = index {
-            if scopes[scope].end.map({ position < $0 }) ?? true { chain.append(scope) }
-            index = scopes[scope].parent
-        }
-        return chain
-    }
-
-    /// Whether a declaration has a qualified name, such as `com.example.Config.HOST`, or the end of one if `isWhole` is
-    /// false. A name in a block has none.
-    func isNamed(_ path: some Collection<String>, _ definition: Definition, isWhole: Bool) -> Bool {
-        isNamed(ArraySlice(path.dropLast()), scope: definition.scope, isWhole)
-    }
-
-    private func isNamed(_ path: ArraySlice<String>, scope: Int, _ isWhole: Bool) -> Bool {
-        let outer = scopes[scope].parent ?? 0
-        switch scopes[scope].kind {
-        case .block: return false
-        case .file: return isWhole ? Array(path) == package : path.isEmpty
-        case .companion(let name):
-            // The name of a companion is optional.
-            if let last = path.last, last == name ?? "Companion", isNamed(path.dropLast(), scope: outer, isWhole) {
-                return true
-            }
-            return isNamed(path, scope: outer, isWhole)
-        case .type(let name):
-            if path.isEmpty { return !isWhole }
-            return path.last == name && (isNamed(path.dropLast(), scope: outer, isWhole) || !isWhole && path.count == 1)
-        }
-    }
-
-    /// The name of the class around a declaration, if it is a member of one.
-    func type(of definition: Definition) -> String? {
-        var scope = definition.scope
-        if case .companion = scopes[scope].kind { scope = scopes[scope].parent ?? 0 }
-        if case .type(let name) = scopes[scope].kind { return name }
-        return nil
-    }
 
     private mutating func open(_ token: SourceToken, _ receivers: [String]) {
         var new = bodies[token.position] ?? Scope(kind: .block, parent: scope, start: token.position)
@@ -262,10 +230,19 @@ struct SourceDeclarations: Sendable {
                     relatives.append(word)
                 }
             }
+            if token.isSign("("), depth == 0, !hasSupertypes { constructors[token.position] = name }
             if token.isSign("(") { depth += 1 }
             if token.isSign(")") { depth -= 1 }
             last = token
         }
+    }
+
+    /// Declares the names in parentheses before the arrow of a lambda: `{ (host, pin) -> … }`.
+    private mutating func takeParameters(_ words: [SourceToken], _ lexer: SourceLexer) {
+        var lexer = lexer
+        // mutant okhttp-parameters: false for 1 by OkHttpTests/unknownScopes
+        guard lexer.next()?.isSign("-") == true, lexer.next()?.isSign(">") == true else { return }
+        for token in words { define(token.word ?? "", nil, at: token) }
     }
 
     /// Parses the path behind `package` or `import`.
@@ -331,13 +308,17 @@ struct SourceDeclarations: Sendable {
         var isDeclared = isProperty || Self.endsType(before) && !name.startsLine
         var isParameter = false
         if token.isSign(":"), lexer.peek()?.isSign(":") != true {
-            // A property, or a parameter of a function or a lambda.
-            let begins = ["(", ",", "{"].contains { last?.isSign($0) ?? true }
-            guard isProperty || begins || ["vararg", "crossinline", "noinline"].contains(last?.word) else { return }
+            // A property, or a parameter of a function or a lambda, or of Java's loop, and not a part of a choice.
+            let mayBeParameter =
+                isInParentheses
+                ? !["?", "."].contains { last?.isSign($0) ?? false }
+                : ["{", ","].contains { last?.isSign($0) ?? false }
+            // mutant okhttp-parameter: false for `mayBeParameter` by OkHttpTests/unknownScopes
+            guard isProperty || mayBeParameter else { return }
             isParameter = isInParentheses || !isProperty
             isDeclared = true
             guard let type = lexer.takeType(), Self.types.contains(type), let next = lexer.next() else {
-                set.insert(word)
+                if isProperty { set.insert(word) }
                 return define(word, nil, at: name)
             }
             token = next
@@ -382,16 +363,17 @@ struct SourceDeclarations: Sendable {
         _ name: String, _ value: SourceValue?, _ range: Range<Int>? = nil, at token: SourceToken,
         isAssignment: Bool = false, isFixed: Bool = false
     ) {
-        let owner = scopes[scope]
+        let outer = scopes[scope]
         let isOverridable =
             !modifiers.isDisjoint(with: ["open", "abstract"])
-            || owner.isOpen && modifiers.contains("override") && !modifiers.contains("final")
+            || outer.isOpen && modifiers.contains("override") && !modifiers.contains("final")
         // A subclass can have another value.
         // mutant okhttp-open: value by OkHttpTests/unknownScopes
         let known = isOverridable || depth > Self.deepestNesting ? nil : value
-        let isFinal = isFixed || modifiers.contains("final") || owner.isInterface
+        let isFinal = isFixed || modifiers.contains("final") || outer.isInterface
         let definition = Definition(
             name: name, value: known, scope: scope, position: token.position, range: known == nil ? nil : range,
+            owner: owner,
             isFixed: isFinal, isPrivate: modifiers.contains("private"))
         if definition.range != nil { valued.append(definitions.count) }
         if isAssignment {

@@ -384,6 +384,19 @@ struct OkHttpTests {
                 #"fun f(env: String) {}; val API = "$env.test"; for (env in listOf("a")) b.add(API, "PIN1")"#,
                 "\"env\" isn't"
             ),
+            (#"val h = "a.test"; fun f(@Named("h") h: String) { b.add(h, "PIN1") }"#, "\"h\" isn't the same at"),
+            (#"val h = "a.test"; fun f(@Host h: String) { b.add(h, "PIN1") }"#, "\"h\" isn't the same at"),
+            (#"val h = "a.test"; fun f() { hosts().forEach { (h, p) -> b.add(h, p, "PIN1") } }"#, "\"h\" isn't"),
+            (#"static final String h = "a.test"; void f() { hosts().forEach((h, p) -> b.add(h, "PIN1")); }"#, "\"h\""),
+            (
+                #"static final String h = "a.test"; void f() { for (Host h : hosts()) b.add(h, "PIN1"); }"#,
+                "\"h\" isn't"
+            ),
+            (#"val h = "a.test"; fun f() { g { h: Host -> b.add(h, "PIN1") } }"#, "\"h\" isn't the same at"),
+            (
+                #"val h = "a.test"; open class A(val h: String); class E : A("b.test") { fun f() { b.add(h, "PIN1") } }"#,
+                "\"h\" isn't the same"
+            ),
             (#"val h = if (debug) "a.test" else "b.test"; b.add(h, "PIN1")"#, "\"h\" isn't a constant"),
             (#"val h = "a.test"; val h = "b.test"; b.add(h, "PIN1")"#, "\"h\" isn't the same at"),
         ])
