@@ -20,7 +20,7 @@ struct CollectionUses {
     /// Those that return a view, through which it could be changed.
     private static let views: Set = ["entries", "entrySet", "asList", "asIterable"]
     /// Those that return a part of a pair, which may be a collection.
-    private static let parts: Set = [
+    private static let pairParts: Set = [
         "key", "value", "first", "second", "getKey", "getValue", "getFirst", "getSecond", "component1", "component2",
     ]
     /// Functions and constructors that copy or keep their arguments.
@@ -28,7 +28,12 @@ struct CollectionUses {
         "add", "for", "ArrayList", "HashSet", "LinkedHashSet", "TreeSet", "LinkedList", "Pair",
     ]
 
-    init(_ lexer: SourceLexer) {
+    /// The parts of pairs and the properties of data classes.
+    private let parts: Set<String>
+
+    /// `properties` are those of data classes.
+    init(_ lexer: SourceLexer, properties: Set<String> = []) {
+        parts = Self.pairParts.union(properties)
         var lexer = lexer
         var (previous, lastButOne): (SourceToken?, SourceToken?)
         while let token = lexer.next() {
@@ -72,10 +77,10 @@ struct CollectionUses {
                     isRead(behind: previous, lexer)
                 } else if let view = members.firstIndex(where: Self.views.contains) {
                     view == path.count - 1 && isReadView(lexer) || Self.isRepetition(members[view...].dropFirst())
-                } else if members.allSatisfy(Self.parts.contains) {
+                } else if members.allSatisfy(parts.contains) {
                     isReadPart(behind: previous, lexer)
                 } else {
-                    members.allSatisfy { Self.readers.contains($0) || Self.parts.contains($0) }
+                    members.allSatisfy { Self.readers.contains($0) || parts.contains($0) }
                 }
             if !isRead { changeable.insert(name) }
         }

@@ -59,6 +59,7 @@ extension SourceValue {
         case .text(let parts): parts.allSatisfy { if case .literal = $0 { true } else { false } }
         case .list(let values): values.allSatisfy(\.isLiteral)
         case .pair(let first, let second): first.isLiteral && second.isLiteral
+        case .object: false
         }
     }
 

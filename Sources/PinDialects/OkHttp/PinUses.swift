@@ -20,7 +20,7 @@ struct PinUses {
     ]
 
     init(_ lexer: SourceLexer, _ calls: SourceCalls, _ constants: inout SourceConstants) {
-        ranges = (calls.readRanges + constants.valueRanges).sorted { $0.lowerBound < $1.lowerBound }
+        ranges = (calls.readRanges + constants.valueRanges()).sorted { $0.lowerBound < $1.lowerBound }
             .reduce(into: []) { merged, range in
                 if let last = merged.last, range.lowerBound <= last.upperBound {
                     merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)

@@ -54,8 +54,9 @@ struct SourceConstants {
     private static let mostElements = 10_000
     /// The maximum depth of constants that refer to other constants.
     private static let deepestNesting = 64
-    /// The maximum number of declarations of a name in a file, and of supertypes of a class.
-    private static let mostDeclarations = 1_000
+    /// The maximum number of declarations of a name in a file, of imports, and of supertypes of a class.
+    private static let mostDeclarations = 200
+    private static let mostImports = 1_000
     private static let mostSupertypes = 64
 
     /// Creates the constants of a file with these contents.
@@ -65,8 +66,17 @@ struct SourceConstants {
         self.project = project
     }
 
-    /// The bytes of the values in the file that is read.
-    var valueRanges: [Range<Int>] { files[0].definitions.compactMap(\.range) }
+    /// Returns the bytes of the values in the file that is read. An object that isn't known may be anything.
+    mutating func valueRanges() -> [Range<Int>] {
+        files[0].valued.compactMap { index in
+            let definition = files[0].definitions[index]
+            // mutant okhttp-object: false for 1 by OkHttpTests/unreadUses
+            if definition.value?.holdsObject ?? false, (try? value(of: Reference(file: 0, index: index)).get()) == nil {
+                return nil
+            }
+            return definition.range
+        }
+    }
 
     /// The index of the innermost scope in the file that is read.
     func scope(at position: SourcePosition) -> Int { files[0].scopes(at: position).first ?? 0 }
@@ -111,7 +121,33 @@ struct SourceConstants {
             case (.success(let first), .success(let second)): return .success(.pair(first, second))
             case (.failure(let unresolved), _), (_, .failure(let unresolved)): return .failure(unresolved)
             }
+        case .object(let type, let arguments): return object(type, arguments, at: place)
         }
+    }
+
+    /// Returns an object of a data class in the same file, with an argument for each of its properties.
+    private mutating func object(
+        _ type: String, _ arguments: [SourceArgument], at place: Place
+    ) -> Result<KnownValue, UnresolvedName> {
+        let file = files[place.file]
+        let scopes = file.scopes(at: place.position)
+        guard let names = file.properties(ofDataClass: type, in: scopes), names.count == arguments.count else {
+            return .failure(UnresolvedName(type))
+        }
+        var values: [String: KnownValue] = [:]
+        for (index, argument) in arguments.enumerated() {
+            switch value(argument.value, at: place) {
+            // A name that isn't one of the properties leaves another one without a value.
+            case .success(let value): values[argument.label ?? names[index]] = value
+            case .failure(let unresolved): return .failure(unresolved)
+            }
+        }
+        var properties: [KnownProperty] = []
+        for name in names {
+            guard let value = values[name] else { return .failure(UnresolvedName(type)) }
+            properties.append(KnownProperty(name: name, value: value))
+        }
+        return .success(.object(properties))
     }
 
     /// Calls `body` with the names of loops set to each of their elements in turn.
@@ -128,7 +164,7 @@ struct SourceConstants {
         case .failure(let unresolved): return unresolved
         }
         // mutant okhttp-shadow: {} by OkHttpTests/unknownCollections
-        if let name = loop.names.first(where: files[0].set.contains) { return UnresolvedName(name, .varies) }
+        if let name = loop.names.first(where: files[0].setNames.contains) { return UnresolvedName(name, .varies) }
         guard !elements.isEmpty else { return UnresolvedName("an empty collection") }
         for element in elements {
             resolutions += 1
@@ -140,7 +176,7 @@ struct SourceConstants {
             defer { bound = outer }
             if loop.names.count == 1 {
                 bound[loop.names[0]] = (element, loop.position)
-            } else if case .pair(let first, let second) = element {
+            } else if let (first, second) = element.pair {
                 bound[loop.names[0]] = (first, loop.position)
                 bound[loop.names[1]] = (second, loop.position)
             } else {
@@ -224,7 +260,8 @@ struct SourceConstants {
             switch value(of: components[..<length], at: place) {
             case .success(nil): continue
             case .success(let value?):
-                return value.part(components[length...]).map { .success($0) } ?? .failure(UnresolvedName(name))
+                guard let part = value.part(components[length...]) else { return .failure(UnresolvedName(name)) }
+                return length < components.count ? checked(part, of: components[length - 1]) : .success(part)
             case .failure(let unresolved): return .failure(unresolved)
             }
         }
@@ -312,7 +349,9 @@ extension SourceConstants {
         if path.first == "this" { path = path.dropFirst() }
         guard let first = path.first, let last = path.last else { return [] }
         let file = files[place.file]
-        guard file.declared[last]?.count ?? 0 <= Self.mostDeclarations else { return [] }
+        guard file.declared[last]?.count ?? 0 <= Self.mostDeclarations, file.imports.count <= Self.mostImports else {
+            return []
+        }
         var found = Set(
             (file.declared[last] ?? []).map { Reference(file: place.file, index: $0) }.filter {
                 let definition = definition($0)

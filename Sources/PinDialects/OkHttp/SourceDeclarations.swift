@@ -64,11 +64,13 @@ struct SourceDeclarations: Sendable {
     /// The indices of the definitions with a value in this file.
     private(set) var valued: [Int] = []
     /// The names that are given a value somewhere, which a loop with the same name may or may not hide.
-    private(set) var set: Set<String> = []
+    private(set) var setNames: Set<String> = []
     /// The names of the supertypes of each class.
     private(set) var supertypes: [String: Set<String>] = [:]
     /// The names of collections that could be changed somewhere, so that they aren't what they were set to.
-    let changeable: Set<String>
+    private(set) var changeable: Set<String> = []
+    /// The parameters of the constructors of data classes, or `nil` for a class that isn't known.
+    private var dataClasses: [String: DataClass?] = [:]
     /// Whether the names are the fields of `BuildConfig` that a Gradle file sets.
     let isGradle: Bool
 
@@ -79,6 +81,8 @@ struct SourceDeclarations: Sendable {
     /// The class whose constructor's parameters are read.
     private var owner: String?
     private static let mostParameters = 32
+    /// Whether the current token is behind `val`.
+    private var isValue = false
     /// The modifiers before the current token.
     private var modifiers: Set<String> = []
     private var scope = 0
@@ -86,6 +90,13 @@ struct SourceDeclarations: Sendable {
     private var depth = 0
     private static let deepestNesting = 100
 
+    /// A data class with the parameters of its constructor.
+    private struct DataClass {
+        let scope: Int
+        var parameters: [(name: String, isProperty: Bool)] = []
+    }
+
+    /// An open bracket.
     private struct Bracket {
         let isParenthesis: Bool
         /// Whether the names in the parentheses of `with` are receivers.
@@ -101,7 +112,7 @@ struct SourceDeclarations: Sendable {
     init(_ lexer: SourceLexer, path: String) {
         self.path = path
         isGradle = false
-        changeable = CollectionUses(lexer).changeable
+        let whole = lexer
         var lexer = lexer
         var brackets: [Bracket] = []
         /// The last three tokens, the last one first.
@@ -152,12 +163,14 @@ struct SourceDeclarations: Sendable {
             if !token.isSign(")") { receivers = nil }
             before = [token] + before.prefix(2)
         }
+        let names = Set(dataClasses.keys.flatMap { properties(ofDataClass: $0) ?? [] })
+        changeable = CollectionUses(whole, properties: names).changeable
     }
 
     /// Creates the declarations of the fields of `BuildConfig` that a Gradle file sets.
     init(gradleFields fields: [(name: String, value: SourceValue?, position: SourcePosition)], path: String) {
         self.path = path
-        (changeable, isGradle) = ([], true)
+        isGradle = true
         for (name, value, position) in fields {
             declared[name, default: []].append(definitions.count)
             definitions.append(
@@ -165,6 +178,16 @@ struct SourceDeclarations: Sendable {
                     name: name, value: value, scope: 0, position: position, range: nil, owner: nil, isFixed: true,
                     isPrivate: false))
         }
+    }
+
+    /// Returns the properties of a data class that is declared in one of some scopes, if its constructor has no other
+    /// parameters.
+    func properties(ofDataClass name: String, in scopes: [Int]? = nil) -> [String]? {
+        // mutant okhttp-data: true for 2 by OkHttpTests/unknownScopes
+        guard let found = dataClasses[name] ?? nil, found.parameters.allSatisfy(\.isProperty),
+            scopes?.contains(found.scope) ?? true, !imports.contains(where: { $0.name == name })
+        else { return nil }
+        return found.parameters.map(\.name)
     }
 
     // MARK: Scopes
@@ -205,6 +228,12 @@ struct SourceDeclarations: Sendable {
         for _ in 0..<1_000 {
             SourceValue.skipTypeArguments(&lexer)
             guard let token = lexer.next() else { return }
+            // Another class begins, unless this is a reference such as `Config::class`.
+            if ["class", "interface", "object"].contains(token.word), last?.isSign(":") != true,
+                last?.isSign(".") != true
+            {
+                return
+            }
             if depth == 0 {
                 if token.isSign("{") {
                     let kind: Scope.Kind =
@@ -230,7 +259,12 @@ struct SourceDeclarations: Sendable {
                     relatives.append(word)
                 }
             }
-            if token.isSign("("), depth == 0, !hasSupertypes { constructors[token.position] = name }
+            if let name, token.isSign("("), depth == 0, !hasSupertypes {
+                constructors[token.position] = name
+                // A second class of the name, or parentheses of an annotation.
+                let isKnown = dataClasses[name] == nil && modifiers.contains("data")
+                dataClasses.updateValue(isKnown ? DataClass(scope: scope) : nil, forKey: name)
+            }
             if token.isSign("(") { depth += 1 }
             if token.isSign(")") { depth -= 1 }
             last = token
@@ -305,6 +339,7 @@ struct SourceDeclarations: Sendable {
         guard var token = lexer.next() else { return }
         let last = before.first
         let isProperty = ["val", "var"].contains(last?.word)
+        isValue = last?.word == "val"
         var isDeclared = isProperty || Self.endsType(before) && !name.startsLine
         var isParameter = false
         if token.isSign(":"), lexer.peek()?.isSign(":") != true {
@@ -318,7 +353,7 @@ struct SourceDeclarations: Sendable {
             isParameter = isInParentheses || !isProperty
             isDeclared = true
             guard let type = lexer.takeType(), Self.types.contains(type), let next = lexer.next() else {
-                if isProperty { set.insert(word) }
+                if isProperty { setNames.insert(word) }
                 return define(word, nil, at: name)
             }
             token = next
@@ -327,7 +362,7 @@ struct SourceDeclarations: Sendable {
             guard lexer.peek()?.isSign("=") != true else { return }
             // The label of an argument in Kotlin isn't a variable.
             if isInParentheses, !isDeclared, !path.lowercased().hasSuffix(".java") { return }
-            set.insert(word)
+            setNames.insert(word)
             let begin = lexer.peek()?.range.lowerBound ?? .max
             // A caller can give another value than the default of a parameter.
             // mutant okhttp-default: false for `isParameter` by OkHttpTests/unknownCollections
@@ -338,7 +373,7 @@ struct SourceDeclarations: Sendable {
         } else if token.word == "by", isProperty {
             let begin = lexer.peek()?.range.lowerBound ?? .max
             let value = Self.lazyValue(&lexer)
-            set.insert(word)
+            setNames.insert(word)
             let end = max(begin, lexer.peek()?.range.lowerBound ?? .max)
             define(word, value, begin..<end, at: name, isFixed: last?.word == "val")
         } else if token.isSign("-"), lexer.peek()?.isSign(">") == true || isParameter {
@@ -375,6 +410,9 @@ struct SourceDeclarations: Sendable {
             name: name, value: known, scope: scope, position: token.position, range: known == nil ? nil : range,
             owner: owner,
             isFixed: isFinal, isPrivate: modifiers.contains("private"))
+        if let owner, dataClasses[owner] != nil {
+            dataClasses[owner]??.parameters.append((name, isValue && !isOverridable))
+        }
         if definition.range != nil { valued.append(definitions.count) }
         if isAssignment {
             assigned[name, default: []].append(definitions.count)

@@ -66,7 +66,7 @@ final class SourceProjects: Sendable {
             do throws(InputFileError) {
                 switch try SearchedFile(file.path) {
                 case .text(let bytes): contents.add(bytes, path: file.path)
-                // mutant okhttp-too-large: break by PinctlTests.SourceProjectsTests/unread
+                // mutant okhttp-too-large: () for `contents…MiB")` by PinctlTests.SourceProjectsTests/unread
                 case .tooLarge: contents.add(problem: "\(file.path) is larger than 8 MiB")
                 case .binary, .absent: break
                 }

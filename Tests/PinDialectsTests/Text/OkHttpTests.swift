@@ -89,6 +89,21 @@ struct OkHttpTests {
                 #"listOf(Pair("a.test", "PIN1"), "b.test" to "PIN2").forEach { (h, p) -> b.add(h, p, "PIN2") }"#,
                 ["a.test 0 1", "b.test 1 1"]
             ),
+            (
+                """
+                data class Host(val name: String, val pins: List<String>)
+                val hosts = listOf(Host("a.test", listOf("PIN1", "PIN2")), Host(pins = listOf("PIN2"), name = "b.test"))
+                val single = Host("c.test", setOf("PIN1"))
+                val b = CertificatePinner.Builder()
+                hosts.forEach { b.add(it.name, *it.pins.toTypedArray()) }
+                for ((name, pins) in hosts) pins.forEach { b.add("x.$name", it) }
+                hosts.forEach { host -> host.pins.forEach { pin -> b.add("y." + host.name, pin) } }
+                b.add(single.name, *single.pins.toTypedArray())
+                """,
+                [
+                    "a.test 0 1", "b.test 1", "x.a.test 0 1", "x.b.test 1", "y.a.test 0 1", "y.b.test 1", "c.test 0",
+                ]
+            ),
             (#"for (p in emptyList) { x() }; CertificatePinner.Builder().add("a.test", "PIN1")"#, ["a.test 0"]),
         ])
     func collections(_ text: String, _ expected: [String]) throws {
@@ -207,6 +222,7 @@ struct OkHttpTests {
             "val p = base().apply { add(\"d.test\", A, B) }.build(); \(call)",
             "with(pinnerBuilder) { add(\"d.test\", A, B); build() }; \(call)",
             "val extra: CertificatePinner.Builder.() -> Unit = { add(\"d.test\", A, B) }; \(call).apply(extra)",
+            "val x = Helper(A, B); \(call)", "data class H(val a: String); val x = H(A); helper(x); \(call)",
             "p!!.add(\"d.test\", A, B); \(call)", "p?.add(\"d.test\", A, B); \(call)",
             "val f = p::add; f.invoke(\"d.test\", A, B); \(call)", "builders[0].add(\"d.test\", A, B); \(call)",
             "fun CertificatePinner.Builder.pin(h: String, vararg s: String) = add(\"www.$h\", *s)\n"
@@ -394,8 +410,28 @@ struct OkHttpTests {
             ),
             (#"val h = "a.test"; fun f() { g { h: Host -> b.add(h, "PIN1") } }"#, "\"h\" isn't the same at"),
             (
-                #"val h = "a.test"; open class A(val h: String); class E : A("b.test") { fun f() { b.add(h, "PIN1") } }"#,
+                "val h = \"a.test\"; open class A(val h: String)\n"
+                    + "class E : A(\"b.test\") { fun f() { b.add(h, \"PIN1\") } }",
                 "\"h\" isn't the same"
+            ),
+            (#"class P(val h: String); val p = P("a.test"); b.add(p.h, "PIN1")"#, "\"P\" isn't"),
+            (#"data class P(var h: String); val p = P("a.test"); b.add(p.h, "PIN1")"#, "\"P\" isn't"),
+            (#"data class P(h: String, val i: String); val p = P("a.test", "b"); b.add(p.i, "PIN1")"#, "\"P\" isn't"),
+            (
+                #"data class P(val h: String, val i: String = "b"); val p = P("a.test"); b.add(p.h, "PIN1")"#,
+                "\"P\" isn't"
+            ),
+            (#"data class P(val h: String); val p = P(x = "a.test"); b.add(p.h, "PIN1")"#, "\"P\" isn't"),
+            (#"data class P(val h: String); val p = P("a.test"); b.add(p.i, "PIN1")"#, "\"p.i\" isn't"),
+            (
+                "object A { data class P(val h: String) }; data class P(val h: String); val p = P(\"a.test\")\n"
+                    + "b.add(p.h, \"PIN1\")", "\"P\" isn't"
+            ),
+            ("object A { data class P(val h: String) }; val p = P(\"a.test\"); b.add(p.h, \"PIN1\")", "\"P\" isn't"),
+            ("import com.x.P\ndata class P(val h: String)\nval p = P(\"a.test\")\nb.add(p.h, \"PIN1\")", "\"P\" isn't"),
+            (
+                "data class P(val l: MutableList<String>); val p = P(mutableListOf(\"PIN1\")); p.l.add(X)\n"
+                    + "b.add(\"a.test\", *p.l)", "\"p\" isn't the same"
             ),
             (#"val h = if (debug) "a.test" else "b.test"; b.add(h, "PIN1")"#, "\"h\" isn't a constant"),
             (#"val h = "a.test"; val h = "b.test"; b.add(h, "PIN1")"#, "\"h\" isn't the same at"),
@@ -410,7 +446,7 @@ struct OkHttpTests {
         arguments: [
             (#"engine.addPublicKeyPins("a.test", setOf(Base64.decode("AAAA", 0)), true, date)"#, 1),
             (
-                #"val b = CertificatePinner.Builder().add("a.test", "PIN1"); with(e) { addPublicKeyPins("b.test", p, x) }"#,
+                #"CertificatePinner.Builder().add("a.test", "PIN1"); with(e) { addPublicKeyPins("b.test", p, x) }"#,
                 1
             ),
             ("if (x) return builder\n  .addPublicKeyPins(h, p, true, d)\n  .addPublicKeyPins(i, p, true, d)", 2),
@@ -448,6 +484,12 @@ struct OkHttpTests {
         }
         let sum = Array(repeating: "a", count: 5_000).joined(separator: " + ")
         _ = problems(Self.withBuilder("val z = \(sum); b.add(\"a.test\", \"PIN1\")"))
+        for text in [
+            "object a ", "object(", "class A : ", "companion object {", "with(A) { ", "import a.b\n", "(a) -> ",
+        ] {
+            let repeated = String(repeating: text, count: 4_000)
+            #expect(!problems(Self.withBuilder(repeated) + "\nval h = x; b.add(h, \"PIN1\")").isEmpty, "\(text)")
+        }
         let nested = String(repeating: "listOf(", count: 5_000)
         _ = problems("val P = \(nested)\"PIN1\"")
     }
