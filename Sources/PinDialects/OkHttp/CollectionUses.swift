@@ -30,9 +30,12 @@ struct CollectionUses {
 
     /// The parts of pairs and the properties of data classes.
     private let parts: Set<String>
+    /// The data classes, whose objects keep collections and can't change them.
+    private let classes: Set<String>
 
-    /// `properties` are those of data classes.
-    init(_ lexer: SourceLexer, properties: Set<String> = []) {
+    /// `properties` are those of the data classes.
+    init(_ lexer: SourceLexer, classes: Set<String> = [], properties: Set<String> = []) {
+        self.classes = classes
         parts = Self.pairParts.union(properties)
         var lexer = lexer
         var (previous, lastButOne): (SourceToken?, SourceToken?)
@@ -131,10 +134,12 @@ struct CollectionUses {
             let isHeader = second?.isSign("-") == true || second?.word == "in"
             return isParameter && (next.isSign(",") || next.isSign(")") && isHeader)
         }
-        guard let callee = callees.last ?? nil, Self.holders.contains(callee) || SourceValue.isCollection(callee) else {
-            return false
-        }
-        let isBegin = ["(", ",", ":"].contains { previous.isSign($0) } || ["to", "in"].contains(previous.word)
+        guard let callee = callees.last ?? nil,
+            Self.holders.contains(callee) || classes.contains(callee) || SourceValue.isCollection(callee)
+        else { return false }
+        let isBegin =
+            ["(", ",", ":"].contains { previous.isSign($0) } || ["to", "in"].contains(previous.word)
+            || previous.isSign("=") && classes.contains(callee)
         let isEnd = next.map { next in [")", ","].contains { next.isSign($0) } || next.word == "to" } ?? false
         return isBegin && isEnd
     }

@@ -98,7 +98,8 @@ struct SourceConstants {
         guard let index, range(index).contains(offset),
             let value = try? value(of: Reference(file: 0, index: index)).get()
         else { return nil }
-        return value.allTexts.filter { OkHttpPin.pin($0) != nil }
+        // A prefix alone isn't a pin.
+        return value.allTexts.filter { OkHttpPin.pin($0)?.value.isEmpty == false }
     }
 
     // MARK: Values

@@ -163,8 +163,11 @@ struct SourceDeclarations: Sendable {
             if !token.isSign(")") { receivers = nil }
             before = [token] + before.prefix(2)
         }
-        let names = Set(dataClasses.keys.flatMap { properties(ofDataClass: $0) ?? [] })
-        changeable = CollectionUses(whole, properties: names).changeable
+        let classes = dataClasses.keys.filter { properties(ofDataClass: $0) != nil }
+        changeable =
+            CollectionUses(
+                whole, classes: Set(classes), properties: Set(classes.flatMap { properties(ofDataClass: $0) ?? [] })
+            ).changeable
     }
 
     /// Creates the declarations of the fields of `BuildConfig` that a Gradle file sets.
@@ -352,6 +355,10 @@ struct SourceDeclarations: Sendable {
             guard isProperty || mayBeParameter else { return }
             isParameter = isInParentheses || !isProperty
             isDeclared = true
+            let begin = lexer
+            // mutant okhttp-read-only: isValue by OkHttpTests/unknownScopes
+            isValue = isValue && Self.readOnlyTypes.contains(lexer.takeType() ?? "")
+            lexer = begin
             guard let type = lexer.takeType(), Self.types.contains(type), let next = lexer.next() else {
                 if isProperty { setNames.insert(word) }
                 return define(word, nil, at: name)
@@ -389,6 +396,8 @@ struct SourceDeclarations: Sendable {
         }
     }
 
+    /// The types through which a collection can't be changed.
+    private static let readOnlyTypes: Set = ["String", "List", "Set", "Map", "Collection", "Iterable"]
     /// The types of what is read.
     private static let types: Set = [
         "String", "List", "Set", "Array", "Map", "Collection", "Iterable", "MutableList", "MutableSet", "MutableMap",

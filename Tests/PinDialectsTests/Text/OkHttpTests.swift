@@ -93,7 +93,8 @@ struct OkHttpTests {
                 """
                 data class Host(val name: String, val pins: List<String>)
                 val hosts = listOf(Host("a.test", listOf("PIN1", "PIN2")), Host(pins = listOf("PIN2"), name = "b.test"))
-                val single = Host("c.test", setOf("PIN1"))
+                val SINGLE = setOf("PIN1")
+                val single = Host("c.test", pins = SINGLE)
                 val b = CertificatePinner.Builder()
                 hosts.forEach { b.add(it.name, *it.pins.toTypedArray()) }
                 for ((name, pins) in hosts) pins.forEach { b.add("x.$name", it) }
@@ -253,6 +254,7 @@ struct OkHttpTests {
             "val M = mapOf(\"d.test\" to A); M.forEach { (h, p) -> b.add(h, p) }; \(call)",
             "val ALL = listOf(A, B); val MORE = ALL + A; b.add(\"d.test\", *MORE.toTypedArray()); \(call)",
             "val P = \"sha256/\" + \"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"; b.add(\"d.test\", P); \(call)",
+            "val P = \"sha256/\"; b.add(\"d.test\", P + \"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"); \(call)",
             "for (p in listOf(A, B)) b.add(\"d.test\", p)\n\(call)", "// A and B\n\(call) /* Helper.pin(A) */",
             "class Other : CertificatePinner(); \(call)", "b.add(pattern = \"d.test\", A); \(call)",
         ])
@@ -431,7 +433,15 @@ struct OkHttpTests {
             ("import com.x.P\ndata class P(val h: String)\nval p = P(\"a.test\")\nb.add(p.h, \"PIN1\")", "\"P\" isn't"),
             (
                 "data class P(val l: MutableList<String>); val p = P(mutableListOf(\"PIN1\")); p.l.add(X)\n"
-                    + "b.add(\"a.test\", *p.l)", "\"p\" isn't the same"
+                    + "b.add(\"a.test\", *p.l)", "\"P\" isn't"
+            ),
+            (
+                "data class P(val l: List<String>); val p = P(listOf(\"PIN1\")); f(p.l); b.add(\"a.test\", *p.l)",
+                "\"p\" isn't the same"
+            ),
+            (
+                "data class P(val l: Array<String>); val L = arrayOf(\"PIN1\"); val p = P(L); b.add(\"a.test\", *L)",
+                "\"L\" isn't the same"
             ),
             (#"val h = if (debug) "a.test" else "b.test"; b.add(h, "PIN1")"#, "\"h\" isn't a constant"),
             (#"val h = "a.test"; val h = "b.test"; b.add(h, "PIN1")"#, "\"h\" isn't the same at"),
