@@ -13,8 +13,10 @@ struct DialectInput {
     private let bytes: [UInt8]
 
     /// Reads a file with one policy, with `-` for standard input. The dialect is recognized unless it is given.
-    init(_ path: String, as named: PinDialect?, host: String? = nil) throws(UsageError) {
-        let all = try Self.all(path, as: named, host: host)
+    init(
+        _ path: String, as named: PinDialect?, host: String? = nil, _ projects: SourceProjects? = nil
+    ) throws(UsageError) {
+        let all = try Self.all(path, as: named, host: host, projects)
         guard all.count == 1 else {
             let ways = all.map { "\(Flag.from.dashed) \($0.dialect.rawValue)" }.joined(separator: " or ")
             throw .unusable([
@@ -26,7 +28,9 @@ struct DialectInput {
     }
 
     /// Reads every policy in a file. An Info.plist can contain both TrustKit's configuration and NSPinnedDomains.
-    static func all(_ path: String, as named: PinDialect?, host: String? = nil) throws(UsageError) -> [DialectInput] {
+    static func all(
+        _ path: String, as named: PinDialect?, host: String? = nil, _ projects: SourceProjects? = nil
+    ) throws(UsageError) -> [DialectInput] {
         let bytes = try contents(path)
         let dialects = named.map { [$0] } ?? PinDialect.allRecognized(in: bytes)
         guard !dialects.isEmpty else {
@@ -35,7 +39,7 @@ struct DialectInput {
         var all: [DialectInput] = []
         for dialect in dialects {
             do throws(UsageError) {
-                var input = try DialectInput(path, bytes, dialect, host: host)
+                var input = try DialectInput(path, bytes, dialect, host: host, projects: projects)
                 input.title = dialect.title(ofPolicyIn: title(path), among: dialects)
                 all.append(input)
             } catch {
@@ -48,14 +52,16 @@ struct DialectInput {
 
     /// Reads bytes that came from a path, for apps that target this API level of Android.
     init(
-        _ path: String, _ bytes: [UInt8], _ dialect: PinDialect, host: String? = nil, target: AndroidTarget? = nil
+        _ path: String, _ bytes: [UInt8], _ dialect: PinDialect, host: String? = nil, target: AndroidTarget? = nil,
+        projects: SourceProjects? = nil
     ) throws(UsageError) {
         self.path = path
         self.dialect = dialect
         self.bytes = bytes
         title = Self.title(path)
         do throws(PolicyFileError) {
-            reading = try dialect.read(bytes, path: Self.title(path), host: host, target: target)
+            reading = try dialect.read(
+                bytes, path: Self.title(path), host: host, target: target, project: projects?.project(of: path))
         } catch {
             throw .unusable(error.problems.map(\.description))
         }

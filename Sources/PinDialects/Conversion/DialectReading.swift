@@ -8,6 +8,8 @@ public struct DialectReading: Sendable {
     public var policy: CanonicalPolicy
     /// Notes on settings that the dialect's own system ignores, or reads differently from how they look.
     public var notes: [ConversionNote]
+    /// The other files of a project whose constants the policy has.
+    package var constantFiles: Set<String> = []
 
     /// Creates a reading.
     package init(_ policy: CanonicalPolicy, notes: [ConversionNote] = []) {

@@ -11,16 +11,18 @@ extension PinDialect {
     }
 
     /// Reads a file as an app does that targets this API level of Android, if it is known. Without a level, settings
-    /// that aren't in the file stay up to the client.
+    /// that aren't in the file stay up to the client. `project` has the other files that can declare the constants of a
+    /// program.
     package func read(
-        _ bytes: [UInt8], path: String, host: String? = nil, target: AndroidTarget?
+        _ bytes: [UInt8], path: String, host: String? = nil, target: AndroidTarget?,
+        project: @autoclosure () -> SourceProject? = nil
     ) throws(PolicyFileError) -> DialectReading {
         switch self {
         case .policy: DialectReading(try PolicyFile.reading(bytes, path: path))
         case .android: try AndroidNetworkSecurityConfig.read(bytes, path: path, target: target)
         case .apple: try ApplePinnedDomains.read(bytes, path: path)
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)
-        case .okhttp: try OkHttpReader.read(bytes, path: path)
+        case .okhttp: try OkHttpReader.read(bytes, path: path, project: project())
         case .hpkp: try HPKPReader.read(bytes, path: path, host: host)
         case .curl: try CurlPins.read(bytes, path: path)
         case .envoy: try EnvoyConfiguration.read(bytes, path: path, host: host)

@@ -89,8 +89,8 @@ extension PinDialect {
         DialectMark(.policy, [.object]) { $0.document.root == nil },
         // Programs.
         DialectMark(.okhttp, [.other], in: [.jvm]) {
-            guard $0.isInTree else { return $0.has("CertificatePinner") }
-            let isWritten = $0.has("CertificatePinner")
+            let isWritten = $0.has("CertificatePinner", "addPublicKeyPins")
+            guard $0.isInTree else { return isWritten }
             return isWritten && OkHttpReader.buildsPinner($0.bytes, path: $0.name)
                 || !isWritten && $0.has("certificatepinner.builder", ignoringCase: true)
         },

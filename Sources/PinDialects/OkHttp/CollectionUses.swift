@@ -20,7 +20,7 @@ struct CollectionUses {
     /// Those that return a view, through which it could be changed.
     private static let views: Set = ["entries", "entrySet", "asList", "asIterable"]
     /// Those that return a part of a pair, which may be a collection.
-    private static let parts: Set = [
+    private static let pairParts: Set = [
         "key", "value", "first", "second", "getKey", "getValue", "getFirst", "getSecond", "component1", "component2",
     ]
     /// Functions and constructors that copy or keep their arguments.
@@ -28,11 +28,20 @@ struct CollectionUses {
         "add", "for", "ArrayList", "HashSet", "LinkedHashSet", "TreeSet", "LinkedList", "Pair",
     ]
 
-    init(_ lexer: SourceLexer) {
+    /// The parts of pairs and the properties of data classes.
+    private let parts: Set<String>
+    /// The data classes, whose objects keep collections and can't change them.
+    private let classes: Set<String>
+
+    /// `properties` are those of the data classes.
+    init(_ lexer: SourceLexer, classes: Set<String> = [], properties: Set<String> = []) {
+        self.classes = classes
+        parts = Self.pairParts.union(properties)
         var lexer = lexer
         var (previous, lastButOne): (SourceToken?, SourceToken?)
         while let token = lexer.next() {
             switch token.kind {
+            case .word("import") where token.startsLine: _ = lexer.takeImport()
             case .word(let word) where previous?.isSign(".") != true:
                 take(word, behind: previous, &lexer)
             case .sign(UInt8(ascii: "(")):
@@ -71,10 +80,10 @@ struct CollectionUses {
                     isRead(behind: previous, lexer)
                 } else if let view = members.firstIndex(where: Self.views.contains) {
                     view == path.count - 1 && isReadView(lexer) || Self.isRepetition(members[view...].dropFirst())
-                } else if members.allSatisfy(Self.parts.contains) {
+                } else if members.allSatisfy(parts.contains) {
                     isReadPart(behind: previous, lexer)
                 } else {
-                    members.allSatisfy { Self.readers.contains($0) || Self.parts.contains($0) }
+                    members.allSatisfy { Self.readers.contains($0) || parts.contains($0) }
                 }
             if !isRead { changeable.insert(name) }
         }
@@ -125,10 +134,12 @@ struct CollectionUses {
             let isHeader = second?.isSign("-") == true || second?.word == "in"
             return isParameter && (next.isSign(",") || next.isSign(")") && isHeader)
         }
-        guard let callee = callees.last ?? nil, Self.holders.contains(callee) || SourceValue.isCollection(callee) else {
-            return false
-        }
-        let isBegin = ["(", ",", ":"].contains { previous.isSign($0) } || ["to", "in"].contains(previous.word)
+        guard let callee = callees.last ?? nil,
+            Self.holders.contains(callee) || classes.contains(callee) || SourceValue.isCollection(callee)
+        else { return false }
+        let isBegin =
+            ["(", ",", ":"].contains { previous.isSign($0) } || ["to", "in"].contains(previous.word)
+            || previous.isSign("=") && classes.contains(callee)
         let isEnd = next.map { next in [")", ","].contains { next.isSign($0) } || next.word == "to" } ?? false
         return isBegin && isEnd
     }

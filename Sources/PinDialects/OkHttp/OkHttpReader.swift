@@ -9,6 +9,8 @@ struct OkHttpReader {
     private var problems: PolicyProblems
     private var notes: [ConversionNote] = []
     private var rules: [CanonicalRule] = []
+    /// The other files whose constants the calls have.
+    private var constantFiles: Set<String> = []
     /// The index of each pattern's rule. The pins of several calls for one pattern belong to the same rule.
     private var indices: [HostPattern: Int] = [:]
 
@@ -17,14 +19,17 @@ struct OkHttpReader {
         problems = PolicyProblems(path: path)
     }
 
-    static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
+    /// Reads a file. `project` has the other files that can declare its constants.
+    static func read(
+        _ bytes: [UInt8], path: String, project: SourceProject? = nil
+    ) throws(PolicyFileError) -> DialectReading {
         let cursor = try TextCursor(checking: bytes, path: path)
         let text = String(decoding: bytes, as: UTF8.self)
         var reader = OkHttpReader(path: path)
         if !text.contains("CertificatePinner.Builder"), let failure = PinningFailureText(text) {
             reader.take(failure)
-        } else if text.contains("CertificatePinner") || text.contains("add(") {
-            reader.takeProgram(cursor)
+        } else if ["CertificatePinner", "add(", "addPublicKeyPins"].contains(where: { text.contains($0) }) {
+            reader.takeProgram(cursor, bytes, project)
         } else if isList(text) {
             reader.takeLines(cursor)
         }
@@ -39,7 +44,9 @@ struct OkHttpReader {
                 at: place ?? SourcePosition(line: 1, column: 1), rule: .pinsNothing)
         }
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
-        return DialectReading(CanonicalPolicy(rules: reader.rules, combination: .union), notes: reader.notes)
+        var reading = DialectReading(CanonicalPolicy(rules: reader.rules, combination: .union), notes: reader.notes)
+        reading.constantFiles = reader.constantFiles
+        return reading
     }
 
     /// Returns whether most lines of a text have a pattern and pins, and nothing of a program.
@@ -58,10 +65,10 @@ struct OkHttpReader {
         return listed > others
     }
 
-    /// Whether a program creates a builder, or adds something to one.
+    /// Whether a program creates a builder, or adds something to one. A builder of Cronet can't be read.
     static func buildsPinner(_ bytes: [UInt8], path: String) -> Bool {
         let calls = SourceCalls(SourceLexer(TextCursor(bytes), path: path))
-        return !calls.calls.isEmpty || !calls.newBuilders.isEmpty
+        return !calls.calls.isEmpty || !calls.newBuilders.isEmpty || !calls.cronetCalls.isEmpty
     }
 
     private static func isPin(_ word: Substring) -> Bool { word.hasPrefix("sha256/") || word.hasPrefix("sha1/") }
@@ -76,10 +83,16 @@ struct OkHttpReader {
         return nil
     }
 
-    private mutating func takeProgram(_ cursor: TextCursor) {
+    private mutating func takeProgram(_ cursor: TextCursor, _ bytes: [UInt8], _ project: SourceProject?) {
         let lexer = SourceLexer(cursor, path: path)
-        var constants = SourceConstants(lexer)
+        var constants = SourceConstants(lexer, bytes, path: path, project: project)
         let calls = SourceCalls(lexer)
+        // mutant okhttp-cronet: {} by OkHttpTests/cronet
+        for position in calls.cronetCalls {
+            problems.add(
+                "addPublicKeyPins, which pins keys in Cronet, isn't read: list its hosts and pins in a policy",
+                at: position)
+        }
         // Without a call, the text may be that of another language.
         guard !calls.calls.isEmpty else { return }
         for position in calls.openStrings {
@@ -87,9 +100,10 @@ struct OkHttpReader {
         }
         var read: Set<String> = []
         for call in calls.calls {
-            let unresolved = constants.forEach(call.loops[...]) { take(call, &$0, &read) }
+            let unresolved = constants.forEach(call.loops[...], at: .init(call.position)) { take(call, &$0, &read) }
             if let unresolved { problems.add(unresolved.description, at: call.position) }
         }
+        constantFiles = constants.otherFiles
         for builder in calls.newBuilders.dropFirst() {
             noteAlternatives(
                 "the builders on lines \(calls.newBuilders[0].position.line) and \(builder.position.line) are "
@@ -102,11 +116,12 @@ struct OkHttpReader {
                     + "give each alternative a file of its own", at: call.position)
         }
         let uses = PinUses(lexer, calls, &constants)
-        let strays = calls.strayPins.filter { parts, _, offset in
+        let strays = calls.strayPins.filter { parts, position, offset in
             // A constant that a call refers to is read as part of that call.
             // mutant okhttp-stray: true for `uses.contains(offset)` by OkHttpTests/unreadUses
             guard uses.contains(offset) else { return true }
-            let texts = constants.pins(definedAt: offset) ?? (try? constants.value(.text(parts)).get())?.texts
+            let value = constants.value(.text(parts), at: .init(position))
+            let texts = constants.pins(definedAt: offset) ?? (try? value.get())?.texts
             return texts.map { !read.isSuperset(of: $0) } ?? true
         }
         if let first = strays.first {
@@ -142,7 +157,7 @@ struct OkHttpReader {
         var isKnown = true
         for argument in call.arguments {
             let value: KnownValue
-            switch constants.value(argument.value) {
+            switch constants.value(argument.value, at: .init(argument.position)) {
             case .success(let found): value = found
             case .failure(let unresolved):
                 // The same name fails for each element of a loop.
@@ -276,13 +291,5 @@ struct OkHttpReader {
             rules.append(
                 CanonicalRule(patterns: [pattern], pins: values, location: PolicyLocation(path: path, position)))
         }
-    }
-}
-
-extension UnresolvedName: CustomStringConvertible {
-    var description: String {
-        isAmbiguous
-            ? "\(quoted(name)) isn't the same throughout this file: write the string itself in the call"
-            : "\(quoted(name)) isn't set to a string or list in this file: write the string itself in the call"
     }
 }

@@ -20,7 +20,7 @@ struct PinUses {
     ]
 
     init(_ lexer: SourceLexer, _ calls: SourceCalls, _ constants: inout SourceConstants) {
-        ranges = (calls.readRanges + constants.definitions.map(\.range)).sorted { $0.lowerBound < $1.lowerBound }
+        ranges = (calls.readRanges + constants.valueRanges()).sorted { $0.lowerBound < $1.lowerBound }
             .reduce(into: []) { merged, range in
                 if let last = merged.last, range.lowerBound <= last.upperBound {
                     merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
@@ -59,8 +59,9 @@ struct PinUses {
             for index in path.indices {
                 let prefix = path[...index]
                 let name = prefix.joined(separator: ".")
-                let holdsPin = known[name] ?? constants.holdsPin(prefix)
-                known[name] = holdsPin
+                let key = "\(constants.scope(at: token.position)):\(name)"
+                let holdsPin = known[key] ?? constants.holdsPin(prefix, at: .init(token.position))
+                known[key] = holdsPin
                 guard holdsPin else { continue }
                 if index + 1 == path.count || !Self.readers.contains(path[index + 1]) {
                     unread.append((name, token.position))

@@ -39,6 +39,8 @@ struct SourceCalls {
     /// The strings that look like pins but aren't part of a call.
     private(set) var strayPins: [(parts: [SourcePart], position: SourcePosition, offset: Int)] = []
     private(set) var openStrings: [SourcePosition] = []
+    /// The calls with which Cronet and Android's HttpEngine pin keys.
+    private(set) var cronetCalls: [SourcePosition] = []
     /// The bytes of the calls' arguments, and those of the headers of loops.
     private var arguments: [Range<Int>] = []
     private var headers: [(loop: SourcePosition, range: Range<Int>)] = []
@@ -90,9 +92,10 @@ struct SourceCalls {
     private var early: Set<SourcePosition> = []
     /// The loop whose statement or block is next.
     private var nextLoop: SourceLoop?
-    /// The lexer before the token that was read last, and whether a dot is before that one.
+    /// The lexer before the token that was read last, and the token before that one.
     private var start: SourceLexer
-    private var isMember = false
+    private var isMember: Bool { last?.isSign(".") ?? false }
+    private var last: SourceToken?
     private var branchCount = 0
     /// The branches for the code after each `return` on a branch, which runs only if that branch wasn't taken.
     private var returned: Set<Int> = []
@@ -104,7 +107,7 @@ struct SourceCalls {
         start = lexer
         while let token = self.lexer.next() {
             take(token)
-            isMember = token.isSign(".")
+            last = token
             start = self.lexer
         }
         openStrings = self.lexer.openStrings
@@ -172,7 +175,10 @@ struct SourceCalls {
             loop = nil
         }
         let isOpen = lexer.peek()?.isSign("(") == true
-        expectsCondition = ["if", "when", "switch", "catch"].contains(token.word) && isOpen
+        // A block that may run no times. The condition of `do` is behind its block.
+        // mutant okhttp-repeat: false by OkHttpTests/branches
+        let mayRepeat = token.word == "repeat" || token.word == "while" && token.startsLine
+        expectsCondition = (["if", "when", "switch", "catch"].contains(token.word) || mayRepeat) && isOpen
         expectsBranch =
             ["else", "try", "finally"].contains(token.word) || token.word == "when" && !isOpen
         followChoices(token)
@@ -194,6 +200,10 @@ struct SourceCalls {
             brackets[brackets.count - 1].branch = begin()
         } else if token.word == "return", !branches.isEmpty {
             returned.insert(begin())
+            // mutant okhttp-or: false for 1 by OkHttpTests/branches
+        } else if token.isSign("|") || token.isSign("&"), last?.kind == token.kind {
+            // `isDebug || add(…)`, where the second part isn't always evaluated.
+            expectsBranch = true
         } else if token.isSign("?"), let next, !Self.endsType(next) {
             statements.append(BranchStatement(branch: begin(), depth: brackets.count, isTernary: true))
         } else if token.isSign(":"),
@@ -237,6 +247,7 @@ struct SourceCalls {
 
     private mutating func take(_ word: String, _ position: SourcePosition, isOnBuilder wasOnBuilder: Bool) {
         let next = lexer.peek()
+        if word == "addPublicKeyPins", next?.isSign("(") == true, isCall { cronetCalls.append(position) }
         if ["break", "continue", "return", "throw"].contains(word) { early.formUnion(loops.map(\.position)) }
         // mutant okhttp-for: false by OkHttpTests/collections
         if word == "for" {
@@ -279,6 +290,12 @@ struct SourceCalls {
         if !["new", "CertificatePinner", "Builder", "okhttp3"].contains(word), variable != word { variable = nil }
     }
 
+    /// Whether a name with parentheses isn't that of a function that is declared, behind `fun` or its type in Java.
+    private var isCall: Bool {
+        guard let last else { return true }
+        return last.word.map(["return", "else", "do"].contains) ?? ![">", "]"].contains(where: last.isSign)
+    }
+
     /// Whether `.DEFAULT` follows, which is a pinner without pins.
     private var isDefaultPinner: Bool {
         var copy = lexer
@@ -308,7 +325,7 @@ struct SourceCalls {
                 isWhole = true
                 break
             }
-            skipLabel(&copy)
+            copy.skipLabel()
             // A collection whose elements are arguments.
             if copy.peek()?.isSign("*") == true { _ = copy.next() }
             guard let first = copy.peek()?.position, let value = SourceValue(&copy), let end = copy.peek(),
@@ -344,13 +361,6 @@ struct SourceCalls {
     private static func range(from begin: SourceLexer, to end: SourceLexer) -> Range<Int> {
         let start = begin.peek()?.range.lowerBound ?? .max
         return start..<max(start, end.peek()?.range.lowerBound ?? .max)
-    }
-
-    /// Skips the label of a Kotlin argument, such as `pattern =`.
-    private func skipLabel(_ lexer: inout SourceLexer) {
-        var copy = lexer
-        guard copy.next()?.word != nil, copy.next()?.isSign("=") == true else { return }
-        lexer = copy
     }
 
     private static func name(of token: SourceToken) -> String {

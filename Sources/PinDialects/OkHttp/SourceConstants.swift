@@ -3,23 +3,47 @@ import PinctlBasics
 
 /// The named strings and collections of a program: `const val HOST = "…"`, `static final String[] PINS = {"…"};`.
 ///
-/// A name that may mean anything else somewhere in the file has no value here: a parameter, a variable that is set
-/// twice, or a computed value.
+/// A name has a value if every declaration that it could mean has the same one: those in the scopes around it, in the
+/// supertypes of its class, and those that imports and the package make visible. A parameter, a variable that is set
+/// twice, or a computed value has none.
 struct SourceConstants {
-    /// The expression after each name's equals sign, or `nil` for a name with several meanings.
-    private var expressions: [String: SourceValue?] = [:]
-    /// The classes and objects of this file, whose names may qualify a constant.
-    private var types: Set<String> = ["this"]
-    /// The names of collections that could be changed somewhere, so that they aren't what they were set to.
-    private let changeable: Set<String>
-    /// The values that were parsed, with the names that they belong to.
-    private(set) var definitions: [(name: String, range: Range<Int>)] = []
-    /// The names that are set somewhere, which a loop with the same name may or may not hide.
-    private var assigned: Set<String> = []
-    private var values: [String: KnownValue] = [:]
-    private var isBeingResolved: Set<String> = []
+    /// A position in a file, at which a name is used.
+    struct Place {
+        let file: Int
+        let position: SourcePosition
+
+        /// A position in the file that is read.
+        init(_ position: SourcePosition) { self.init(0, position) }
+
+        fileprivate init(_ file: Int, _ position: SourcePosition) { (self.file, self.position) = (file, position) }
+    }
+
+    /// A declaration, or an assignment to one.
+    private struct Reference: Hashable {
+        let file: Int
+        let index: Int
+    }
+
+    /// A name that is looked for in a scope of a file.
+    private struct Lookup: Hashable {
+        let file: Int
+        let scope: Int
+        let path: ArraySlice<String>
+    }
+
+    /// The file that is read, followed by those of its project that were needed.
+    private var files: [SourceDeclarations]
+    private let project: SourceProject?
+    private let bytes: [UInt8]
+    /// The words that were looked for in the project.
+    private var words: Set<String> = []
+    private var lookups: [Lookup: [Reference]] = [:]
+    private var values: [Reference: Result<KnownValue, UnresolvedName>] = [:]
+    private var isBeingResolved: Set<Reference> = []
+    /// The paths of the other files whose constants were used.
+    private(set) var otherFiles: Set<String> = []
     /// The names of the loops around an expression, with the elements whose turn it is.
-    private var bound: [String: KnownValue] = [:]
+    private var bound: [String: (value: KnownValue, loop: SourcePosition)] = [:]
     /// The number of names that were looked up. Constants of constants can multiply.
     private var resolutions = 0
     private static let mostResolutions = 200_000
@@ -30,170 +54,142 @@ struct SourceConstants {
     private static let mostElements = 10_000
     /// The maximum depth of constants that refer to other constants.
     private static let deepestNesting = 64
+    /// The maximum number of declarations of a name in a file, of imports, and of supertypes of a class.
+    private static let mostDeclarations = 200
+    private static let mostImports = 1_000
+    private static let mostSupertypes = 64
 
-    init(_ lexer: SourceLexer) {
-        changeable = CollectionUses(lexer).changeable
-        var lexer = lexer
-        var last: SourceToken?
-        var openers: [Bool] = []
-        /// Whether names are declared in parentheses, whose values are the parts of another one.
-        var isDestructuring = false
-        while let token = lexer.next() {
-            let isInParentheses = openers.last ?? false
-            // mutant okhttp-destructured: false for `token.isSign("(")` by OkHttpTests/unknownNames
-            if token.isSign("("), ["val", "var"].contains(last?.word) { isDestructuring = true }
-            if token.isSign(")") { isDestructuring = false }
-            if let word = token.word {
-                if isDestructuring { define(word, nil) }
-                take(word, behind: last?.word, isInParentheses, lexer)
+    /// Creates the constants of a file with these contents.
+    init(_ lexer: SourceLexer, _ bytes: [UInt8], path: String, project: SourceProject? = nil) {
+        files = [SourceDeclarations(lexer, path: path)]
+        self.bytes = bytes
+        self.project = project
+    }
+
+    /// Returns the bytes of the values in the file that is read. An object that isn't known may be anything.
+    mutating func valueRanges() -> [Range<Int>] {
+        files[0].valued.compactMap { index in
+            let definition = files[0].definitions[index]
+            // mutant okhttp-object: false for 1 by OkHttpTests/unreadUses
+            if definition.value?.holdsObject ?? false, (try? value(of: Reference(file: 0, index: index)).get()) == nil {
+                return nil
             }
-            if token.isSign("(") || token.isSign("{") { openers.append(token.isSign("(")) }
-            if token.isSign(")") || token.isSign("}") { _ = openers.popLast() }
-            last = token
+            return definition.range
         }
     }
 
-    private mutating func take(
-        _ word: String, behind previous: String?, _ isInParentheses: Bool, _ lexer: SourceLexer
-    ) {
-        if let previous, ["class", "object", "interface"].contains(previous) { types.insert(word) }
-        var lexer = lexer
-        guard var token = lexer.next() else { return }
-        var (isTyped, isParameter) = (previous == "String", false)
-        // A property without a value here, such as `lateinit var host: String` and `val host by settings`.
-        // mutant okhttp-unset: false by OkHttpTests/unknownNames
-        let isDeclared = ["val", "var"].contains(previous)
-        if token.isSign(":") {
-            guard let type = lexer.takeType(), let next = lexer.next() else { return }
-            guard Self.types.contains(type) else {
-                if isDeclared, !next.isSign("=") { define(word, nil) }
-                return
-            }
-            token = next
-            isTyped = true
-            isParameter = isInParentheses
-        }
-        if token.isSign("=") {
-            guard lexer.peek()?.isSign("=") != true else { return }
-            assigned.insert(word)
-            let begin = lexer.peek()?.range.lowerBound ?? .max
-            // A caller can give another value than the default of a parameter.
-            // mutant okhttp-default: false for `isParameter` by OkHttpTests/unknownCollections
-            let value = isParameter ? nil : expression(&lexer)
-            define(word, value)
-            // The expression begins before the next token.
-            let end = max(begin, lexer.peek()?.range.lowerBound ?? .max)
-            if value != nil { definitions.append((word, begin..<end)) }
-        } else if token.isSign("-"), lexer.peek()?.isSign(">") == true {
-            define(word, nil)
-        } else if token.isSign("+"), lexer.peek()?.isSign("=") == true {
-            define(word, nil)
-        } else if token.word == "in" || isTyped && (token.isSign(",") || token.isSign(")")) {
-            define(word, nil)
-        } else if isDeclared {
-            define(word, nil)
-        }
-    }
-
-    /// The types of what is read.
-    private static let types: Set = [
-        "String", "List", "Set", "Array", "Map", "Collection", "Iterable", "MutableList", "MutableSet", "MutableMap",
-    ]
-    private mutating func define(_ name: String, _ expression: SourceValue?) {
-        let isSame = expressions[name].map { $0 == expression } ?? true
-        expressions.updateValue(isSame ? expression : nil, forKey: name)
-    }
-
-    /// Parses a value up to the end of the statement. Returns `nil` for anything else.
-    private func expression(_ lexer: inout SourceLexer) -> SourceValue? {
-        guard let value = SourceValue(&lexer) else { return nil }
-        guard let next = lexer.peek() else { return value }
-        if case .sign(let sign) = next.kind {
-            return ";),}@".utf8.contains(sign) || next.startsLine && !".?".utf8.contains(sign) ? value : nil
-        }
-        return next.startsLine ? value : nil
-    }
+    /// The index of the innermost scope in the file that is read.
+    func scope(at position: SourcePosition) -> Int { files[0].scopes(at: position).first ?? 0 }
 
     /// Whether a name, with those of the types before it, is set to a pin or to a collection with one.
-    mutating func holdsPin(_ path: ArraySlice<String>) -> Bool {
-        guard let last = path.last, expressions[last] != nil,
-            let value = try? value(of: path.joined(separator: ".")).get()
+    mutating func holdsPin(_ path: ArraySlice<String>, at place: Place) -> Bool {
+        guard let last = path.last,
+            files.contains(where: { $0.declared[last] != nil }) || project?.pinNames.contains(last) ?? false,
+            let value = try? value(of: path.joined(separator: "."), at: place).get()
         else { return false }
         return value.allTexts.contains { OkHttpPin.pin($0) != nil }
     }
 
     /// Returns the pins in the value of the name whose definition is at an offset, or `nil` if it has no known value.
     mutating func pins(definedAt offset: Int) -> [String]? {
-        let index = definitions.firstIndex(notBefore: { $0.range.lowerBound <= offset }) - 1
-        guard index >= 0, definitions[index].range.contains(offset),
-            let value = try? value(of: definitions[index].name).get()
+        func range(_ index: Int) -> Range<Int> { files[0].definitions[index].range ?? 0..<0 }
+        let place = files[0].valued.firstIndex(notBefore: { range($0).lowerBound <= offset }) - 1
+        let index = place < 0 ? nil : files[0].valued[place]
+        guard let index, range(index).contains(offset),
+            let value = try? value(of: Reference(file: 0, index: index)).get()
         else { return nil }
-        return value.allTexts.filter { OkHttpPin.pin($0) != nil }
+        // A prefix alone isn't a pin.
+        return value.allTexts.filter { OkHttpPin.pin($0)?.value.isEmpty == false }
     }
 
     // MARK: Values
 
     /// Returns the value, or the part of it that has none.
-    mutating func value(_ value: SourceValue) -> Result<KnownValue, UnresolvedName> {
+    mutating func value(_ value: SourceValue, at place: Place) -> Result<KnownValue, UnresolvedName> {
         switch value {
-        case .text(let parts): return self.value(parts)
+        case .text(let parts): return self.value(parts, at: place)
         case .list(let values):
             var known: [KnownValue] = []
             for value in values {
-                switch self.value(value) {
+                switch self.value(value, at: place) {
                 case .success(let found): known.append(found)
                 case .failure(let unresolved): return .failure(unresolved)
                 }
             }
             return collection(known)
         case .pair(let first, let second):
-            switch (self.value(first), self.value(second)) {
+            switch (self.value(first, at: place), self.value(second, at: place)) {
             case (.success(let first), .success(let second)): return .success(.pair(first, second))
             case (.failure(let unresolved), _), (_, .failure(let unresolved)): return .failure(unresolved)
             }
+        case .object(let type, let arguments): return object(type, arguments, at: place)
         }
+    }
+
+    /// Returns an object of a data class in the same file, with an argument for each of its properties.
+    private mutating func object(
+        _ type: String, _ arguments: [SourceArgument], at place: Place
+    ) -> Result<KnownValue, UnresolvedName> {
+        let file = files[place.file]
+        let scopes = file.scopes(at: place.position)
+        guard let names = file.properties(ofDataClass: type, in: scopes), names.count == arguments.count else {
+            return .failure(UnresolvedName(type))
+        }
+        var values: [String: KnownValue] = [:]
+        for (index, argument) in arguments.enumerated() {
+            switch value(argument.value, at: place) {
+            // A name that isn't one of the properties leaves another one without a value.
+            case .success(let value): values[argument.label ?? names[index]] = value
+            case .failure(let unresolved): return .failure(unresolved)
+            }
+        }
+        var properties: [KnownProperty] = []
+        for name in names {
+            guard let value = values[name] else { return .failure(UnresolvedName(type)) }
+            properties.append(KnownProperty(name: name, value: value))
+        }
+        return .success(.object(properties))
     }
 
     /// Calls `body` with the names of loops set to each of their elements in turn.
     mutating func forEach(
-        _ loops: ArraySlice<SourceLoop>, _ body: (inout SourceConstants) -> Void
+        _ loops: ArraySlice<SourceLoop>, at place: Place, _ body: (inout SourceConstants) -> Void
     ) -> UnresolvedName? {
         guard let loop = loops.first else {
             body(&self)
             return nil
         }
         let elements: [KnownValue]
-        switch value(loop.source) {
+        switch value(loop.source, at: place) {
         case .success(let value): elements = value.elements
         case .failure(let unresolved): return unresolved
         }
         // mutant okhttp-shadow: {} by OkHttpTests/unknownCollections
-        if let name = loop.names.first(where: assigned.contains) {
-            return UnresolvedName(name: name, isAmbiguous: true)
-        }
-        guard !elements.isEmpty else { return UnresolvedName(name: "an empty collection", isAmbiguous: false) }
+        if let name = loop.names.first(where: files[0].setNames.contains) { return UnresolvedName(name, .varies) }
+        guard !elements.isEmpty else { return UnresolvedName("an empty collection") }
         for element in elements {
             resolutions += 1
             // mutant okhttp-resolutions: true by OkHttpTests/multipliedCollections
             guard resolutions < Self.mostResolutions else {
-                return UnresolvedName(name: loop.names.joined(separator: ", "), isAmbiguous: false)
+                return UnresolvedName(loop.names.joined(separator: ", "))
             }
             let outer = bound
             defer { bound = outer }
             if loop.names.count == 1 {
-                bound[loop.names[0]] = element
-            } else if case .pair(let first, let second) = element {
-                (bound[loop.names[0]], bound[loop.names[1]]) = (first, second)
+                bound[loop.names[0]] = (element, loop.position)
+            } else if let (first, second) = element.pair {
+                bound[loop.names[0]] = (first, loop.position)
+                bound[loop.names[1]] = (second, loop.position)
             } else {
-                return UnresolvedName(name: loop.names.joined(separator: ", "), isAmbiguous: false)
+                return UnresolvedName(loop.names.joined(separator: ", "))
             }
-            if let unresolved = forEach(loops.dropFirst(), body) { return unresolved }
+            if let unresolved = forEach(loops.dropFirst(), at: place, body) { return unresolved }
         }
         return nil
     }
 
     /// Returns what the parts add up to: a text, or for names of collections the elements of all.
-    private mutating func value(_ parts: [SourcePart]) -> Result<KnownValue, UnresolvedName> {
+    private mutating func value(_ parts: [SourcePart], at place: Place) -> Result<KnownValue, UnresolvedName> {
         var (text, values) = ("", [KnownValue]())
         for part in parts {
             switch part {
@@ -201,9 +197,9 @@ struct SourceConstants {
                 text += literal
                 values.append(.text(literal))
             case .computed(let expression):
-                return .failure(UnresolvedName(name: expression, isAmbiguous: false))
+                return .failure(UnresolvedName(expression))
             case .name(let name):
-                switch value(of: name) {
+                switch value(of: name, at: place) {
                 case .success(let value):
                     if case .text(let more) = value { text += more }
                     values.append(value)
@@ -211,7 +207,7 @@ struct SourceConstants {
                 }
             }
             guard text.utf8.count <= Self.longestText else {
-                return .failure(UnresolvedName(name: String(text.prefix(80)), isAmbiguous: false))
+                return .failure(UnresolvedName(String(text.prefix(80))))
             }
         }
         let isText = values.allSatisfy { if case .text = $0 { true } else { false } }
@@ -227,68 +223,227 @@ struct SourceConstants {
             for case .pair(.text(let key), _) in value.elements where !keys.insert(key).inserted {
                 // Of two values for a key, a map has the last one.
                 // mutant okhttp-repeated: {} by OkHttpTests/unknownCollections
-                return .failure(UnresolvedName(name: key, isAmbiguous: true))
+                return .failure(UnresolvedName(key, .varies))
             }
             elements += value.elements
             // mutant okhttp-elements: true by OkHttpTests/multipliedCollections
             guard elements.count <= Self.mostElements else {
-                return .failure(UnresolvedName(name: "a collection of over \(Self.mostElements)", isAmbiguous: false))
+                return .failure(UnresolvedName("a collection of over \(Self.mostElements)"))
             }
         }
         return .success(.list(elements))
     }
 
-    /// Returns a value, unless it is a collection that could have been changed under its name.
-    private func checked(_ value: KnownValue, of name: String) -> Result<KnownValue, UnresolvedName> {
-        // mutant okhttp-changed: false for `changeable.contains(name)` by OkHttpTests/unknownCollections
-        guard case .list = value, changeable.contains(name) else { return .success(value) }
-        return .failure(UnresolvedName(name: name, isAmbiguous: true))
+    /// Returns a value, unless it is a collection that could have been changed under its name in the file that is read
+    /// or in one of some others.
+    private func checked(
+        _ value: KnownValue, of name: String, in others: [Int] = []
+    ) -> Result<KnownValue, UnresolvedName> {
+        // mutant okhttp-changed: false for 2 by OkHttpTests/unknownCollections
+        guard case .list = value, ([0] + others).contains(where: { files[$0].changeable.contains(name) }) else {
+            return .success(value)
+        }
+        return .failure(UnresolvedName(name, .varies))
     }
 
-    private mutating func value(of name: String) -> Result<KnownValue, UnresolvedName> {
-        if bound.isEmpty, let value = values[name] { return .success(value) }
-        let unknown = UnresolvedName(name: name, isAmbiguous: false)
+    // MARK: Names
+
+    /// Returns the value of a name, or of a part of it such as `PINS.entries`.
+    private mutating func value(of name: String, at place: Place) -> Result<KnownValue, UnresolvedName> {
         resolutions += 1
-        guard resolutions < Self.mostResolutions else { return .failure(unknown) }
-        var components = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        if let first = components.first, var value = bound[first] {
-            for component in components.dropFirst() {
-                guard let part = value.part(component) else { return .failure(unknown) }
-                value = part
+        guard resolutions < Self.mostResolutions else { return .failure(UnresolvedName(name)) }
+        let components = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        if let first = components.first, let (value, _) = bound[first] {
+            guard let part = value.part(components.dropFirst()) else { return .failure(UnresolvedName(name)) }
+            return checked(part, of: first)
+        }
+        for length in stride(from: components.count, to: 0, by: -1) {
+            switch value(of: components[..<length], at: place) {
+            case .success(nil): continue
+            case .success(let value?):
+                guard let part = value.part(components[length...]) else { return .failure(UnresolvedName(name)) }
+                return length < components.count ? checked(part, of: components[length - 1]) : .success(part)
+            case .failure(let unresolved): return .failure(unresolved)
             }
-            return checked(value, of: first)
         }
-        // `PINS.entries`
-        if components.count > 1, expressions[components[components.count - 1]] == nil,
-            KnownValue.text("").part(components[components.count - 1]) != nil
-        {
-            components.removeLast()
+        return .failure(UnresolvedName(name, project == nil ? .unset : .unsetInProject(project?.problem)))
+    }
+
+    /// Returns the value that all declarations have that a name can mean, or `nil` if there are none.
+    private mutating func value(
+        of path: ArraySlice<String>, at place: Place
+    ) -> Result<KnownValue?, UnresolvedName> {
+        let references = references(path, at: place)
+        guard let last = path.last, !references.isEmpty else { return .success(nil) }
+        let name = path.joined(separator: ".")
+        let places = references.map { PolicyLocation(path: files[$0.file].path, definition($0).position) }
+        var found: KnownValue?
+        for reference in references {
+            // The program can set a variable of another file anywhere.
+            // mutant okhttp-variable: true for 2 by SourceProjectTests/unknown
+            guard definition(reference).value != nil, reference.file == 0 || definition(reference).isFixed else {
+                return .failure(UnresolvedName(name, .varies, at: places))
+            }
+            switch value(of: reference, from: place) {
+            case .success(let value):
+                // mutant okhttp-scope: false for 2 by OkHttpTests/unknownScopes
+                if let found, found != value { return .failure(UnresolvedName(name, .varies, at: places)) }
+                found = value
+            case .failure(let unresolved): return .failure(unresolved)
+            }
         }
-        let isOfThisFile = components.count < 2 || types.contains(components[components.count - 2])
-        guard isOfThisFile, let last = components.last, let expression = expressions[last] else {
-            return .failure(unknown)
-        }
-        guard let expression, isBeingResolved.count < Self.deepestNesting,
-            isBeingResolved.insert(last).inserted
+        guard let found else { return .success(nil) }
+        let isShared = references.contains { $0.file > 0 }
+        return checked(found, of: last, in: isShared ? Array(files.indices) : []).map { $0 }
+    }
+
+    private func definition(_ reference: Reference) -> SourceDeclarations.Definition {
+        files[reference.file].definitions[reference.index]
+    }
+
+    /// Returns the value that is given where a name is declared. `place` is where it is used.
+    private mutating func value(
+        of reference: Reference, from place: Place? = nil
+    ) -> Result<KnownValue, UnresolvedName> {
+        if reference.file > 0 { otherFiles.insert(files[reference.file].path) }
+        if let known = values[reference] { return known }
+        let definition = definition(reference)
+        guard let expression = definition.value, isBeingResolved.count < Self.deepestNesting,
+            isBeingResolved.insert(reference).inserted
         else {
-            return .failure(UnresolvedName(name: name, isAmbiguous: true))
+            return .failure(UnresolvedName(definition.name, .varies))
         }
-        defer { isBeingResolved.remove(last) }
-        let result = value(expression).flatMap { checked($0, of: last) }
-        // The value of a constant in a loop is another one for each element.
-        guard bound.isEmpty else { return result }
-        switch result {
-        case .success(let value): values[name] = value
-        // The name may be looked up again, and has no value then either.
-        case .failure: expressions.updateValue(nil, forKey: last)
+        let outer = bound
+        defer {
+            isBeingResolved.remove(reference)
+            bound = outer
         }
+        // A loop has names only for what is declared in it, which is between its begin and the call.
+        // mutant okhttp-bound: $0.key != "" for `$0.value.loop < definition.position` by OkHttpTests/unknownScopes
+        bound = bound.filter { $0.value.loop < definition.position }
+        if reference.file > 0 || place.map({ $0.position < definition.position }) ?? true { bound = [:] }
+        let isInLoop = !bound.isEmpty
+        let result = value(expression, at: Place(reference.file, definition.position))
+        if !isInLoop { values[reference] = result }
         return result
     }
 }
 
-/// A name or expression whose value can't be determined from the text of the program.
-struct UnresolvedName: Error {
-    let name: String
-    /// Whether the name is set, but not to a single string.
-    let isAmbiguous: Bool
+// MARK: - Declarations
+
+extension SourceConstants {
+    /// Returns the declarations that a name can mean at a place. There are none if an import names another one that
+    /// isn't known.
+    private mutating func references(_ path: ArraySlice<String>, at place: Place) -> [Reference] {
+        let scopes = files[place.file].scopes(at: place.position)
+        let lookup = Lookup(file: place.file, scope: scopes.first ?? 0, path: path)
+        if let known = lookups[lookup] { return known }
+        let found = references(path, in: scopes, at: place)
+        lookups[lookup] = found
+        return found
+    }
+
+    private mutating func references(
+        _ path: ArraySlice<String>, in scopes: [Int], at place: Place
+    ) -> [Reference] {
+        var path = path
+        if path.first == "this" { path = path.dropFirst() }
+        guard let first = path.first, let last = path.last else { return [] }
+        let file = files[place.file]
+        guard file.declared[last]?.count ?? 0 <= Self.mostDeclarations, file.imports.count <= Self.mostImports else {
+            return []
+        }
+        var found = Set(
+            (file.declared[last] ?? []).map { Reference(file: place.file, index: $0) }.filter {
+                let definition = definition($0)
+                return path.count > 1
+                    ? file.isNamed(path, definition, isWhole: false)
+                    : file.isVisible(definition, in: scopes)
+            })
+        if path.count == 1 { found.formUnion(relatives(last, in: scopes, of: place.file, besides: found)) }
+        // A name that is declared in the scope of a use hides the names of other files.
+        for entry in file.imports where entry.name == first {
+            let imported = named(entry.path + path.dropFirst(), from: place.file)
+            // mutant okhttp-import: {} by OkHttpTests/unknownScopes
+            if imported.isEmpty { return [] }
+            found.formUnion(imported)
+        }
+        let packages = [file.package] + file.imports.filter { $0.name == nil }.map(\.path)
+        for package in packages { found.formUnion(named(package + path, from: place.file)) }
+        if path.count > 1 { found.formUnion(named(Array(path), from: place.file)) }
+        // Each assignment in these files may be to this variable.
+        for reference in found where !definition(reference).isFixed {
+            found.formUnion(
+                (files[reference.file].assigned[last] ?? []).map { Reference(file: reference.file, index: $0) })
+        }
+        return found.sorted { ($0.file, $0.index) < ($1.file, $1.index) }
+    }
+
+    /// Returns the declarations with a qualified name, in all files of the project.
+    private mutating func named(_ path: [String], from file: Int) -> Set<Reference> {
+        guard let last = path.last else { return [] }
+        load(last)
+        let isField = path.dropLast().last == "BuildConfig"
+        if isField { load("buildConfigField") }
+        var found: Set<Reference> = []
+        for index in files.indices {
+            if files[index].isGradle {
+                // The packages of modules aren't looked for, so a field is the same in all modules or has no value.
+                let entries = (files[index].declared[last] ?? []) + (files[index].declared[GradleFields.unknown] ?? [])
+                if isField { found.formUnion(entries.map { Reference(file: index, index: $0) }) }
+                continue
+            }
+            for entry in files[index].declared[last] ?? [] {
+                let definition = files[index].definitions[entry]
+                guard index == file || !definition.isPrivate, files[index].isNamed(path, definition, isWhole: true)
+                else { continue }
+                found.insert(Reference(file: index, index: entry))
+            }
+        }
+        return found
+    }
+
+    /// Returns the declarations of a name in the supertypes of the classes around a place, and in the receivers of its
+    /// blocks.
+    private mutating func relatives(
+        _ name: String, in scopes: [Int], of own: Int, besides known: Set<Reference>
+    ) -> Set<Reference> {
+        var names: [String] = []
+        for scope in scopes where !known.contains(where: { definition($0).scope == scope }) {
+            names += files[own].scopes[scope].relatives
+        }
+        guard !names.isEmpty else { return [] }
+        load(name)
+        var (types, index): ([String], Int) = ([], 0)
+        for name in names where !types.contains(name) { types.append(name) }
+        while index < types.count, index < Self.mostSupertypes {
+            let type = types[index]
+            index += 1
+            load(type)
+            for file in files { types += (file.supertypes[type] ?? []).filter { !types.contains($0) } }
+        }
+        var found: Set<Reference> = []
+        for file in files.indices {
+            for entry in files[file].declared[name] ?? [] {
+                let definition = files[file].definitions[entry]
+                guard file == own || !definition.isPrivate, let type = files[file].type(of: definition) else {
+                    continue
+                }
+                // mutant okhttp-relative: false by OkHttpTests/unknownScopes
+                guard types.contains(type) else { continue }
+                found.insert(Reference(file: file, index: entry))
+            }
+        }
+        return found
+    }
+
+    /// Adds the files of the project that contain a word.
+    private mutating func load(_ word: String) {
+        // mutant okhttp-partial: true for 2 by SourceProjectTests/limits
+        guard let project, project.problem == nil, words.insert(word).inserted else { return }
+        for file in project.files(with: word, besides: bytes)
+        where !files.contains(where: { $0.path == file.path && $0.isGradle == file.isGradle }) {
+            files.append(file)
+        }
+    }
 }

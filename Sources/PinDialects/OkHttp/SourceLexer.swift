@@ -25,7 +25,7 @@ struct SourceToken {
 }
 
 /// A part of a text that a program puts together.
-enum SourcePart: Equatable {
+enum SourcePart: Equatable, Sendable {
     case literal(String)
     /// A constant, such as `HOST` or `Hosts.API`.
     case name(String)
@@ -47,11 +47,14 @@ struct SourceLexer {
 
     /// Whether a comment can contain another one, as in Kotlin, but not in Java.
     private let nestsComments: Bool
+    /// Whether strings can be in single quotation marks, as in Gradle's Groovy.
+    private let isGroovy: Bool
 
     init(_ cursor: TextCursor, path: String) {
         self.cursor = cursor
         // mutant okhttp-nested: true by OkHttpTests/comments
-        nestsComments = !path.lowercased().hasSuffix(".java")
+        nestsComments = !path.lowercased().hasSuffix(".java") && !path.hasSuffix(".gradle")
+        isGroovy = path.hasSuffix(".gradle")
     }
 
     mutating func next() -> SourceToken? {
@@ -60,8 +63,8 @@ struct SourceLexer {
         let position = cursor.position
         let start = cursor.index
         let kind: SourceToken.Kind
-        if byte == UInt8(ascii: "\"") {
-            kind = .string(string())
+        if byte == UInt8(ascii: "\"") || isGroovy && byte == UInt8(ascii: "'") {
+            kind = .string(string(byte))
         } else if byte.isWordByte {
             kind = .word(String(decoding: cursor.take(while: \.isWordByte), as: UTF8.self))
         } else {
@@ -111,6 +114,14 @@ struct SourceLexer {
         return path
     }
 
+    /// Consumes the path behind `import` or `package` on its line, without a star or another name at its end.
+    mutating func takeImport() -> [String]? {
+        if peek()?.word == "static" { _ = next() }
+        guard let first = peek(), !first.startsLine, let word = first.word else { return nil }
+        _ = next()
+        return takePath(from: word)
+    }
+
     private mutating func skipBlanks() {
         (comments, sideComment) = ([], nil)
         while true {
@@ -140,7 +151,7 @@ struct SourceLexer {
 // MARK: - Strings
 
 extension SourceLexer {
-    private mutating func string() -> [SourcePart] {
+    private mutating func string(_ quote: UInt8) -> [SourcePart] {
         let start = cursor.position
         let isRaw = cursor.take("\"\"\"")
         if !isRaw { cursor.step() }
@@ -151,12 +162,12 @@ extension SourceLexer {
             text = []
         }
         while let byte = cursor.byte, isRaw || !byte.isLineEnd {
-            if isRaw ? cursor.stands("\"\"\"") : byte == UInt8(ascii: "\"") {
+            if isRaw ? cursor.stands("\"\"\"") : byte == quote {
                 for _ in 0..<(isRaw ? 3 : 1) { cursor.step() }
                 flush()
                 return parts
             }
-            if byte == UInt8(ascii: "$"), let part = template() {
+            if byte == UInt8(ascii: "$"), quote != UInt8(ascii: "'"), let part = template() {
                 flush()
                 parts.append(part)
             } else if byte == UInt8(ascii: "\\"), !isRaw {

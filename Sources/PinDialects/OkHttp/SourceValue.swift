@@ -1,12 +1,14 @@
 import PinctlBasics
 
 /// A value that a Kotlin or Java program contains: a text, a collection, or a pair of values.
-indirect enum SourceValue: Equatable {
+indirect enum SourceValue: Equatable, Sendable {
     /// Strings and names joined by plus signs. A name can be that of a collection.
     case text([SourcePart])
     case list([SourceValue])
     /// A key and its value, such as `"api.test" to PINS` or `Map.entry("api.test", PINS)`.
     case pair(SourceValue, SourceValue)
+    /// An object with the arguments of its constructor and their labels, such as `Pin("api.test", hash = HASH)`.
+    case object(String, [SourceArgument])
 
     /// The parts of a text.
     var parts: [SourcePart]? { if case .text(let parts) = self { parts } else { nil } }
@@ -17,8 +19,25 @@ indirect enum SourceValue: Equatable {
         case .text(let parts): parts.first?.isPin ?? false
         case .list(let values): values.contains(where: \.holdsPin)
         case .pair(_, let value): value.holdsPin
+        case .object: false
         }
     }
+
+    /// Whether it is an object, or has one.
+    var holdsObject: Bool {
+        switch self {
+        case .text: false
+        case .list(let values): values.contains(where: \.holdsObject)
+        case .pair(let first, let second): first.holdsObject || second.holdsObject
+        case .object: true
+        }
+    }
+}
+
+/// An argument of a constructor.
+struct SourceArgument: Equatable, Sendable {
+    let label: String?
+    let value: SourceValue
 }
 
 extension SourcePart {
@@ -129,6 +148,10 @@ extension SourceValue {
             if pairs.contains(name) { return value.asPair }
             return transparentSuffix(maps.contains(name) ? value.asPairs : value, &lexer)
         }
+        let type = name.split(separator: ".").last
+        if lexer.peek()?.isSign("(") == true, type?.utf8.first.map({ (0x41...0x5A).contains($0) }) ?? false {
+            return object(name, &lexer, depth)
+        }
         while takeCall(of: &name, &lexer) {
             guard lexer.peek()?.isSign(".") == true else { break }
             var copy = lexer
@@ -138,6 +161,25 @@ extension SourceValue {
             lexer = copy
         }
         return .text([.name(name)])
+    }
+
+    /// Parses the arguments of a constructor.
+    private static func object(_ name: String, _ lexer: inout SourceLexer, _ depth: Int) -> SourceValue? {
+        _ = lexer.next()
+        var arguments: [SourceArgument] = []
+        while let token = lexer.peek() {
+            if token.isSign(")") {
+                _ = lexer.next()
+                return .object(name, arguments)
+            }
+            let end = token.range
+            lexer.skipLabel()
+            let label = lexer.peek()?.range == end ? nil : token.word
+            guard let value = SourceValue(&lexer, depth: depth + 1), let next = lexer.peek() else { return nil }
+            arguments.append(SourceArgument(label: label, value: value))
+            if next.isSign(",") { _ = lexer.next() } else if !next.isSign(")") { return nil }
+        }
+        return nil
     }
 
     /// Parses the brackets of a call that returns the elements of a collection, or a part of a pair. The name of the
@@ -311,11 +353,13 @@ extension SourceLoop {
 // MARK: - Values
 
 /// The value of an expression when the program runs.
-indirect enum KnownValue {
+indirect enum KnownValue: Equatable {
     case text(String)
     /// A collection of texts and pairs.
     case list([KnownValue])
     case pair(KnownValue, KnownValue)
+    /// An object of a data class with its properties, in the order of its constructor.
+    case object([KnownProperty])
 
     /// The texts of a text or a list.
     var texts: [String]? {
@@ -329,14 +373,30 @@ indirect enum KnownValue {
         case .text(let text): [text]
         case .list(let values): values.flatMap(\.allTexts)
         case .pair(let first, let second): first.allTexts + second.allTexts
+        case .object(let properties): properties.flatMap(\.value.allTexts)
+        }
+    }
+
+    /// The first two parts, as for the names of a loop in parentheses.
+    var pair: (KnownValue, KnownValue)? {
+        switch self {
+        case .pair(let first, let second): (first, second)
+        case .object(let properties) where properties.count > 1: (properties[0].value, properties[1].value)
+        default: nil
         }
     }
 
     /// The elements that a loop takes in turn.
     var elements: [KnownValue] { if case .list(let values) = self { values } else { [self] } }
 
+    /// Returns the part of a part, and so on.
+    func part(_ names: ArraySlice<String>) -> KnownValue? {
+        names.reduce(self as KnownValue?) { $0?.part($1) }
+    }
+
     /// Returns the part of a pair by the name of a property or function, or the value itself.
     func part(_ name: String) -> KnownValue? {
+        if case .object(let properties) = self { return properties.first { $0.name == name }?.value }
         guard case .pair(let first, let second) = self else {
             return SourceValue.transparent.contains(name) ? self : nil
         }
@@ -348,7 +408,20 @@ indirect enum KnownValue {
     }
 }
 
+/// A property of an object.
+struct KnownProperty: Equatable {
+    let name: String
+    let value: KnownValue
+}
+
 extension SourceLexer {
+    /// Skips the label of a Kotlin argument, such as `pattern =`.
+    mutating func skipLabel() {
+        var copy = self
+        guard copy.next()?.word != nil, copy.next()?.isSign("=") == true else { return }
+        self = copy
+    }
+
     /// Skips parentheses with everything in them.
     mutating func skipParentheses() {
         var depth = 0

@@ -23,6 +23,8 @@ package struct PinSearch: Sendable {
     package private(set) var unusablePins: [PolicyProblem] = []
     /// Whether the file may have more pins than were read, since a host isn't pinned, or a setting of pins isn't read.
     package private(set) var lacksPins = false
+    /// The files of the same project whose constants are pins of this file.
+    package private(set) var constantFiles: Set<String> = []
     /// Whether the file is a list of named pins that policies include, such as `public-roots.jsonc`. It pins nothing by
     /// itself.
     private var isList = false
@@ -34,14 +36,16 @@ package struct PinSearch: Sendable {
     }
 
     /// Searches a file. `path` is its path in locations, and `name` that in the tree, which says what it is for.
+    /// `project` has the other files that can declare the constants of a program.
     package init(
-        _ bytes: [UInt8], path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system
+        _ bytes: [UInt8], path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system,
+        project: @autoclosure () -> SourceProject? = nil
     ) {
         isTest = SearchedText.isTest(name)
         let file = DialectText(bytes, inTreeAs: name)
         guard file.mayConcernPins else { return }
         dialects = PinDialect.allRecognized(in: file)
-        for dialect in dialects { read(file, as: dialect, path: path, at: time) }
+        for dialect in dialects { read(file, as: dialect, path: path, at: time, project()) }
         // mutant find-empty: false for 1 by PinSearchTests/ignored
         if file.isEmptyPinFile, !isTest {
             add("is empty, although its name is that of a file with pins: restore it or remove it", path: path)
@@ -111,7 +115,10 @@ package struct PinSearch: Sendable {
         problems.append(Problem(dialect: nil, problems: [problem]))
     }
 
-    private mutating func read(_ file: DialectText, as dialect: PinDialect, path: String, at time: Date) {
+    private mutating func read(
+        _ file: DialectText, as dialect: PinDialect, path: String, at time: Date,
+        _ project: @autoclosure () -> SourceProject?
+    ) {
         do throws(PolicyFileError) {
             let reading: DialectReading
             if dialect == .policy {
@@ -121,9 +128,10 @@ package struct PinSearch: Sendable {
             } else {
                 // What its own system can't read pins nothing, as UTF-16 in a program.
                 // mutant find-original: file.bytes for `file.original` by PinSearchTests/original
-                reading = try dialect.read(file.original, path: path)
+                reading = try dialect.read(file.original, path: path, target: nil, project: project())
             }
             add(reading.policy, of: dialect, path: path, isTest: isTest, at: time)
+            constantFiles.formUnion(reading.constantFiles)
             let doubts: [LintRule?] = [.malformedPin, .pinsNothing, .ignoredSetting, .misplacedSetting]
             // Property lists are recognized by keys of pins alone.
             let isEmpty = reading.policy.rules.isEmpty && [.apple, .trustkit].contains(dialect)

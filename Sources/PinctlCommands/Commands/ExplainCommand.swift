@@ -91,7 +91,9 @@ extension CommandDefinition {
 extension Arguments {
     /// Returns the policies of the file in which a host is looked up.
     fileprivate func policyInputs(in environment: CommandEnvironment) throws(UsageError) -> [DialectInput] {
-        if let path = self[.policy] { return try DialectInput.all(path, as: dialect(.from)) }
+        if let path = self[.policy] {
+            return try DialectInput.all(path, as: dialect(.from), sourceProjects(in: environment))
+        }
         let path = Self.usualPolicyPath(in: environment)
         do throws(UsageError) {
             return try DialectInput.all(path, as: dialect(.from))
@@ -202,7 +204,8 @@ private struct KeyRing {
     ) throws(UsageError) -> [DialectInput] {
         let path = arguments[.policy] ?? Arguments.usualPolicyPath(in: environment)
         guard arguments[.policy] != nil || (try? InputFile(path: path)) != nil else { return [] }
-        let inputs = try DialectInput.all(path, as: arguments.dialect(.from))
+        let inputs = try DialectInput.all(
+            path, as: arguments.dialect(.from), arguments.sourceProjects(in: environment))
         for policy in inputs.map(\.reading.policy) {
             named += policy.denied.map { ($0, "denied by the policy, at any position", nil) }
             for rule in policy.rules {

@@ -180,7 +180,9 @@ extension Arguments {
     /// Returns the operand's policy, or else the default one.
     fileprivate func exportedInput(in environment: CommandEnvironment) throws(UsageError) -> DialectInput {
         let dialect = try dialect(.from)
-        if let path = operands.first { return try DialectInput(path, as: dialect) }
+        if let path = operands.first {
+            return try DialectInput(path, as: dialect, sourceProjects(in: environment))
+        }
         let path = Self.usualPolicyPath(in: environment)
         do throws(UsageError) {
             return try DialectInput(path, as: dialect)

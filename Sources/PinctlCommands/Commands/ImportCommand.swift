@@ -40,16 +40,18 @@ extension CommandDefinition {
         run: { (arguments, environment, console) throws(UsageError) in
             let destination = try ImportDestination(arguments)
             let time = try arguments.time(in: environment)
+            let projects = arguments.sourceProjects(in: environment)
             var sources: [CanonicalPolicy] = []
             var inputs: [DialectInput] = []
             var notes: [ConversionNote] = []
             let (paths, problems) = try DirectoryOperand.expanding(
-                arguments.operands, at: time, variables: environment.variables(), &console,
+                arguments.operands, at: time, variables: environment.variables(), projects, &console,
                 where: { ![.policy, .swift, .curl, .hpkp].contains($0) }, needsPins: true)
             // What can't be read may have pins that the policy would lack.
             guard problems.isEmpty else { throw .unusable(problems.map(\.description)) }
             for path in paths {
-                let input = try DialectInput(path, as: arguments.dialect(.from), host: arguments[.importedHost])
+                let input = try DialectInput(
+                    path, as: arguments.dialect(.from), host: arguments[.importedHost], projects)
                 var policy = input.reading.policy
                 if let host = arguments[.importedHost] { policy.rename(host) }
                 if input.dialect == .policy { policy.rebaseAnchors(from: input.path, to: destination.path) }

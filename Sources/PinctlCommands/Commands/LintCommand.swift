@@ -39,7 +39,7 @@ extension CommandDefinition {
                 settings: try arguments.lintSettings(), dialect: try arguments.dialect(.from),
                 calendar: try arguments.rootCalendar(), renewals: try arguments.keyRenewals(at: time),
                 providers: try arguments.allProviderPools(),
-                target: try arguments.targetLevel(), time: time)
+                target: try arguments.targetLevel(), projects: arguments.sourceProjects(in: environment), time: time)
             if let note = job.calendar?.note(at: job.time) { console.note("note: \(note)") }
             let reports = try arguments.reports(in: environment, &console)
             var report = Report(command: "lint", time: job.time, policy: nil)
@@ -48,7 +48,7 @@ extension CommandDefinition {
                 arguments.operands.isEmpty
                 ? ([Arguments.usualPolicyPath(in: environment)], [])
                 : try DirectoryOperand.expanding(
-                    arguments.operands, at: time, variables: environment.variables(), &console)
+                    arguments.operands, at: time, variables: environment.variables(), job.projects, &console)
             for path in files { job.lint(path, isNamed: !arguments.operands.isEmpty, &report, &console) }
             for problem in problems { LintJob.refuse(problem, &report, &console) }
             let errors = report.entries.count { $0.outcome.isFailure }
@@ -98,6 +98,7 @@ private struct LintJob {
     let providers: ProviderPools
     /// The API level of Android apps, or `nil` to look for it above each file.
     let target: AndroidTarget?
+    let projects: SourceProjects
     let time: Date
 
     func lint(_ path: String, isNamed: Bool, _ report: inout Report, _ console: inout Console) {
@@ -213,7 +214,7 @@ private struct LintJob {
     ) throws(PolicyFileError) -> [LintFinding] {
         guard dialect == .policy else {
             let level = dialect == .android ? target ?? declaredTarget(around: title, &console) : nil
-            return try dialect.read(bytes, path: title, target: level).lint(
+            return try dialect.read(bytes, path: title, target: level, project: projects.project(of: title)).lint(
                 bytes, path: title, at: time, settings: settings, calendar: calendar ?? RootCalendar(),
                 renewals: renewals)
         }

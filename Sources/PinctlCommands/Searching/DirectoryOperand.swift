@@ -17,7 +17,8 @@ struct DirectoryOperand {
     /// Returns the operands with the files of each directory in its place, and the problems in these directories.
     /// `isWanted` selects the files by their dialects.
     static func expanding(
-        _ operands: [String], at time: Date, variables: [String: String], _ console: inout Console,
+        _ operands: [String], at time: Date, variables: [String: String], _ projects: SourceProjects,
+        _ console: inout Console,
         where isWanted: (PinDialect) -> Bool = { _ in true }, needsPins: Bool = false
     ) throws(UsageError) -> (paths: [String], problems: [PolicyProblem]) {
         var paths: [String] = []
@@ -28,7 +29,7 @@ struct DirectoryOperand {
                 continue
             }
             let directory = DirectoryOperand(
-                operand, at: time, variables: variables, where: isWanted, needsPins: needsPins)
+                operand, at: time, variables: variables, projects, where: isWanted, needsPins: needsPins)
             for note in directory.notes { console.note("note: \(note)") }
             guard !directory.files.isEmpty || !directory.problems.isEmpty else {
                 throw .unusable([
@@ -47,18 +48,23 @@ struct DirectoryOperand {
     }
 
     private init(
-        _ operand: String, at time: Date, variables: [String: String], where isWanted: (PinDialect) -> Bool,
-        needsPins: Bool
+        _ operand: String, at time: Date, variables: [String: String], _ projects: SourceProjects,
+        where isWanted: (PinDialect) -> Bool, needsPins: Bool
     ) {
         let tree = SourceTree(operand, variables: variables)
         notes = tree.notes
         problems = tree.problems.map { PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason) }
         var testFailures: [PolicyProblem] = []
         defer { notes += testFailures.testNotes }
+        var constants = PinConstants()
+        var others: [PinSighting] = []
+        // A program may be read before or after the file that has its constants.
+        defer { otherPins = others.count { !constants.contains($0) } }
         for file in tree.files {
             let search: PinSearch
             // The hosts of pins that no dialect reads don't count here, so the list of suffixes isn't used.
-            switch FileSearch(file.path, name: file.name, at: time, suffixes: PublicSuffixes { _ in false }).result {
+            let suffixes = PublicSuffixes { _ in false }
+            switch FileSearch(file.path, name: file.name, at: time, suffixes: suffixes, projects).result {
             case .searched(let result): search = result
             case .tooLarge(let mayPin):
                 if mayPin { problems.append(.tooLarge(file.path)) }
@@ -74,7 +80,8 @@ struct DirectoryOperand {
                 continue
             }
             let pins = search.sightings.filter(\.isInForce)
-            otherPins += pins.count { pin in
+            constants.add(search)
+            others += pins.filter { pin in
                 // Pins without hosts aren't part of a policy.
                 pin.dialect.map { [.curl, .hpkp].contains($0) && !isWanted($0) } ?? true
             }

@@ -9,6 +9,7 @@ struct PinFinder {
     private let variables: [String: String]
     private var sightings: [PinSighting] = []
     private var unsure: [PinSighting] = []
+    private var constants = PinConstants()
     /// The files that couldn't be read, with the positions in them.
     private(set) var problems: [PolicyProblem] = []
     private var otherNotes: [String] = []
@@ -41,8 +42,9 @@ struct PinFinder {
         let (files, size) = (tree.files, Self.filesPerTask)
         let parts = stride(from: 0, to: files.count, by: size).map { files[$0..<min($0 + size, files.count)] }
         let time = time
+        let projects = SourceProjects([operand], variables: variables)
         await inOrder(parts) { part in
-            part.map { FileSearch($0.path, name: $0.name, at: time) }
+            part.map { FileSearch($0.path, name: $0.name, at: time, projects) }
         } each: { results in
             for result in results { add(result) }
         }
@@ -64,6 +66,7 @@ struct PinFinder {
         }
         fileCount += 1
         sightings += search.sightings
+        constants.add(search)
         let room = max(0, Self.maximumUnsure - unsure.count)
         unsure += search.unsure.prefix(room)
         omittedCount += max(0, search.unsure.count - room)
@@ -82,6 +85,7 @@ struct PinFinder {
 
     /// The pins by host. Digests without a mark count if the same digest is a pin elsewhere.
     var agreement: PinAgreement {
+        let sightings = sightings.filter { !constants.contains($0) }
         let known = Set(sightings.map(\.pin.value))
         return PinAgreement(sightings + unsure.filter { known.contains($0.pin.value) })
     }

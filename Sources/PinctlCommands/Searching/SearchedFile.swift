@@ -104,12 +104,17 @@ struct FileSearch: Sendable {
     }
 
     /// Searches the file. `name` is its path in the tree.
-    init(_ path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system) {
+    init(
+        _ path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system, _ projects: SourceProjects
+    ) {
         self.path = path
         do throws(InputFileError) {
             switch try SearchedFile(path) {
             case .text(let bytes):
-                result = .searched(PinSearch(bytes, path: path, name: name, at: time, suffixes: suffixes))
+                result = .searched(
+                    PinSearch(
+                        bytes, path: path, name: name, at: time, suffixes: suffixes,
+                        project: projects.project(of: path)))
             case .tooLarge(let mayPin): result = .tooLarge(mayPin: mayPin)
             case .absent: result = .skipped
             // mutant find-binary: .skipped by FindTests

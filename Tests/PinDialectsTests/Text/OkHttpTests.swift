@@ -89,6 +89,22 @@ struct OkHttpTests {
                 #"listOf(Pair("a.test", "PIN1"), "b.test" to "PIN2").forEach { (h, p) -> b.add(h, p, "PIN2") }"#,
                 ["a.test 0 1", "b.test 1 1"]
             ),
+            (
+                """
+                data class Host(val name: String, val pins: List<String>)
+                val hosts = listOf(Host("a.test", listOf("PIN1", "PIN2")), Host(pins = listOf("PIN2"), name = "b.test"))
+                val SINGLE = setOf("PIN1")
+                val single = Host("c.test", pins = SINGLE)
+                val b = CertificatePinner.Builder()
+                hosts.forEach { b.add(it.name, *it.pins.toTypedArray()) }
+                for ((name, pins) in hosts) pins.forEach { b.add("x.$name", it) }
+                hosts.forEach { host -> host.pins.forEach { pin -> b.add("y." + host.name, pin) } }
+                b.add(single.name, *single.pins.toTypedArray())
+                """,
+                [
+                    "a.test 0 1", "b.test 1", "x.a.test 0 1", "x.b.test 1", "y.a.test 0 1", "y.b.test 1", "c.test 0",
+                ]
+            ),
             (#"for (p in emptyList) { x() }; CertificatePinner.Builder().add("a.test", "PIN1")"#, ["a.test 0"]),
         ])
     func collections(_ text: String, _ expected: [String]) throws {
@@ -160,7 +176,7 @@ struct OkHttpTests {
                 #"static final String[] P = {"PIN1"}; void f(String... P) { b.add("a.test", P); b.add("b", "PIN2"); }"#,
                 "\"P\" isn't the same"
             ),
-            (#"fun f(p: List<String> = listOf("PIN1")) { b.add("a.test", "PIN2", *p) }"#, "\"p\" isn't the same"),
+            (#"fun f(p: List<String> = listOf("PIN1")) { b.add("a.test", "PIN2", *p) }"#, "\"p\" isn't a constant"),
             (
                 #"for ((h, p) in mapOf("a.test" to "PIN1", "a.test" to "PIN2")) b.add(h, p)"#,
                 "\"a.test\" isn't the same"
@@ -207,6 +223,7 @@ struct OkHttpTests {
             "val p = base().apply { add(\"d.test\", A, B) }.build(); \(call)",
             "with(pinnerBuilder) { add(\"d.test\", A, B); build() }; \(call)",
             "val extra: CertificatePinner.Builder.() -> Unit = { add(\"d.test\", A, B) }; \(call).apply(extra)",
+            "val x = Helper(A, B); \(call)", "data class H(val a: String); val x = H(A); helper(x); \(call)",
             "p!!.add(\"d.test\", A, B); \(call)", "p?.add(\"d.test\", A, B); \(call)",
             "val f = p::add; f.invoke(\"d.test\", A, B); \(call)", "builders[0].add(\"d.test\", A, B); \(call)",
             "fun CertificatePinner.Builder.pin(h: String, vararg s: String) = add(\"www.$h\", *s)\n"
@@ -232,11 +249,12 @@ struct OkHttpTests {
     @Test(
         "Each use of a pin that is read, or doesn't add it, has no note",
         arguments: [
-            call, "import com.x.Pins.A\n\(call)",
+            call, "import com.x.Pins.C\n\(call)",
             "val L = listOf(A, B); if (L.isNotEmpty()) b.add(\"d.test\", *L); \(call)",
             "val M = mapOf(\"d.test\" to A); M.forEach { (h, p) -> b.add(h, p) }; \(call)",
             "val ALL = listOf(A, B); val MORE = ALL + A; b.add(\"d.test\", *MORE.toTypedArray()); \(call)",
             "val P = \"sha256/\" + \"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"; b.add(\"d.test\", P); \(call)",
+            "val P = \"sha256/\"; b.add(\"d.test\", P + \"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\"); \(call)",
             "for (p in listOf(A, B)) b.add(\"d.test\", p)\n\(call)", "// A and B\n\(call) /* Helper.pin(A) */",
             "class Other : CertificatePinner(); \(call)", "b.add(pattern = \"d.test\", A); \(call)",
         ])
@@ -256,7 +274,202 @@ struct OkHttpTests {
         ])
     func unknownNames(_ text: String) {
         let found = problems("object D { val host = \"c.test\" }\n" + text)
-        #expect(found.contains { $0.contains("\"host\" isn't the same throughout") }, "\(text): \(found)")
+        #expect(found.contains { $0.contains("\"host\" isn't a constant string or list at") }, "\(text): \(found)")
+    }
+
+    @Test(
+        "A name is that of the declaration in its scope, or of the one that is imported",
+        arguments: [
+            (
+                """
+                package com.x
+                import com.x.Config.HOST
+                object Config { const val HOST = "a.test" }
+                object Staging { const val HOST = "b.test" }
+                val p = CertificatePinner.Builder().add(HOST, "PIN1")
+                """, ["a.test 0"]
+            ),
+            (
+                """
+                object A { const val H = "a.test" }
+                object B { const val H = "b.test"
+                  fun p() = CertificatePinner.Builder().add(H, "PIN1").add(A.H, "PIN2") }
+                """, ["b.test 0", "a.test 1"]
+            ),
+            (
+                """
+                class Outer {
+                  static class Prod { static final String H = "a.test"; }
+                  static class Dev { static final String H = "b.test"; }
+                  CertificatePinner p = new CertificatePinner.Builder().add(Prod.H, "PIN1")
+                    .add(Outer.Dev.H, "PIN2").build();
+                }
+                """, ["a.test 0", "b.test 1"]
+            ),
+            (
+                """
+                class E(private val log: Log) : Base<String>(log), Other {
+                  fun p() = CertificatePinner.Builder().add(H, "PIN1").add("x." + E.H, "PIN1")
+                    .add("y.${E.Companion.H}", "PIN1")
+                  companion object { private const val H = "a.test" }
+                }
+                class F(val h: String)
+                fun f() { val H = "b.test" }
+                """, ["a.test 0", "x.a.test 0", "y.a.test 0"]
+            ),
+            (#"val h = "a.test"; val c = Config(h = "b.test"); b.add(h, "PIN1")"#, ["a.test 0"]),
+            (#"val h: String by lazy { "a.test" }; b.add(h, "PIN1")"#, ["a.test 0"]),
+            (#"val h by lazy(NONE) { "a.test" }; b.add(h, "PIN1")"#, ["a.test 0"]),
+            (#"object A { const val H = "a.test" }; with(A) { b.add(H, "PIN1") }"#, ["a.test 0"]),
+            (#"object A { const val H = "a.test" }; A.run { b.add(H, "PIN1") }"#, ["a.test 0"]),
+            (
+                #"open class Base { val h = "a.test" }; class E : Base() { fun f() { b.add(h, "PIN1") } }"#,
+                ["a.test 0"]
+            ),
+            (
+                """
+                interface Names { String H = "a.test"; }
+                class E extends Base implements Names { void f(CertificatePinner.Builder b) { b.add(H, "PIN1"); } }
+                """, ["a.test 0"]
+            ),
+            (#"class E { val h = "a.test"; fun f() { b.add(this.h, "PIN1") } }"#, ["a.test 0"]),
+            (
+                "package com.x\nimport com.x.Config as C\nobject Config { const val H = \"a.test\" }\n"
+                    + "val p = CertificatePinner.Builder().add(C.H, \"PIN1\")", ["a.test 0"]
+            ),
+            (
+                """
+                fun a() { val h = "a.test"; CertificatePinner.Builder().add(h, "PIN1") }
+                fun c() { val h = "c.test"; log(h) }
+                """, ["a.test 0"]
+            ),
+            (
+                #"class E : Base() { override val h = "a.test"; val p = CertificatePinner.Builder().add(h, "PIN1") }"#,
+                ["a.test 0"]
+            ),
+        ])
+    func scopes(_ text: String, _ expected: [String]) throws {
+        #expect(try rules(Self.withBuilder(text)) == expected, "\(text)")
+    }
+
+    @Test(
+        "A name that isn't declared in its scope, or could be that of another declaration, is refused",
+        arguments: [
+            (
+                "import com.x.Config.H\nobject Staging { const val H = \"b.test\" }\nb.add(H, \"PIN1\")",
+                "\"H\" isn't set"
+            ),
+            ("import com.x.H\nconst val H = \"b.test\"\nb.add(H, \"PIN1\")", "\"H\" isn't set"),
+            (
+                "import com.x.Other as Config\nobject Config { const val H = \"b.test\" }\nb.add(Config.H, \"PIN1\")",
+                "isn't set"
+            ),
+            (#"object Staging { const val H = "b.test" }; b.add(H, "PIN1")"#, "\"H\" isn't set"),
+            (
+                #"object S { const val H = "b.test" }; class Config : Base(); b.add(Config.H, "PIN1")"#,
+                "\"Config.H\" isn't set"
+            ),
+            (#"class E { fun f() { val h = "b.test" }; fun g() { b.add(h, "PIN1") } }"#, "\"h\" isn't set"),
+            (#"open class A { open val h = "a.test"; fun f() { b.add(h, "PIN1") } }"#, "\"h\" isn't a constant"),
+            (
+                #"abstract class A : B { override val h = "a.test"; fun f() { b.add(h, "PIN1") } }"#,
+                "\"h\" isn't a constant"
+            ),
+            (
+                #"const val H = "b.test"; object A { const val H = "a.test" }; with(A) { b.add(H, "PIN1") }"#,
+                "\"H\" isn't the same at Pins.kt:2:11 and Pins.kt:2:46"
+            ),
+            (#"val h = "b.test"; class A { val h = "a.test" }; A.apply { b.add(h, "PIN1") }"#, "\"h\" isn't the same"),
+            (
+                #"val h = "b.test"; open class A { val h = "a.test" }; class E : A() { fun f() { b.add(h, "PIN1") } }"#,
+                "\"h\" isn't the same"
+            ),
+            (
+                "val h = \"b.test\"; open class A { val h = \"a.test\" }; open class B : A()\n"
+                    + "class E : B() { fun f() { b.add(h, \"PIN1\") } }",
+                "\"h\" isn't the same"
+            ),
+            ("class E { val h = \"a.test\"\n get() = x\n fun f() { b.add(h, \"PIN1\") } }", "\"h\" isn't a constant"),
+            (#"val h by lazy { find() }; b.add(h, "PIN1")"#, "\"h\" isn't a constant"),
+            (#"val h by lazy { log(); "a.test" }; b.add(h, "PIN1")"#, "\"h\" isn't a constant"),
+            (#"val h by prefs { "a.test" }; b.add(h, "PIN1")"#, "\"h\" isn't a constant"),
+            (#"var h = "a.test"; fun f() { h = "b.test" }; b.add(h, "PIN1")"#, "\"h\" isn't the same at"),
+            (#"val h = "a.test"; fun f() { val h = other(); b.add(h, "PIN1") }"#, "\"h\" isn't the same at"),
+            (#"val h = "a.test"; fun f() { val h: Host = other(); b.add(h, "PIN1") }"#, "\"h\" isn't the same at"),
+            (#"val h = "a.test"; fun f(h: Host) { b.add(h, "PIN1") }"#, "\"h\" isn't the same at"),
+            (#"static final String H = "a.test"; void f(Host H) { b.add(H, "PIN1"); }"#, "\"H\" isn't the same at"),
+            (
+                #"fun f(env: String) {}; val API = "$env.test"; for (env in listOf("a")) b.add(API, "PIN1")"#,
+                "\"env\" isn't"
+            ),
+            (#"val h = "a.test"; fun f(@Named("h") h: String) { b.add(h, "PIN1") }"#, "\"h\" isn't the same at"),
+            (#"val h = "a.test"; fun f(@Host h: String) { b.add(h, "PIN1") }"#, "\"h\" isn't the same at"),
+            (#"val h = "a.test"; fun f() { hosts().forEach { (h, p) -> b.add(h, p, "PIN1") } }"#, "\"h\" isn't"),
+            (#"static final String h = "a.test"; void f() { hosts().forEach((h, p) -> b.add(h, "PIN1")); }"#, "\"h\""),
+            (
+                #"static final String h = "a.test"; void f() { for (Host h : hosts()) b.add(h, "PIN1"); }"#,
+                "\"h\" isn't"
+            ),
+            (#"val h = "a.test"; fun f() { g { h: Host -> b.add(h, "PIN1") } }"#, "\"h\" isn't the same at"),
+            (
+                "val h = \"a.test\"; open class A(val h: String)\n"
+                    + "class E : A(\"b.test\") { fun f() { b.add(h, \"PIN1\") } }",
+                "\"h\" isn't the same"
+            ),
+            (#"class P(val h: String); val p = P("a.test"); b.add(p.h, "PIN1")"#, "\"P\" isn't"),
+            (#"data class P(var h: String); val p = P("a.test"); b.add(p.h, "PIN1")"#, "\"P\" isn't"),
+            (#"data class P(h: String, val i: String); val p = P("a.test", "b"); b.add(p.i, "PIN1")"#, "\"P\" isn't"),
+            (
+                #"data class P(val h: String, val i: String = "b"); val p = P("a.test"); b.add(p.h, "PIN1")"#,
+                "\"P\" isn't"
+            ),
+            (#"data class P(val h: String); val p = P(x = "a.test"); b.add(p.h, "PIN1")"#, "\"P\" isn't"),
+            (#"data class P(val h: String); val p = P("a.test"); b.add(p.i, "PIN1")"#, "\"p.i\" isn't"),
+            (
+                "object A { data class P(val h: String) }; data class P(val h: String); val p = P(\"a.test\")\n"
+                    + "b.add(p.h, \"PIN1\")", "\"P\" isn't"
+            ),
+            ("object A { data class P(val h: String) }; val p = P(\"a.test\"); b.add(p.h, \"PIN1\")", "\"P\" isn't"),
+            ("import com.x.P\ndata class P(val h: String)\nval p = P(\"a.test\")\nb.add(p.h, \"PIN1\")", "\"P\" isn't"),
+            (
+                "data class P(val l: MutableList<String>); val p = P(mutableListOf(\"PIN1\")); p.l.add(X)\n"
+                    + "b.add(\"a.test\", *p.l)", "\"P\" isn't"
+            ),
+            (
+                "data class P(val l: List<String>); val p = P(listOf(\"PIN1\")); f(p.l); b.add(\"a.test\", *p.l)",
+                "\"p\" isn't the same"
+            ),
+            (
+                "data class P(val l: Array<String>); val L = arrayOf(\"PIN1\"); val p = P(L); b.add(\"a.test\", *L)",
+                "\"L\" isn't the same"
+            ),
+            (#"val h = if (debug) "a.test" else "b.test"; b.add(h, "PIN1")"#, "\"h\" isn't a constant"),
+            (#"val h = "a.test"; val h = "b.test"; b.add(h, "PIN1")"#, "\"h\" isn't the same at"),
+        ])
+    func unknownScopes(_ text: String, _ expected: String) {
+        let found = problems(Self.withBuilder(text))
+        #expect(found.contains { $0.contains(expected) }, "\(text): \(found)")
+    }
+
+    @Test(
+        "A call that pins keys in Cronet is an error",
+        arguments: [
+            (#"engine.addPublicKeyPins("a.test", setOf(Base64.decode("AAAA", 0)), true, date)"#, 1),
+            (
+                #"CertificatePinner.Builder().add("a.test", "PIN1"); with(e) { addPublicKeyPins("b.test", p, x) }"#,
+                1
+            ),
+            ("if (x) return builder\n  .addPublicKeyPins(h, p, true, d)\n  .addPublicKeyPins(i, p, true, d)", 2),
+            ("// builder.addPublicKeyPins(h, p, true, d)\nval s = \"addPublicKeyPins(\"", 0),
+            ("override fun addPublicKeyPins(h: String) = apply { }", 0),
+            ("public Builder addPublicKeyPins(String h) { return this; }", 0),
+        ])
+    func cronet(_ text: String, _ count: Int) {
+        let source = Array(text.replacing("PIN1", with: Self.first).utf8)
+        #expect(problems(text).count { $0.contains("addPublicKeyPins, which pins keys in Cronet") } == count)
+        #expect(PinDialect.recognized(in: source) == .okhttp)
+        let search = PinSearch(source, path: "E.kt", name: "E.kt", at: SearchText.time)
+        #expect(search.problems.flatMap(\.problems).count == count, "\(search.problems)")
     }
 
     @Test("Comments nest in Kotlin, and not in Java")
@@ -281,6 +494,12 @@ struct OkHttpTests {
         }
         let sum = Array(repeating: "a", count: 5_000).joined(separator: " + ")
         _ = problems(Self.withBuilder("val z = \(sum); b.add(\"a.test\", \"PIN1\")"))
+        for text in [
+            "object a ", "object(", "class A : ", "companion object {", "with(A) { ", "import a.b\n", "(a) -> ",
+        ] {
+            let repeated = String(repeating: text, count: 4_000)
+            #expect(!problems(Self.withBuilder(repeated) + "\nval h = x; b.add(h, \"PIN1\")").isEmpty, "\(text)")
+        }
         let nested = String(repeating: "listOf(", count: 5_000)
         _ = problems("val P = \(nested)\"PIN1\"")
     }
@@ -363,7 +582,7 @@ struct OkHttpTests {
             (#"CertificatePinner.Builder().add("a.example", *pins)"#, "1:47: error: \"pins\" isn't set"),
             (
                 "val host = \"a\"\nfun f(host: String) = CertificatePinner.Builder().add(host, \"PIN1\")",
-                "2:55: error: \"host\" isn't the same throughout"
+                "2:55: error: \"host\" isn't the same at Pins.kt:1:5 and Pins.kt:2:7: write"
             ),
             (
                 "val A = B\nval B = A\nCertificatePinner.Builder().add(A, \"PIN1\")",
@@ -570,6 +789,17 @@ struct OkHttpTests {
                 switch (x) { case 1: log(1); break; }
                 b.add("a.example", "PIN1");
                 """, []
+            ),
+            ("val b = CertificatePinner.Builder()\nBuildConfig.DEBUG || b.add(\"a.example\", \"PIN1\") != null", [2]),
+            (
+                "val b = CertificatePinner.Builder()\nval x = isRelease &&\n  b.add(\"a.example\", \"PIN1\") != null\n"
+                    + "b.add(\"a.example\", \"PIN2\")", [3]
+            ),
+            ("val b = CertificatePinner.Builder()\nrepeat(0) { b.add(\"a.example\", \"PIN1\") }", [2]),
+            ("val b = CertificatePinner.Builder()\nwhile (more()) b.add(\"a.example\", \"PIN1\")", [2]),
+            (
+                "val b = CertificatePinner.Builder()\nif (a || c) { log() }\ndo { log() } while (x || y)\n"
+                    + "val d = a && c\nb.add(\"a.example\", \"PIN1\")", []
             ),
             // Nullable types, a guard before the builder, and a lambda's arrow aren't branches.
             (

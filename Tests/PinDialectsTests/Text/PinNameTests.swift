@@ -48,7 +48,7 @@ struct PinNameTests {
                     object Keys { const val API_2026 = "sha256/\(ReplacingTests.base64(1))"; \
                     const val HASH = "\(ReplacingTests.base64(2))" }
                     val c = CertificatePinner.Builder()
-                        .add("a.test", Keys.API_2026, "sha256/$HASH", "sha256/\(ReplacingTests.base64(3))")
+                        .add("a.test", Keys.API_2026, "sha256/${Keys.HASH}", "sha256/\(ReplacingTests.base64(3))")
                     """, names: ["API_2026", "HASH", nil]),
             Row(
                 title: "comments in Kotlin", dialect: .okhttp,

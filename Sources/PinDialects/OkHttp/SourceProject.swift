@@ -1,0 +1,113 @@
+import PinctlBasics
+
+/// The programs and Gradle files of a project, which can declare the constants of each other.
+///
+/// The files are read when a name is looked for that a program doesn't declare itself. Of files that don't contain the
+/// name, nothing else is read.
+package final class SourceProject: Sendable {
+    /// The files of a project.
+    package struct Contents: Sendable {
+        /// The files with their paths in messages and their contents, in order.
+        var files: [(path: String, bytes: [UInt8])] = []
+        /// The reason why files are missing, if any.
+        package private(set) var problem: String?
+        private var size = 0
+
+        /// The limits on a project, several times the size of large apps.
+        private static let mostFiles = 20_000
+        private static let mostBytes = 64 << 20
+
+        package init() {}
+
+        /// Adds a file, unless the project is too large.
+        package mutating func add(_ bytes: [UInt8], path: String) {
+            size += bytes.count
+            // mutant okhttp-project: true for 2 by SourceProjectTests/limits
+            guard files.count < Self.mostFiles, size <= Self.mostBytes else {
+                problem = problem ?? "it has over \(Self.mostFiles) programs, or \(Self.mostBytes >> 20) MiB of them"
+                return
+            }
+            files.append((path, bytes))
+        }
+
+        /// Adds a file that can't be read.
+        package mutating func add(problem: String) { self.problem = self.problem ?? problem }
+    }
+
+    private struct State: Sendable {
+        var contents: Contents?
+        var declarations: [Int: [SourceDeclarations]] = [:]
+        var indices: [String: [Int]] = [:]
+        var pinNames: Set<String>?
+    }
+
+    private let load: @Sendable () -> Contents
+    private let state = Locked(State())
+
+    /// Creates a project whose files a function reads when they are needed.
+    package init(_ load: @escaping @Sendable () -> Contents) { self.load = load }
+
+    /// Whether a file can be part of a project, judged by its name in it. Tests can have values of their own.
+    package static func contains(_ name: String) -> Bool {
+        ["kt", "kts", "java", "gradle"].contains(SearchedText.fileExtension(name)) && !SearchedText.isTest(name)
+            && !"/\(name)".contains("/build/generated/")
+    }
+
+    /// The reason why declarations may be missing, if any.
+    var problem: String? { state.withLock { contents(&$0).problem } }
+
+    /// The names that are set to a text with a pin, or to a collection with one.
+    var pinNames: Set<String> {
+        state.withLock { state in
+            if let names = state.pinNames { return names }
+            var names: Set<String> = []
+            for word in ["sha256/", "sha1/"] {
+                for definition in files(with: word, &state).flatMap(\.definitions)
+                where definition.value?.holdsPin ?? false { names.insert(definition.name) }
+            }
+            state.pinNames = names
+            return names
+        }
+    }
+
+    /// Returns the declarations of the files that contain a word, in order. A file with the contents `bytes` is left
+    /// out.
+    func files(with word: String, besides bytes: [UInt8]) -> [SourceDeclarations] {
+        state.withLock { state in
+            let contents = contents(&state)
+            return indices(of: word, &state).filter { contents.files[$0].bytes != bytes }.flatMap {
+                declarations(at: $0, &state)
+            }
+        }
+    }
+
+    private func files(with word: String, _ state: inout State) -> [SourceDeclarations] {
+        indices(of: word, &state).flatMap { declarations(at: $0, &state) }
+    }
+
+    private func contents(_ state: inout State) -> Contents {
+        if let contents = state.contents { return contents }
+        let contents = load()
+        state.contents = contents
+        return contents
+    }
+
+    private func indices(of word: String, _ state: inout State) -> [Int] {
+        if let known = state.indices[word] { return known }
+        let files = contents(&state).files
+        let found = files.indices.filter { files[$0].bytes.hasAny(of: [word]) }
+        state.indices[word] = found
+        return found
+    }
+
+    private func declarations(at index: Int, _ state: inout State) -> [SourceDeclarations] {
+        if let known = state.declarations[index] { return known }
+        let (path, bytes) = contents(&state).files[index]
+        let lexer = SourceLexer(TextCursor(bytes), path: path)
+        var found: [SourceDeclarations] = []
+        if SearchedText.fileExtension(path) != "gradle" { found.append(SourceDeclarations(lexer, path: path)) }
+        if let fields = GradleFields(lexer, path: path).declarations { found.append(fields) }
+        state.declarations[index] = found
+        return found
+    }
+}

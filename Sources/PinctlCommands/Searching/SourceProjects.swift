@@ -1,0 +1,109 @@
+import CertificatePinning
+import PinDialects
+import PinctlBasics
+
+/// The projects of programs, in whose other files a program's constants are looked for.
+///
+/// The project of a file is the closest directory above it with Gradle's settings or a repository of git, or otherwise
+/// the directory that the user has given. A file outside of both has no project.
+final class SourceProjects: Sendable {
+    private let directories: [String]
+    private let variables: [String: String]
+    private let projects = Locked<[String: SourceProject]>([:])
+
+    /// The number of directories above a file that are looked at.
+    private static let depth = 40
+
+    /// Creates the projects of files, some of which are in directories among the operands.
+    init(_ operands: [String], variables: [String: String]) {
+        directories = operands.filter { FileKind($0) == .directory }
+        self.variables = variables
+    }
+
+    /// Returns the project of a file. Its files are read when the first name is looked for in it.
+    func project(of path: String) -> SourceProject? {
+        guard path != "-" else { return nil }
+        let given = directories.first { $0 == "." || path.hasPrefix($0.hasSuffix("/") ? $0 : $0 + "/") }
+        guard let root = Self.directories(above: path).first(where: Self.isRoot) ?? given else { return nil }
+        let variables = variables
+        return projects.withLock { projects in
+            if let known = projects[root] { return known }
+            let project = SourceProject { Self.contents(of: root, variables) }
+            projects[root] = project
+            return project
+        }
+    }
+
+    private static func isRoot(_ directory: String) -> Bool {
+        ["settings.gradle", "settings.gradle.kts", ".git"].contains { FileKind("\(directory)/\($0)") != .missing }
+    }
+
+    /// Returns the directories above a path, the closest first. Above `.` is `..`.
+    static func directories(above path: String) -> [String] {
+        var directories: [String] = []
+        var directory = path
+        while directories.count < depth, directory != "/" {
+            let last = directory.split(separator: "/").last.map(String.init)
+            if directory == "." {
+                directory = ".."
+            } else if last == ".." {
+                directory += "/.."
+            } else if let slash = directory.lastIndex(of: "/") {
+                directory = slash == directory.startIndex ? "/" : String(directory[..<slash])
+            } else {
+                directory = "."
+            }
+            directories.append(directory)
+        }
+        return directories
+    }
+
+    private static func contents(of root: String, _ variables: [String: String]) -> SourceProject.Contents {
+        let tree = SourceTree(root, variables: variables)
+        var contents = SourceProject.Contents()
+        for problem in tree.problems { contents.add(problem: "\(problem.path) \(problem.reason)") }
+        for file in tree.files where SourceProject.contains(file.name) {
+            do throws(InputFileError) {
+                switch try SearchedFile(file.path) {
+                case .text(let bytes): contents.add(bytes, path: file.path)
+                // mutant okhttp-too-large: () for `contents…MiB")` by PinctlTests.SourceProjectsTests/unread
+                case .tooLarge: contents.add(problem: "\(file.path) is larger than 8 MiB")
+                case .binary, .absent: break
+                }
+            } catch {
+                // A file that can't be read may have another value.
+                contents.add(problem: "\(file.path): \(error)")
+            }
+        }
+        return contents
+    }
+}
+
+/// The pins that programs refer to as constants of other files. Their places aren't places of their own, since the hosts
+/// are in the programs.
+struct PinConstants {
+    private var files: [[UInt8]: Set<String>] = [:]
+
+    /// Adds the constants that a program refers to.
+    mutating func add(_ search: PinSearch) {
+        guard !search.constantFiles.isEmpty else { return }
+        for pin in search.sightings where pin.dialect == .okhttp {
+            files[pin.pin.value, default: []].formUnion(search.constantFiles)
+        }
+    }
+
+    /// Whether a pin that no dialect reads is such a constant.
+    func contains(_ sighting: PinSighting) -> Bool {
+        guard sighting.dialect == nil, let files = files[sighting.pin.value] else { return false }
+        let path = sighting.location.path
+        // The path of a project above the working directory begins with ../ and the names of directories.
+        return files.contains { $0 == path || $0.hasPrefix("../") && $0.hasSuffix("/" + path) }
+    }
+}
+
+extension Arguments {
+    /// Returns the projects of programs among the operands.
+    func sourceProjects(in environment: CommandEnvironment) -> SourceProjects {
+        SourceProjects(operands, variables: environment.variables())
+    }
+}
