@@ -57,7 +57,8 @@ final class DialectText {
             "sha256/", "sha1/", "pin-sha256", "<network-security-config", "<pin-set", "tskconfiguration",
             "tskpinneddomains", "tskpublickeyhashes", "nspinned", "spki-sha256-base64", "sectrustpinningrequired",
             "pubkey_sha256", "\"domains\"", "\"pins\"", "\"payloadtype\"", "certificatepinner", "pinningpolicy(",
-            "pinningrule(", "pinnedpubkey", "public-key-pins", "envoy.extensions.transport_sockets.tls",
+            "pinningrule(", "pinnedpubkey", "addpublickeypins", "public-key-pins",
+            "envoy.extensions.transport_sockets.tls",
         ] + EnvoyContext.keyHashes + EnvoyContext.certificateHashes)
     /// Those of files that aren't programs: zones.
     private static let plainWords = WordSearch(["tlsa", "type52", "._tcp"])

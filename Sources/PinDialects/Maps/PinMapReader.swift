@@ -89,7 +89,9 @@ struct PinMapReader {
         let cursor = try TextCursor(checking: bytes, path: path)
         func takeYAML() -> PinMapReader? {
             guard let documents = try? YAMLReader.readAll(bytes, path: path),
-                documents.contains(where: { $0.members != nil && !$0.isFlow })
+                documents.contains(where: {
+                    !$0.isFlow && ($0.members != nil || $0.elements?.contains { $0.members != nil } ?? false)
+                })
             else { return nil }
             var reader = PinMapReader(SourceLiterals(documents), path, suffixes)
             reader.takeRoots(withTexts: withTexts)
@@ -103,8 +105,7 @@ struct PinMapReader {
         }
         self.init(SourceLiterals(bytes, cursor, path: path), path, suffixes)
         takeRoots(withTexts: withTexts)
-        if !isNamedYAML, rules.isEmpty, problems.isEmpty, stray.isEmpty, let reader = takeYAML(), !reader.rules.isEmpty
-        {
+        if !isNamedYAML, rules.isEmpty, problems.isEmpty, let reader = takeYAML(), !reader.rules.isEmpty {
             self = reader
         }
     }

@@ -183,10 +183,9 @@ package struct PinSearch: Sendable {
             guard let index = place < places.count ? places[place] : places.first else { continue }
             sightings[sighting].location = locations[index]
             // git's pins for all other servers aren't those of a server that the file names.
-            // mutant find-git: true for `!namesHosts` by PinctlTests.FindTests
-            if sightings[sighting].host == nil, sightings[sighting].standing != .denied,
-                sightings[sighting].dialect != .curl || !namesHosts
-            {
+            // mutant find-git: false by PinctlTests.FindTests
+            let isForOthers = sightings[sighting].dialect == .curl && namesHosts
+            if sightings[sighting].host == nil, sightings[sighting].standing != .denied, !isForOthers {
                 sightings[sighting].host = hosts.host(ofPinAt: shapes[index].range)
             }
             read.insert(index)

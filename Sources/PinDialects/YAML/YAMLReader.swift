@@ -257,6 +257,7 @@ extension YAMLReader {
                 at: position)
         }
         end()
+        try checkReferenceEnd()
         skipBlanks()
         guard cursor.byte != UInt8(ascii: "*"), cursor.byte != UInt8(ascii: "&") else {
             throw problem("an anchor of an alias isn't a value: write the value")
@@ -265,7 +266,14 @@ extension YAMLReader {
     }
 
     private mutating func referenceName() -> String {
-        String(decoding: cursor.take { !$0.isBlank && !$0.isLineEnd && !",[]{}".utf8.contains($0) }, as: UTF8.self)
+        // Other characters are for some readers only.
+        String(decoding: cursor.take { $0.isWordByte || $0 == UInt8(ascii: "-") }, as: UTF8.self)
+    }
+
+    /// Throws if something belongs to a name that only some readers take for a part of it.
+    private func checkReferenceEnd() throws(PolicyFileError) {
+        guard let byte = cursor.byte, !byte.isBlank, !byte.isLineEnd, !",]}".utf8.contains(byte) else { return }
+        throw problem("unexpected \(found()) in the name of an anchor: use letters, numbers, _ and -")
     }
 
     /// Keeps a value for the aliases of its anchor, if it has one.
@@ -280,6 +288,7 @@ extension YAMLReader {
         cursor.step()
         let name = referenceName()
         end()
+        try checkReferenceEnd()
         guard let node = anchors[name] else {
             throw problem("the alias \(quoted(name)) has no anchor above it: write the value out", at: position)
         }

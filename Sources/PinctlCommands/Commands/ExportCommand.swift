@@ -368,9 +368,7 @@ struct ExportJob {
         let bytes = try DialectInput.contents(file)
         var change = FileChange(
             path: file, target: target,
-            rest: notes.contains { $0.change == .modeLost }
-                ? ", but goes on rejecting servers"
-                : notes.contains(where: \.isLoss) ? " as far as its format allows" : "")
+            rest: notes.contains { $0.change == .modeLost } ? ", but goes on rejecting servers" : "")
         if let there = try? DialectInput(file, bytes, target) {
             let differences = self.differences(in: there)
             guard !differences.isEmpty else { return change }

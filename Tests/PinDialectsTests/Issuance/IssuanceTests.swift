@@ -406,7 +406,7 @@ struct IssuanceTests {
         ),
         ("a.yaml", "kind: {{ x }}\n# cert-manager.io/\n", "a.yaml:1:"),
         ("a.yml", "certificates:\n  a:\n    renew:\n      reuseKey: 1\n", "a.yml:4:17: error: reuseKey is \"1\""),
-        ("a.yml", "certificates:\n  a: &x\n    domains: [a.test]\n", "a.yml:2:6: error: anchors"),
+        ("a.yml", "certificates:\n  a: *x\n", "a.yml:2:6: error: the alias"),
         (
             "a.conf", "Le_Domain='a.test\(String(repeating: ",a.test", count: 1000))'\n",
             "a.conf:1:1: error: more than 1000"

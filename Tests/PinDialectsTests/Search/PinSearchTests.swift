@@ -176,7 +176,7 @@ struct PinSearchTests {
                   - {A}
               - host: pay.example.com
                 pins: [ "{B.hex}" ] # of the certificate's key
-            """, "4: A api.example.com", "6: B pay.example.com"),
+            """, "4: A api.example.com map", "6: B pay.example.com map"),
         Row(
             "config.toml",
             """

@@ -63,6 +63,7 @@ struct YAMLReaderTests {
             ("a: &x [1, *x]\n", "f:1:11: the alias \"x\" has no anchor above it"),
             ("a: &x\n  b: *x\n", "f:2:6: the alias \"x\" has no anchor above it"),
             ("a: &x 1\nb: &x 2\n", "f:2:4: the anchor \"x\" appears twice"),
+            ("a: &x#y\n", "f:1:6: unexpected \"#\" in the name"), ("a: &x 1\nb: *x:\n", "f:2:6: unexpected \":\" in"),
             ("a: & 1\n", "f:1:4: an anchor needs a name"), ("[&]", "f:1:2: an anchor needs a name"),
             ("a: &x 1\nb: &y *x\n", "f:2:7: an anchor of an alias"),
             ("- &x a: 1\n", "f:1:2: an anchor before a key"), ("&x a: 1\n", "f:1:1: anchors (&) aren't supported"),

@@ -104,7 +104,7 @@ extension DialectTests {
         let broken = try site.directory.add("validation_context:\n  verify_certificate_spki: [AAAA]\n", name: "b.yaml")
         let lint = await pinctl("lint", broken)
         #expect(lint.output.contains("\(broken):2:29: error[P001]"), "\(lint.output)\(lint.errors)")
-        let alias = try site.directory.add("validation_context: &a\n  verify_certificate_spki: []\n", name: "a.yaml")
+        let alias = try site.directory.add("validation_context: *a\nverify_certificate_spki: []\n", name: "a.yaml")
         let refused = await pinctl("lint", alias)
         #expect("\(refused.output)\(refused.errors)".contains("\(alias):1:21:"), "\(refused.output)\(refused.errors)")
         #expect(refused.status != 0)
