@@ -131,7 +131,8 @@ struct ApplePinReader {
             return []
         }
         return identities.compactMap { identity in
-            guard let text = identity[Self.digestKey]?.string else {
+            let value = identity[Self.digestKey]
+            guard let text = value?.string else {
                 note(
                     .stricter, "an identity without a \(Self.digestKey) is ignored: add it", identity.position,
                     .ignoredSetting)
@@ -153,7 +154,7 @@ struct ApplePinReader {
                 return nil
             }
             var pin = CanonicalPin(.publicKey, .sha256, digest, role: role)
-            pin.location = PolicyLocation(path: path, identity.position)
+            pin.location = PolicyLocation(path: path, value?.position ?? identity.position)
             return pin
         }
     }

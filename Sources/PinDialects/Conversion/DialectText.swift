@@ -36,9 +36,6 @@ final class DialectText {
 
     var isInTree: Bool { kind != nil }
 
-    /// Whether the name of a file in a tree is that of a text that isn't a program.
-    var isData: Bool { [.plain, .text, .markup].contains(kind) }
-
     private var isBinaryList: Bool { bytes.starts(with: "bplist".utf8) }
 
     /// Whether a file in a tree can have pins, or be one of pins that was damaged. Most files have nothing of all that
@@ -48,6 +45,8 @@ final class DialectText {
         // mutant find-plain-words: false for `Self.plainWords.isIn(bytes)` by PinSearchTests
         if kind == .plain || kind == .text, Self.plainWords.isIn(bytes) { return true }
         if [.json, .yaml, .swift, .literals].contains(kind), mayPin { return true }
+        // A key of JSON may have its letters escaped.
+        if kind == .json, bytes.hasAny(of: ["\\u00"]) { return true }
         return !DigestShape.all(in: bytes).isEmpty
     }
 

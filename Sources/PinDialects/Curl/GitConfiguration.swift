@@ -20,9 +20,17 @@ struct GitConfiguration {
     private(set) var malformed: SourcePosition?
     private var cursor: TextCursor
 
-    /// Whether a text has a section of git's settings for HTTP, or any section and the key.
+    /// Whether a text has the key in git's settings for HTTP, which begin with a line such as `[http]`.
     static func isRecognized(in bytes: [UInt8]) -> Bool {
-        bytes.hasAny(of: ["[http", "[HTTP"]) && bytes.hasAny(of: ["pinnedpubkey"], ignoringCase: true)
+        guard bytes.hasAny(of: ["pinnedpubkey"], ignoringCase: true), bytes.hasAny(of: ["[http"], ignoringCase: true)
+        else { return false }
+        return bytes.split(whereSeparator: \.isLineEnd).contains { line in
+            let line = String(decoding: line.drop(while: \.isBlank).prefix(12), as: UTF8.self).lowercased()
+            guard line.hasPrefix("[http") else { return false }
+            let rest = line.dropFirst(5).drop { $0 == " " || $0 == "\t" }
+            // mutant git-section: true by GitConfigurationTests/notGit
+            return rest.hasPrefix("\"") || line.dropFirst(5).hasPrefix("]")
+        }
     }
 
     init(_ cursor: TextCursor) {
@@ -55,8 +63,10 @@ struct GitConfiguration {
     private mutating func readSection() -> (isHTTP: Bool, url: String?)? {
         cursor.step()
         let name = String(decoding: cursor.take { $0.isWordByte || "-.".utf8.contains($0) }, as: UTF8.self)
-        _ = cursor.take(while: \.isBlank)
         var url: String?
+        let blanks = cursor.take(while: \.isBlank)
+        // git allows blanks only before a name in quotes.
+        guard blanks.isEmpty || cursor.byte == UInt8(ascii: "\"") else { return nil }
         if cursor.take("\"") {
             var bytes: [UInt8] = []
             while let byte = cursor.byte, byte != UInt8(ascii: "\""), !byte.isLineEnd {

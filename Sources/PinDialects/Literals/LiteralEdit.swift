@@ -4,7 +4,8 @@ import PinctlBasics
 /// A change of the pins in the literals of a program or a document.
 ///
 /// Only the pins that differ are replaced, added and removed, with their comments. The hosts and their settings have to
-/// be there. A pin that isn't in a list, such as the value of a constant, can only be replaced by another one.
+/// be there, and each host has its pins in one list. A pin that isn't in a list, such as the value of a constant, can
+/// only be replaced by another one.
 struct LiteralEdit {
     /// A list of literals, with what changes in it.
     private struct List {
@@ -19,7 +20,10 @@ struct LiteralEdit {
     }
 
     private let path: String
+    private let literals: SourceLiterals
     private var edit: MarkupEdit
+    /// The bytes that change.
+    private var changed: [Range<Int>] = []
     /// The texts and Booleans, by their locations.
     private var values: [PolicyLocation: SourceLiteral] = [:]
     private var lists: [List] = []
@@ -51,7 +55,6 @@ struct LiteralEdit {
     private init(_ bytes: [UInt8], path: String) throws(DialectWriteError) {
         self.path = path
         edit = MarkupEdit(bytes, usualStep: "  ")
-        let literals: SourceLiterals
         do throws(PolicyFileError) {
             literals = SourceLiterals(bytes, try TextCursor(checking: bytes, path: path), path: path)
         } catch {
@@ -100,17 +103,27 @@ struct LiteralEdit {
                     at: rule.location)
             }
         }
+        var rules: [String: [CanonicalRule]] = [:]
+        for rule in found { for pattern in rule.patterns { rules[pattern.host, default: []].append(rule) } }
         for host in hosts {
-            let own = found.filter { $0.patterns.contains { $0.host == host } }
+            let own = rules[host] ?? []
             // mutant literal-host: false by LiteralEditTests/refused
             guard !own.isEmpty else {
                 throw problem(
                     "\(visibleText(host)) isn't in this file: add it with one of its pins, and run pinctl again",
                     at: nil)
             }
-            try replace(own.flatMap(\.pins), with: wanted[host] ?? [], host)
+            let (there, pins) = (own.flatMap(\.pins), wanted[host] ?? [])
+            // mutant literal-twice: false for 2 by LiteralEditTests/refused
+            if Set(there.map(\.bare)) != Set(pins.map(\.bare)), own.count > 1 {
+                throw problem(
+                    "\(visibleText(host)) is in line \(own[0].location?.line ?? 0) too, and the program decides which "
+                        + "of the two it uses: give each a file of its own", at: own[1].location)
+            }
+            try replace(there, with: pins, host)
         }
         try apply()
+        try checkConstants(rules.values.flatMap(\.self))
     }
 
     private mutating func replace(
@@ -142,13 +155,18 @@ struct LiteralEdit {
                     "other hosts that have other pins in the policy use this pin: separate them", at: location)
             }
         }
+        // mutant literal-lists: false for 2 by LiteralEditTests/refused
+        if old != kept, indices.count > 1 {
+            throw problem(
+                "\(visibleText(host)) has its pins in several lists, and which of them a pin belongs to isn't known: "
+                    + "change them yourself", at: lists[indices[1]].elements.first.map(location))
+        }
         for index in indices {
             let removed = there.filter { !kept.contains($0.bare) }.compactMap(\.location).filter {
                 listIndices[$0] == index
             }
-            let added = index == indices.last ? new : new.prefix(removed.count)
-            new = new.dropFirst(added.count)
-            let change = Change(removed: Set(removed), added: Array(added))
+            let change = Change(removed: Set(removed), added: Array(new))
+            new = []
             // mutant literal-list: false for 2 by LiteralEditTests/shared
             if let other = lists[index].change, other != change {
                 throw problem(
@@ -167,10 +185,20 @@ struct LiteralEdit {
     private mutating func apply() throws(DialectWriteError) {
         for (location, pin) in replaced {
             guard let pin, let value = values[location] else { continue }
+            changed.append(value.range)
             edit.replace(value.range, with: try text(pin, like: value))
         }
         for list in lists {
             guard let change = list.change, change != Change(removed: [], added: []) else { continue }
+            changed.append(list.inside)
+            // Lines of a preprocessor choose between elements.
+            let lines = edit.bytes[list.inside].split(whereSeparator: \.isLineEnd)
+            // mutant literal-preprocessor: false by LiteralEditTests/refused
+            if lines.contains(where: { $0.first { !$0.isBlank } == UInt8(ascii: "#") }) {
+                throw problem(
+                    "this list has lines that begin with #, which may choose between its pins: change it yourself",
+                    at: list.elements.first.map(location))
+            }
             let like = list.elements.first { $0.text.flatMap { PinText($0, []) } != nil }
             let added = try change.added.map { pin throws(DialectWriteError) in
                 let text = try like.map { like throws(DialectWriteError) in try self.text(pin, like: like) } ?? ""
@@ -185,9 +213,36 @@ struct LiteralEdit {
         }
     }
 
+    /// Throws if a constant with a change is used for something else too, or if the program changes it.
+    private func checkConstants(_ found: [CanonicalRule]) throws(DialectWriteError) {
+        let places = found.map { rule in
+            (rule.location, rule.pins.compactMap { $0.location.flatMap { values[$0] }?.range })
+        }
+        for range in changed {
+            for (name, value) in literals.constants(around: range) {
+                // mutant literal-changed: nil by LiteralEditTests/constants
+                if let position = literals.changed[name] {
+                    throw problem(
+                        "the program changes \(quoted(name)) here: change its pins yourself",
+                        at: PolicyLocation(path: path, position))
+                }
+                // A map is passed on as a whole.
+                guard value.members == nil else { continue }
+                let hosts = Set(places.filter { $0.1.contains { value.range.contains($0.lowerBound) } }.map(\.0))
+                // mutant literal-used: false by LiteralEditTests/constants
+                if edit.bytes.count(ofWord: name) > 1 + max(1, hosts.count) {
+                    throw problem(
+                        "\(quoted(name)) is used for something else too: change it yourself",
+                        at: location(of: value))
+                }
+            }
+        }
+    }
+
     /// Returns a pin in the form of another one.
     private func text(_ pin: CanonicalPin, like literal: SourceLiteral) throws(DialectWriteError) -> String {
-        let source = String(decoding: edit.bytes[literal.range], as: UTF8.self)
+        // JSON may escape the slash.
+        let source = String(decoding: edit.bytes[literal.range], as: UTF8.self).replacing("\\/", with: "/")
         guard let old = literal.text, let form = PinText(old, []), source.contains(old) else {
             throw problem("this pin isn't one plain string: write it as one", at: location(of: literal))
         }
@@ -203,5 +258,20 @@ struct LiteralEdit {
         let source = String(decoding: edit.bytes[literal.range], as: UTF8.self)
         let words = source.contains("YES") || source.contains("NO") ? ["NO", "YES"] : ["false", "true"]
         edit.replace(literal.range, with: source.replacing(words[old ? 1 : 0], with: words[value ? 1 : 0]))
+    }
+}
+
+extension [UInt8] {
+    /// Returns the number of times that a word is in a text, not as a part of another one.
+    fileprivate func count(ofWord word: String) -> Int {
+        var (count, start) = (0, 0)
+        while let range = firstRange(of: word, from: start) {
+            let isWhole =
+                (range.lowerBound == 0 || !self[range.lowerBound - 1].isWordByte)
+                && (range.upperBound == self.count || !self[range.upperBound].isWordByte)
+            if isWhole { count += 1 }
+            start = range.upperBound
+        }
+        return count
     }
 }

@@ -31,6 +31,13 @@ extension PropertyList {
         if problems.isEmpty, let object = found.first {
             var conversion = LiteralConversion(literals: literals, problems: problems)
             let list = conversion.list(object)
+            let names = conversion.used.union(literals.constants(around: object.range).map(\.name))
+            // mutant literal-dictionary: [SourcePosition]() for `names…changed[$0] }` by LiteralEditTests/constants
+            for position in names.compactMap({ literals.changed[$0] }).sorted() {
+                conversion.problems.add(
+                    "the program changes the dictionary or its values here, in a way that isn't read: write those that "
+                        + "it ends with", at: position)
+            }
             if conversion.problems.isEmpty { return list }
             problems = conversion.problems
         }
@@ -60,7 +67,7 @@ extension SourceLiteral {
 private struct LiteralConversion {
     let literals: SourceLiterals
     var problems: PolicyProblems
-    private var used: Set<String> = []
+    private(set) var used: Set<String> = []
     private var depth = 0
     /// The remaining number of values. Constants of constants can multiply.
     private var room = 100_000

@@ -219,6 +219,15 @@ struct SourceLiterals {
     /// Whether a name is set in several places.
     func isReassigned(_ name: String) -> Bool { constants[name].map { $0 == nil } ?? false }
 
+    /// Returns the constants whose values contain a range of the text, in no order.
+    func constants(around range: Range<Int>) -> [(name: String, value: SourceLiteral)] {
+        constants.compactMap { name, value in
+            value.flatMap {
+                $0.range.lowerBound <= range.lowerBound && range.upperBound <= $0.range.upperBound ? (name, $0) : nil
+            }
+        }
+    }
+
     /// The constants that are set to one text, in no order.
     var texts: [(name: String, literal: SourceLiteral)] {
         constants.compactMap { name, value in value.flatMap { $0.text == nil ? nil : (name, $0) } }

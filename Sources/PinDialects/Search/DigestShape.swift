@@ -187,7 +187,8 @@ struct DigestShape {
     /// sign, or else changes between letters and signs as often as random ones do. Names and paths don't.
     private static func isRandom(_ text: ArraySlice<UInt8>) -> Bool {
         guard isMixed(text) else { return false }
-        if text.contains(where: { $0.isDigit || $0 == UInt8(ascii: "+") }) { return true }
+        // A whole digest can look like a path.
+        if text.count >= 40 || text.contains(where: { $0.isDigit || $0 == UInt8(ascii: "+") }) { return true }
         func kind(_ byte: UInt8) -> Int { byte >= 0x61 ? 2 : byte >= 0x41 ? 1 : 0 }
         let changes = zip(text, text.dropFirst()).count { kind($0) != kind($1) }
         return changes * 20 >= text.count * 9

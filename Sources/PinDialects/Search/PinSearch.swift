@@ -66,7 +66,7 @@ package struct PinSearch: Sendable {
         let read = locate(shapes, at: locations, &hosts)
         var context = PinContext(text, hosts)
         // Digests of a literal are pins by their use, although no host is known.
-        let stray = dialects.isEmpty && !file.isData ? file.map.stray : []
+        let stray = dialects.isEmpty ? file.map.stray : []
         let pinned = Dictionary(stray.map { ($0.value, $0.content) }) { first, _ in first }
         // A list of checksums has no hosts, and is too long to look for them.
         let mostHosts = 1_000

@@ -145,7 +145,9 @@ extension MarkupEdit {
             text += separator + item.text(own) + (needsComma ? "," : "")
             if needsLine, indent != nil, index + 1 < new.count || isLineEnd(last.tail) { text += item.remark }
         }
-        replace(last.tail..<last.tail, with: text)
+        // A comma on the next line is behind the comment.
+        let end = max(last.tail, last.comma?.upperBound ?? 0)
+        replace(end..<end, with: text)
     }
 }
 

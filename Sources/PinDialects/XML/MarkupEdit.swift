@@ -55,9 +55,10 @@ struct MarkupEdit {
             )
         }
         for (range, text) in ordered.map(\.element) {
-            result += bytes[index..<range.lowerBound]
+            // The result is read again, which finds ranges that overlap in spite of everything.
+            if index < range.lowerBound { result += bytes[index..<range.lowerBound] }
             result += text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: lineEnd).utf8
-            index = range.upperBound
+            index = max(index, range.upperBound)
         }
         return result + bytes[index...]
     }

@@ -72,7 +72,9 @@ extension CommandDefinition {
             guard arguments[.output] == nil else {
                 throw .unusable(["--into and --output cannot be used together: give one of them"])
             }
-            try job.change(of: file).write(&console)
+            let change = try job.change(of: file, try DialectInput.contents(file))
+            if let contents = change.contents { try replace([(file, contents)]) }
+            change.report(&console)
         })
 
     /// Checks every file that the policy's `exports` list.
@@ -105,6 +107,16 @@ extension CommandDefinition {
         }
     }
 
+    /// Replaces the contents of these files.
+    private static func replace(_ files: [(path: String, bytes: [UInt8])]) throws(UsageError) {
+        do throws(FilesError) {
+            try replaceFiles(files)
+        } catch {
+            let before = error.replaced.isEmpty ? "" : " (changed before: \(error.replaced.joined(separator: ", ")))"
+            throw .unusable(["\(error.path): \(error.reason)\(before)"])
+        }
+    }
+
     private static let exportAdvice =
         "add \"exports\": [{ \"to\": \"android\", \"file\": \"…\" }] to the policy, or name a file with --into"
 
@@ -127,13 +139,20 @@ extension CommandDefinition {
         let exports = try input.exports()
         guard !exports.isEmpty else { throw noExports(of: input) }
         var changes: [FileChange] = []
+        // A file can have the pins of two systems.
+        var contents: [String: [UInt8]] = [:]
         for export in exports {
             do throws(UsageError) {
                 let job = try arguments.exportJob(input, to: export.dialect, at: time)
                 let notes = job.notes + (job.target.isPartOfFiles ? try job.removals(from: export.path) : [])
                 if !notes.isEmpty { console.note("note: \(export.path), in the format \(job.target.rawValue):") }
                 guard try console.report(notes, arguments, accepting: export.accepted ?? []) else { continue }
-                changes.append(try job.change(of: export.path))
+                let file = resolvedPath(export.path) ?? export.path
+                let known = contents[file]
+                let bytes = if let known { known } else { try DialectInput.contents(export.path) }
+                let change = try job.change(of: export.path, bytes)
+                contents[file] = change.contents ?? bytes
+                changes.append(change)
             } catch {
                 for message in error.messages {
                     console.problem(
@@ -145,7 +164,9 @@ extension CommandDefinition {
         guard changes.count == exports.count else {
             return console.note("note: no file was changed, because \(exports.count - changes.count) can't be")
         }
-        for change in changes { try change.write(&console) }
+        let paths = Set(changes.filter { $0.contents != nil }.map { resolvedPath($0.path) ?? $0.path })
+        try replace(paths.sorted().map { ($0, contents[$0] ?? []) })
+        for change in changes { change.report(&console) }
         guard let mode = arguments[.exportedMode] else { return }
         console.note(
             "note: \(input.path) is unchanged, so programs that load it, and pinctl export --check without "
@@ -364,8 +385,7 @@ struct ExportJob {
     }
 
     /// Returns the change of a file that gives it the pins of the policy.
-    func change(of file: String) throws(UsageError) -> FileChange {
-        let bytes = try DialectInput.contents(file)
+    func change(of file: String, _ bytes: [UInt8]) throws(UsageError) -> FileChange {
         var change = FileChange(
             path: file, target: target,
             rest: notes.contains { $0.change == .modeLost } ? ", but goes on rejecting servers" : "")
@@ -410,20 +430,13 @@ struct FileChange {
         self.rest = rest
     }
 
-    /// Replaces the file completely or not at all, and reports what changed.
-    func write(_ console: inout Console) throws(UsageError) {
+    /// Reports what changed.
+    func report(_ console: inout Console) {
         let json: [(String, JSON)] = [("file", .string(path)), ("to", .string(target.rawValue))]
-        guard let contents else {
-            return console.result(
-                ["\(path) already matches the policy\(rest)"], .object(json + [("changed", .bool(false))]))
-        }
-        do throws(NewFileError) {
-            try replaceFile(path, contents)
-        } catch {
-            throw .unusable(["\(path): \(error)"])
-        }
         for note in notes { console.note("note: \(path): \(note)") }
-        console.result(["wrote \(path)\(rest)"], .object(json + [("changed", .bool(true))]))
+        console.result(
+            [contents == nil ? "\(path) already matches the policy\(rest)" : "wrote \(path)\(rest)"],
+            .object(json + [("changed", .bool(contents != nil))]))
     }
 }
 

@@ -207,7 +207,14 @@ extension Arguments {
             }
             for authority in authorities {
                 console.note(of: authority, at: now)
-                next += NewChain.all(of: authority, names: chain.names, at: now)
+                let roots = NewChain.all(of: authority, names: chain.names, at: now)
+                guard !roots.isEmpty else {
+                    throw .unusable([
+                        "no root of \(authority.title) is one of its roots on \(now.day): name a newer list with "
+                            + Flag.providers.dashed
+                    ])
+                }
+                next += roots
             }
         }
         guard !next.isEmpty else {

@@ -28,19 +28,63 @@ private func isDevice(_ path: String) -> Bool {
     return status.st_mode & S_IFMT != S_IFREG && status.st_mode & S_IFMT != S_IFDIR
 }
 
+/// Returns the path of an existing file without symbolic links, or `nil` if there is none.
+func resolvedPath(_ path: String) -> String? {
+    guard let target = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(target) }
+    return unsafe String(cString: target)
+}
+
 /// Replaces the contents of an existing file completely or not at all, and keeps its permissions.
 func replaceFile(_ path: String, _ bytes: [UInt8]) throws(NewFileError) {
-    // rename(2) would replace a symbolic link instead of the file it leads to.
-    guard let target = unsafe realpath(path, nil) else { throw NewFileError(errno: errno) }
-    defer { unsafe free(target) }
-    let file = unsafe String(cString: target)
-    var status = stat()
-    guard unsafe stat(file, &status) == 0 else { throw NewFileError(errno: errno) }
-    try withTemporaryFile(beside: file, mode: status.st_mode & 0o777, bytes) { temporary throws(NewFileError) in
-        // open(2) removes the bits of umask(2) from the mode.
-        guard unsafe chmod(temporary, status.st_mode & 0o777) == 0 else { throw NewFileError(errno: errno) }
-        guard unsafe rename(temporary, file) == 0 else { throw NewFileError(errno: errno) }
+    do throws(FilesError) {
+        try replaceFiles([(path, bytes)])
+    } catch {
+        throw error.reason
     }
+}
+
+/// Replaces the contents of existing files. All new contents are on the disk before the first file is replaced, so that
+/// a full disk changes none.
+func replaceFiles(_ files: [(path: String, bytes: [UInt8])]) throws(FilesError) {
+    var replaced: [String] = []
+    try replaceFiles(files[...], &replaced)
+}
+
+private func replaceFiles(
+    _ files: ArraySlice<(path: String, bytes: [UInt8])>, _ replaced: inout [String]
+) throws(FilesError) {
+    guard let (path, bytes) = files.first else { return }
+    var others: FilesError?
+    do throws(NewFileError) {
+        // rename(2) would replace a symbolic link instead of the file it leads to.
+        guard let file = resolvedPath(path) else { throw NewFileError(errno: errno) }
+        var status = stat()
+        guard unsafe stat(file, &status) == 0 else { throw NewFileError(errno: errno) }
+        try withTemporaryFile(beside: file, mode: status.st_mode & 0o777, bytes) { temporary throws(NewFileError) in
+            // open(2) removes the bits of umask(2) from the mode.
+            guard unsafe chmod(temporary, status.st_mode & 0o777) == 0 else { throw NewFileError(errno: errno) }
+            do throws(FilesError) {
+                try replaceFiles(files.dropFirst(), &replaced)
+            } catch {
+                others = error
+                return
+            }
+            guard unsafe rename(temporary, file) == 0 else { throw NewFileError(errno: errno) }
+            replaced.append(path)
+        }
+    } catch {
+        throw FilesError(path: path, reason: error, replaced: replaced)
+    }
+    guard let others else { return }
+    throw others
+}
+
+/// The reason why a file wasn't replaced, with those that had been before.
+struct FilesError: Error {
+    let path: String
+    let reason: NewFileError
+    let replaced: [String]
 }
 
 /// Writes a temporary file next to `path`, syncs it to disk and passes its path to `body`. The file is removed

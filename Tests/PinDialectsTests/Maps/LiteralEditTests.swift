@@ -129,6 +129,33 @@ struct LiteralEditTests {
                       b.example.com: { includeSubdomains: true, pins: ["sha256/K2", "sha256/K1"] }
                     """),
             Row(
+                title: "a comment before the comma behind the last pin",
+                old: """
+                    {
+                      'a.example.com': [
+                        'sha256/K3' // c
+                        ,
+                      ],
+                      'b.example.com': { includeSubdomains: true, pins: [
+                        "sha256\\/K1" // c
+                        ,
+                      ] },
+                    }
+                    """,
+                new: """
+                    {
+                      'a.example.com': [
+                        'sha256/K1',
+                        'sha256/K2',
+                      ],
+                      'b.example.com': { includeSubdomains: true, pins: [
+                        "sha256\\/K1" // c
+                        ,
+                        "sha256/K2",
+                      ] },
+                    }
+                    """),
+            Row(
                 title: "TrustKit's dictionaries of Swift", dialect: .trustkit,
                 old: """
                     let c: [String: Any] = [ kTSKPinnedDomains: [
@@ -175,6 +202,29 @@ struct LiteralEditTests {
         #expect(String(decoding: result, as: UTF8.self) == Self.text(row.new))
         #expect(policy.differences(in: try row.dialect.read(result, path: "pins").policy) == [])
         #expect(try row.dialect.replacing(result, path: "pins", with: policy) == result)
+    }
+
+    @Test("The digests of NSPinnedDomains in an app's configuration are replaced one by one")
+    func apple() throws {
+        func text(_ first: String, _ second: String) -> [UInt8] {
+            Array(
+                Self.text(
+                    """
+                    export default { ios: { infoPlist: { NSAppTransportSecurity: { NSPinnedDomains: { 'a.example.com': {
+                      NSPinnedLeafIdentities: [
+                        { 'SPKI-SHA256-BASE64': '\(first)' }, // now
+                        { "SPKI-SHA256-BASE64": "\(second)" },
+                      ] } } } } } };
+                    """
+                ).utf8)
+        }
+        let policy = CanonicalPolicy(
+            rules: [
+                ReplacingTests.rule(
+                    "a.example.com", .exact, [ReplacingTests.pin(1, .leaf), ReplacingTests.pin(2, .leaf)])
+            ], combination: .union)
+        let result = try PinDialect.apple.replacing(text("K3", "K2"), path: "app.config.ts", with: policy)
+        #expect(String(decoding: result, as: UTF8.self) == String(decoding: text("K1", "K2"), as: UTF8.self))
     }
 
     @Test("A mode is changed in TrustKit's dictionaries, in the words of the language")
@@ -249,6 +299,22 @@ struct LiteralEditTests {
                 "{ 'a.example.com': ['sha256/' + 'K3', 'sha256/K1'], 'b.example.com': ['sha256/K1', 'sha256/K2'] }",
                 "1:21: this pin isn't one plain string"
             ),
+            // A host twice, and a host with two lists.
+            (
+                """
+                const dev = { 'a.example.com': ['sha256/K3'], 'b.example.com': ['sha256/K1'] };
+                const prod = { 'a.example.com': ['sha256/K3'] };
+                """, "2:16: a.example.com is in line 1 too"
+            ),
+            (
+                "{ 'a.example.com': { primary: ['sha256/K3'], backup: ['sha256/K4'] }, 'b.example.com': ['K1'] }",
+                ": a.example.com has its pins in several lists"
+            ),
+            // Lines of a preprocessor.
+            (
+                "@{ @\"a.example.com\": @[\n#ifdef X\n@\"sha256/K3\",\n#endif\n@\"sha256/K1\"],\n"
+                    + "@\"b.example.com\": @[@\"sha256/K1\"] }", "3:1: this list has lines that begin with #"
+            ),
             ("export const pins = {};", "nothing is pinned here"),
             // A list of YAML with dashes.
             ("a.example.com:\n- sha256/K1\nb.example.com:\n- sha256/K2\n", "2:3: only a pin in quotes can be changed"),
@@ -259,6 +325,46 @@ struct LiteralEditTests {
             Issue.record("became \(String(decoding: result, as: UTF8.self))")
         } catch {
             #expect(error.description.contains(message), "\(error)")
+        }
+    }
+
+    @Test(
+        "A constant that is used for something else, or that the program changes, isn't changed",
+        arguments: [
+            (
+                "const A = 'sha256/K3'; x = { 'a.example.com': [A, 'sha256/K2'] }; revoked = [A]",
+                "\"A\" is used for something"
+            ),
+            (
+                "const L = ['sha256/K3', 'sha256/K4']; x = { 'a.example.com': L }; backup = L[1]",
+                "\"L\" is used for something"
+            ),
+            ("const x = { 'a.example.com': ['sha256/K3'] }; use(x); use(x)", ""),
+        ])
+    func constants(_ text: String, _ message: String) {
+        var policy = Self.policy
+        policy.rules.removeLast()
+        do throws(DialectWriteError) {
+            let result = try PinDialect.map.replacing(Array(Self.text(text).utf8), path: "pins", with: policy)
+            #expect(message.isEmpty, "\(String(decoding: result, as: UTF8.self))")
+        } catch {
+            #expect(!message.isEmpty && error.description.contains(message), "\(error)")
+        }
+        policy.combination = .closest
+        for change in ["l.append(\"K4\")", "l[0] = \"K4\"", "c[kTSKPinnedDomains] = other"] {
+            let text = Self.text(
+                """
+                var l = ["K3", "K1"]
+                var c = [kTSKPinnedDomains: ["a.example.com": [kTSKDisableDefaultReportUri: true,
+                    kTSKPublicKeyHashes: l]]]
+                \(change)
+                """)
+            #expect(throws: DialectWriteError.self, "\(change)") {
+                try PinDialect.trustkit.replacing(Array(text.utf8), path: "c.swift", with: policy)
+            }
+            #expect(throws: PolicyFileError.self, "\(change)") {
+                try PinDialect.trustkit.read(Array(text.utf8), path: "c.swift")
+            }
         }
     }
 

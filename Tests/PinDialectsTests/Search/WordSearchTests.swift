@@ -48,6 +48,7 @@ struct WordSearchTests {
             ("{ \"key\": \"aBc/eFgHiJkLmnOp/rStUVwx/Z\" }", true),
             ("{ \"key\": \"Africa/Addis_Ababa\", \"k\": \"getElementsByTagName/Value\" }", false),
             ("{ \"key\": \"0a:0b:0c:0d:0e:0f:00:01:02:03:04:05:06:07:08:09:0a:0b:0c\" }", true),
+            ("{ \"key\": \"AxRUTPNorQuwGNrpKZdqcjHBuModxFgmS/crsziiMGA\" }", true),
             ("{ \"name\": \"c5lpz7tcvwmwqimcrtpbsqtwlabxhq\" }", false),
         ])
     func random(_ text: String, _ mayHavePins: Bool) {

@@ -56,11 +56,12 @@ struct GitConfigurationTests {
             ("[http \"https://a.test:x\"]\n\tpinnedPubkey = K1\n", "has a malformed port"),
             ("[http \"https://a_.test-\"]\n\tpinnedPubkey = K1\n", "has no valid host"),
             ("[http]\n\tpinnedPubkey = \"K1\n", "config:2:2: error: git can't read its configuration"),
-            ("[http\n\tpinnedPubkey = K1\n", "config:1:1: error: git can't read its configuration"),
+            ("[http]\n\tpinnedPubkey = K1\n[core\n", "config:3:1: error: git can't read its configuration"),
             ("[http]\n\tpinnedPubkey = K1\\q\n", "config:2:2: error: git can't read its configuration"),
             ("[http]\n\tpinnedPubkey = /etc/key.pem\n", "as a file name"),
             ("[http]\n\tpinnedPubkey =\n", "there is no pin"),
             ("[https]\n\tpinnedPubkey = K1\n[http]\n", "no section [http] has pinnedPubkey"),
+            ("[http \"https://a.test\" ]\n\tpinnedPubkey = K1\n", "config:1:1: error: git can't read"),
         ])
     func refused(_ text: String, _ message: String) {
         do throws(PolicyFileError) {
@@ -68,6 +69,22 @@ struct GitConfigurationTests {
             Issue.record("\(reading.policy.rules)")
         } catch {
             #expect(error.problems.contains { $0.description.contains(message) }, "\(error)")
+        }
+    }
+
+    @Test("Scripts and configurations of others aren't git's, and sections of any case are")
+    func notGit() throws {
+        for text in [
+            "curl --pinnedpubkey \"K1\" https://a.test/ || echo \"[http error]\"\n",
+            "curl --pinnedpubkey \"K1\" https://a.test/ || echo \"\n[http-error]\n\"",
+        ] {
+            let policy = try PinDialect.curl.read(Array(Self.text(text).utf8), path: "get.sh").policy
+            #expect(policy.rules.map(\.pins.count) == [1])
+        }
+        for section in ["[Http]", "[hTTP \"https://a.test\"]", "  [http\t\"https://a.test\"]"] {
+            let text = Self.text("\(section)\n\tpinnedpubkey = K1\n")
+            let policy = try PinDialect.curl.read(Array(text.utf8), path: "config").policy
+            #expect(policy.rules[0].patterns[0].scope == (section.contains("a.test") ? .exact : .every))
         }
     }
 

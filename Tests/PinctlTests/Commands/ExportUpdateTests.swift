@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import PinctlTestPKI
 import Testing
 
@@ -104,6 +104,53 @@ struct ExportUpdateTests {
         let enforcing = await pinctl("export", "--update", "--mode", "enforce", policy)
         #expect(enforcing.status == 0 && !enforcing.output.contains("rejecting"))
         #expect(try ["pins.ts", "TrustKit.swift", "Pins.kt"].map(contents) == enforced)
+    }
+
+    @Test(
+        "A file with the pins of two systems gets both, also by another path, and one that can't have both is refused")
+    func twice() async throws {
+        func list(_ pins: String) -> String {
+            """
+            <plist version="1.0"><dict>
+              <key>NSAppTransportSecurity</key><dict><key>NSPinnedDomains</key><dict><key>a.example.com</key><dict>
+                <key>NSPinnedLeafIdentities</key><array>
+                  <dict><key>SPKI-SHA256-BASE64</key><string>\(pins)</string></dict></array></dict></dict></dict>
+              <key>TSKConfiguration</key><dict><key>TSKPinnedDomains</key><dict><key>a.example.com</key><dict>
+                <key>TSKDisableDefaultReportUri</key><true/>
+                <key>TSKPublicKeyHashes</key><array><string>\(pins)</string><string>\(old.dropFirst(7))</string></array>
+                </dict></dict></dict>
+            </dict></plist>
+            """
+        }
+        _ = try directory.add(list("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="), name: "Info.plist")
+        let policy = try directory.add(
+            """
+            { "version": 1, "domains": [{ "host": "a.example.com", "pins": [
+                { "pin": "\(now)", "role": "leaf" }, { "pin": "\(next)", "role": "leaf", "backup": true }] }],
+              "exports": [
+                { "to": "apple", "file": "Info.plist" },
+                { "to": "trustkit", "file": "./Info.plist", "allow": ["role-lost"] }] }
+            """, name: "two.jsonc")
+        let result = await pinctl("export", "--update", policy)
+        #expect(result.status == 0, "\(result.errors)")
+        let text = try contents("Info.plist")
+        #expect(text.components(separatedBy: now.dropFirst(7)).count == 3)
+        #expect(text.components(separatedBy: next.dropFirst(7)).count == 3)
+        #expect(!text.contains(old.dropFirst(7)))
+        #expect(await pinctl("export", "--check", policy).status == 0)
+    }
+
+    @Test("A file that can't be written leaves all as they were")
+    func fullDisk() async throws {
+        let policy = try addFiles()
+        let before = try ["pins.ts", "TrustKit.swift", "Pins.kt"].map(contents)
+        // Files may have no bytes.
+        let result = try await shell(
+            "(ulimit -f 0; trap '' XFSZ; pinctl export --update \(policy) 2>&1); echo $?", in: directory)
+        #expect(result.output.hasSuffix("2\n"), "\(result.output)")
+        #expect(try ["pins.ts", "TrustKit.swift", "Pins.kt"].map(contents) == before)
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        #expect(!names.contains { $0.hasSuffix(".new") }, "\(names)")
     }
 
     @Test("A rule that is off stays off in any mode")
