@@ -314,7 +314,7 @@ extension YAMLReader {
                 guard let others = mapping.members else {
                     throw problem("a merge key (<<) takes mappings: write the members out", at: merge.position)
                 }
-                // mutant yaml-merge-order: true by YAMLReaderTests
+                // mutant yaml-merge-order: true for `keys.insert($0.key).inserted` by YAMLReaderTests
                 members += others.filter { keys.insert($0.key).inserted }
             }
         }
