@@ -82,32 +82,23 @@ struct PinMapReader {
         return (!reader.rules.isEmpty || !reader.problems.isEmpty, reader.hasPins, reader.stray)
     }
 
-    /// Takes the literals of a text. One whose name isn't known is YAML if nothing else has hosts with pins.
+    /// Takes the literals of a text, as YAML if it is, because other readers would see a part of it.
     private init(
         _ bytes: [UInt8], _ path: String, _ suffixes: PublicSuffixes, withTexts: Bool
     ) throws(PolicyFileError) {
         let cursor = try TextCursor(checking: bytes, path: path)
-        func takeYAML() -> PinMapReader? {
-            guard let documents = try? YAMLReader.readAll(bytes, path: path),
-                documents.contains(where: {
-                    !$0.isFlow && ($0.members != nil || $0.elements?.contains { $0.members != nil } ?? false)
-                })
-            else { return nil }
-            var reader = PinMapReader(SourceLiterals(documents), path, suffixes)
-            reader.takeRoots(withTexts: withTexts)
-            return reader
-        }
-        // mutant map-yaml: false by PinMapTests/yaml
-        let isNamedYAML = ["yaml", "yml"].contains(SearchedText.fileExtension(path))
-        if isNamedYAML, let reader = takeYAML() {
-            self = reader
-            return
+        let kind = DialectText.Kind(path)
+        let isNamedYAML = kind == .yaml
+        let isProgram = [.json, .jvm, .swift, .literals].contains(kind)
+        // mutant map-yaml: nil by PinMapTests/yaml
+        let documents = isProgram ? nil : try? YAMLReader.readAll(bytes, path: path)
+        if let documents, isNamedYAML || documents.contains(where: \.isBlock) {
+            self.init(SourceLiterals(documents), path, suffixes)
+            takeRoots(withTexts: withTexts)
+            if isNamedYAML || !rules.isEmpty { return }
         }
         self.init(SourceLiterals(bytes, cursor, path: path), path, suffixes)
         takeRoots(withTexts: withTexts)
-        if !isNamedYAML, rules.isEmpty, problems.isEmpty, let reader = takeYAML(), !reader.rules.isEmpty {
-            self = reader
-        }
     }
 
     private init(_ literals: SourceLiterals, _ path: String, _ suffixes: PublicSuffixes) {
@@ -146,7 +137,7 @@ struct PinMapReader {
         }
         // An anchor of YAML can be outside of the hosts that have its value.
         let placed = Set(rules.flatMap(\.pins).compactMap(\.location))
-        // mutant map-anchor: true for `pin.location.map(placed.contains) ?? false` by PinMapTests/yaml
+        // mutant map-anchor: true for `pin.location.map(placed.contains) ?? false` by PinMapTests/refusedYAML
         stray.removeAll { pin in pin.location.map(placed.contains) ?? false }
         for index in rules.indices {
             // mutant map-sibling: nil by PinMapTests/shapes

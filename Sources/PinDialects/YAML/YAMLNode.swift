@@ -42,6 +42,15 @@ extension YAMLNode {
         if case .scalar(let text, _) = kind { text } else { nil }
     }
 
+    /// Whether it is a mapping, or a list of mappings, that isn't written in braces or brackets, and whose keys have no
+    /// signs of a program, as in `const pins = on ? {} : { … }`.
+    var isBlock: Bool {
+        guard !isFlow else { return false }
+        let mappings = [members ?? []] + (elements ?? []).map { $0.members ?? [] }
+        let keys = mappings.flatMap(\.self).map(\.key)
+        return !keys.isEmpty && keys.allSatisfy { key in !key.contains { " =?(){}[]".contains($0) } }
+    }
+
     /// Whether it is the key whose value's members belong to the mapping around it.
     var isMergeKey: Bool { if case .scalar("<<", isQuoted: false) = kind { true } else { false } }
 

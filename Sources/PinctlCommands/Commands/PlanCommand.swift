@@ -197,7 +197,7 @@ extension Arguments {
                 ])
             }
             let authorities = known.authorities(withAny: try chain.issuers(in: stores, policy, at: now))
-            // mutant plan-next-unknown: false by PlanNextIssuerTests/refused
+            // mutant plan-next-unknown: true by PlanNextIssuerTests/refused
             guard !authorities.isEmpty else {
                 throw .unusable([
                     "\(chain.title): the roots of its CA aren't known, only those of "

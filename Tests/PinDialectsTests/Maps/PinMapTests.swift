@@ -35,6 +35,10 @@ struct PinMapTests {
         arguments: [
             ("api.test: [\(first)] # pins\n", ["api.test exact: a"]),
             (
+                "pins:\n  all: {api.test: [\"\(first)\"]}\n  b.test:\n  - \(second)\n",
+                ["api.test exact: a", "b.test exact: b"]
+            ),
+            (
                 "pins:\n  api.test:\n  - sha256/\(first)\n  - \"sha256/\(second)\" # next\n  b.test:\n  - sha256/\(first)\n",
                 ["api.test exact: a b", "b.test exact: a"]
             ),

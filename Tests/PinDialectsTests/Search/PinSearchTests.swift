@@ -1,4 +1,5 @@
 import CertificatePinning
+import FoundationEssentials
 import PinctlBasics
 import Testing
 
@@ -289,6 +290,19 @@ struct PinSearchTests {
                 { "host": "old.example.com", "mode": "report", "pins": ["sha256/{B}"] }] }
             """, "1: D - policy (denied)", "3: A api.example.com policy", "4: B old.example.com policy (report only)"),
     ]
+
+    @Test("A zone is read although its digests don't have the form of one", arguments: ["tlsa", "TYPE52"])
+    func zone(type: String) {
+        let digest = String(repeating: "0a", count: 16)
+        let text =
+            type == "tlsa"
+            ? "_443._tcp.a.test. IN tlsa 3 1 1 ( \(digest)\n  \(digest) )\n"
+            : "_443._tcp.a.test. IN TYPE52 \\# 35 030101\(digest) \(digest)\n"
+        for name in ["a.zone", "zone.txt"] {
+            let search = PinSearch(Array(text.utf8), path: name, name: name, at: Date(timeIntervalSince1970: 0))
+            #expect(search.dialects == [.tlsa] && search.sightings.count == 1, "\(search.problems)")
+        }
+    }
 
     @Test("Pins are found in every shape in which apps write them, with their hosts", arguments: pins)
     func found(row: Row) {
