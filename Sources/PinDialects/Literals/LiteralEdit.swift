@@ -219,9 +219,8 @@ struct LiteralEdit {
             (rule.location, rule.pins.compactMap { $0.location.flatMap { values[$0] }?.range })
         }
         for range in changed {
-            for (name, value) in literals.constants(around: range) {
-                // A map is passed on as a whole.
-                guard value.members == nil else { continue }
+            // A map is passed on as a whole.
+            for (name, value) in literals.constants(around: range) where value.members == nil {
                 let hosts = Set(places.filter { $0.1.contains { value.range.contains($0.lowerBound) } }.map(\.0))
                 // mutant literal-used: false by LiteralEditTests/constants
                 if edit.bytes.count(ofWord: name) > 1 + max(1, hosts.count) {
