@@ -42,12 +42,12 @@ final class DialectText {
     /// a mark or a search looks for, which is found out without reading each byte.
     var mayConcernPins: Bool {
         if isBinaryList || isNamedForPins || Self.words.isIn(bytes) { return true }
-        // mutant find-plain-words: false for `Self.plainWords.isIn(bytes)` by PinSearchTests
-        if kind == .plain || kind == .text, Self.plainWords.isIn(bytes) { return true }
+        // mutant find-plain-words: false for `ZoneReader.words.isIn(bytes)` by PinSearchTests
+        if kind == .plain || kind == .text, ZoneReader.words.isIn(bytes) { return true }
         if [.json, .yaml, .swift, .literals].contains(kind), mayPin { return true }
         // A key of JSON may have its letters escaped.
         if kind == .json, bytes.hasAny(of: ["\\u00"]) { return true }
-        return !DigestShape.all(in: bytes).isEmpty
+        return !digests.isEmpty
     }
 
     /// The words without which a file in a tree has no mark of a dialect and no damaged pin.
@@ -59,8 +59,6 @@ final class DialectText {
             "pinningrule(", "pinnedpubkey", "addpublickeypins", "public-key-pins",
             "envoy.extensions.transport_sockets.tls",
         ] + EnvoyContext.keyHashes + EnvoyContext.certificateHashes)
-    /// Those of files that aren't programs: zones.
-    private static let plainWords = WordSearch(["tlsa", "type52", "._tcp"])
 
     /// Whether a file in a tree has the usual name of one with pins, and nothing that could be one.
     var isEmptyPinFile: Bool {
@@ -109,6 +107,8 @@ final class DialectText {
 
     /// The text without its comments if it is in a tree, where marks that are only mentioned don't count.
     private(set) lazy var marked = isInTree ? SearchedText(bytes, name: name).withoutComments : bytes
+    /// The texts in the form of a digest.
+    private(set) lazy var digests = DigestShape.all(in: bytes)
     private(set) lazy var document = JSONCReader.read(bytes, dialect: .jsonc)
     private(set) lazy var map =
         isInTree && !mayPin ? (isMap: false, hasPins: false, stray: []) : PinMapReader.search(bytes, path: name)

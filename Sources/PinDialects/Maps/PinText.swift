@@ -47,8 +47,9 @@ struct PinText {
             let text = Base64.encode(pin.value.span)
             return prefix + (digits.hasSuffix("=") ? text : String(text.prefix(43)))
         }
-        let isUpper = digits.contains(where: \.isUppercase)
-        let pairs = pin.value.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: isUpper) }
-        return prefix + pairs.joined(separator: digits.contains(":") ? ":" : "")
+        let text =
+            digits.contains(":")
+            ? pin.value.map { Hexadecimal.encode([$0]) }.joined(separator: ":") : Hexadecimal.encode(pin.value)
+        return prefix + (digits.contains(where: \.isUppercase) ? text.uppercased() : text)
     }
 }

@@ -19,18 +19,9 @@ struct DigestShape {
     /// Returns the digests of a text, in order.
     static func all(in bytes: [UInt8]) -> [DigestShape] {
         var shapes: [DigestShape] = []
-        let (span, kinds) = (bytes.span, table.span)
-        var (index, end) = (stride - 1, 0)
-        while index < span.count {
-            guard kinds[Int(span[index])] else {
-                index += stride
-                continue
-            }
-            var (start, stop) = (index, index + 1)
-            while start > end, kinds[Int(span[start - 1])] { start -= 1 }
-            while stop < span.count, kinds[Int(span[stop])] { stop += 1 }
-            if stop - start >= stride { add(start..<stop, of: bytes, to: &shapes) }
-            (index, end) = (stop + stride, stop)
+        _ = hasRun(of: stride, in: bytes, table) { run in
+            add(run, of: bytes, to: &shapes)
+            return false
         }
         return shapes
     }
@@ -155,19 +146,24 @@ struct DigestShape {
             return false
         }
         // A part of a digest is enough.
-        return hasRun(of: 18, in: bytes, { isDigit($0) || "-_=:".utf8.contains($0) }, where: isRandom)
-            || hasRun(
-                of: 56, in: bytes, { $0.isDigit || $0 == UInt8(ascii: ":") || (0x61...0x66).contains($0 | 0x20) },
-                where: { _ in true })
+        return hasRun(of: 18, in: bytes, partTable) { isRandom(bytes[$0]) }
+            || hasRun(of: 56, in: bytes, hexadecimalTable) { _ in true }
     }
 
-    /// Whether there are so many bytes in a row that satisfy a predicate, and all of them another one. Looks at each
-    /// `count`-th byte, and at more only around those that satisfy it.
+    /// The digits of base64, also with the alphabet for URLs, and the signs in and behind them.
+    private static let partTable: [Bool] = (0...255).map { isDigit(UInt8($0)) || "-_=:".utf8.contains(UInt8($0)) }
+    /// Hexadecimal digits and colons.
+    private static let hexadecimalTable: [Bool] = (0...255).map { (byte: Int) in
+        let byte = UInt8(byte)
+        return byte.isDigit || byte == UInt8(ascii: ":") || (0x61...0x66).contains(byte | 0x20)
+    }
+
+    /// Whether there are so many bytes of a table in a row, for which a predicate holds. Looks at each `count`-th byte,
+    /// and at more only around those of the table.
     private static func hasRun(
-        of count: Int, in bytes: [UInt8], _ isPart: (UInt8) -> Bool, where isFound: (ArraySlice<UInt8>) -> Bool
+        of count: Int, in bytes: [UInt8], _ table: [Bool], where isFound: (Range<Int>) -> Bool
     ) -> Bool {
-        let parts = (0...255).map { isPart(UInt8($0)) }
-        let (span, table) = (bytes.span, parts.span)
+        let (span, table) = (bytes.span, table.span)
         var (index, end) = (count - 1, 0)
         while index < span.count {
             guard table[Int(span[index])] else {
@@ -177,7 +173,7 @@ struct DigestShape {
             var (start, stop) = (index, index + 1)
             while start > end, table[Int(span[start - 1])] { start -= 1 }
             while stop < span.count, table[Int(span[stop])] { stop += 1 }
-            if stop - start >= count, isFound(bytes[start..<stop]) { return true }
+            if stop - start >= count, isFound(start..<stop) { return true }
             (index, end) = (stop + count, stop)
         }
         return false

@@ -55,7 +55,7 @@ package struct PinSearch: Sendable {
             if file.form == .binary, dialects.isEmpty { addBrokenPropertyList(file, path: path) }
         }
         guard file.form != .binary else { return }
-        let shapes = DigestShape.all(in: file.bytes)
+        let shapes = file.digests
         lacksPins = lacksPins || sightings.isEmpty && !shapes.isEmpty
         let damaged = dialects.isEmpty && !isTest ? DigestShape.damaged(in: file.bytes) : []
         guard !shapes.isEmpty || !damaged.isEmpty else { return }

@@ -28,10 +28,13 @@ struct ZoneReader {
 
     init(_ cursor: TextCursor) { self.cursor = cursor }
 
+    /// The words without which a text has no TLSA record.
+    static let words = WordSearch(["tlsa", "type52", "._tcp"])
+
     /// Whether a line of a text begins as a TLSA record does: an owner or a blank, a lifetime and a class, the type,
     /// which may be misspelled, and the usage.
     static func hasTLSARecord(_ bytes: [UInt8]) -> Bool {
-        guard bytes.hasAny(of: ["tlsa", "type52", "._tcp"], ignoringCase: true) else { return false }
+        guard words.isIn(bytes) else { return false }
         return bytes.split(whereSeparator: \.isLineEnd).contains { line in
             var words = line.prefix { $0 != UInt8(ascii: ";") }.split(maxSplits: 6) {
                 $0.isBlank || $0 == UInt8(ascii: "(")

@@ -56,6 +56,14 @@ extension Arguments {
         }
     }
 
+    /// Returns the value of a flag with a fixed set of values.
+    func choice(_ flag: Flag) throws(UsageError) -> String? {
+        guard let word = self[flag] else { return nil }
+        let known = flag.choices
+        guard known.contains(word) else { throw .unknownChoice(flag, word, known: known) }
+        return word
+    }
+
     /// Returns the pools of `--providers`, or those that are built in.
     func allProviderPools() throws(UsageError) -> ProviderPools {
         guard let path = self[.providers] else { return .builtIn }

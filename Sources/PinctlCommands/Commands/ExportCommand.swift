@@ -96,10 +96,7 @@ extension CommandDefinition {
                 let accepted = export.accepted.map { $0.union(flags ?? []) } ?? flags
                 if try job.check(export.path, accepting: accepted, &console) { drifted += 1 }
             } catch {
-                for message in error.messages {
-                    console.problem(
-                        "\(export.location): \(message)", .badInput, members: [("file", .string(export.path))])
-                }
+                export.report(error, &console)
             }
         }
         if drifted > 1 {
@@ -139,7 +136,7 @@ extension CommandDefinition {
         let exports = try input.exports()
         guard !exports.isEmpty else { throw noExports(of: input) }
         var changes: [FileChange] = []
-        // A file can have the pins of two systems.
+        // The new contents. A file can have the pins of two systems.
         var contents: [String: [UInt8]] = [:]
         for export in exports {
             do throws(UsageError) {
@@ -151,21 +148,17 @@ extension CommandDefinition {
                 let known = contents[file]
                 let bytes = if let known { known } else { try DialectInput.contents(export.path) }
                 let change = try job.change(of: export.path, bytes)
-                contents[file] = change.contents ?? bytes
+                if let new = change.contents { contents[file] = new }
                 changes.append(change)
             } catch {
-                for message in error.messages {
-                    console.problem(
-                        "\(export.location): \(message)", .badInput, members: [("file", .string(export.path))])
-                }
+                export.report(error, &console)
             }
         }
         // mutant export-update: true by ExportUpdateTests/refused
         guard changes.count == exports.count else {
             return console.note("note: no file was changed, because \(exports.count - changes.count) can't be")
         }
-        let paths = Set(changes.filter { $0.contents != nil }.map { resolvedPath($0.path) ?? $0.path })
-        try replace(paths.sorted().map { ($0, contents[$0] ?? []) })
+        try replace(contents.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         for change in changes { change.report(&console) }
         guard let mode = arguments[.exportedMode] else { return }
         console.note(
@@ -189,12 +182,7 @@ extension Arguments {
     fileprivate func exportJob(
         _ input: DialectInput, to target: PinDialect, at time: Date
     ) throws(UsageError) -> ExportJob {
-        let mode = try self[.exportedMode].map { word throws(UsageError) in
-            guard Flag.exportedMode.choices.contains(word), let mode = PinningMode(rawValue: word) else {
-                throw .unknownChoice(.exportedMode, word, known: Flag.exportedMode.choices)
-            }
-            return mode
-        }
+        let mode = try choice(.exportedMode).flatMap(PinningMode.init)
         return try ExportJob(input, to: target, host: self[.exportedHost], mode: mode, at: time)
     }
 
@@ -409,6 +397,15 @@ struct ExportJob {
             return try target.replacing(bytes, path: path, with: policy)
         } catch {
             throw .unusable([error.location == nil ? "\(path): \(error)" : "\(error)"])
+        }
+    }
+}
+
+extension ExportedFile {
+    /// Reports an error of the file at the element that names it.
+    fileprivate func report(_ error: UsageError, _ console: inout Console) {
+        for message in error.messages {
+            console.problem("\(location): \(message)", .badInput, members: [("file", .string(path))])
         }
     }
 }

@@ -84,14 +84,6 @@ struct ServerProbe: Sendable {
 }
 
 extension Arguments {
-    /// Returns the value of a flag with a fixed set of values.
-    fileprivate func choice(_ flag: Flag) throws(UsageError) -> String? {
-        guard let word = self[flag] else { return nil }
-        let known = flag.choices
-        guard known.contains(word) else { throw .unknownChoice(flag, word, known: known) }
-        return word
-    }
-
     fileprivate func count(_ flag: Flag, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = self[flag] else { return nil }
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)

@@ -39,7 +39,8 @@ struct PinMapTests {
                 ["api.test exact: a", "b.test exact: b"]
             ),
             (
-                "pins:\n  api.test:\n  - sha256/\(first)\n  - \"sha256/\(second)\" # next\n  b.test:\n  - sha256/\(first)\n",
+                "pins:\n  api.test:\n  - sha256/\(first)\n  - \"sha256/\(second)\" # next\n"
+                    + "  b.test:\n  - sha256/\(first)\n",
                 ["api.test exact: a b", "b.test exact: a"]
             ),
             (
