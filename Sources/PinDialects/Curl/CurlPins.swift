@@ -51,6 +51,12 @@ enum CurlPins {
             CanonicalPolicy(rules: [rule], combination: .closest), notes: Array(notes.prefix(TextLimits.notes)))
     }
 
+    /// The servers of a section of git's configuration, whatever the spelling of its URL.
+    private struct GitServers: Hashable {
+        let pattern: HostPattern
+        let port: UInt16?
+    }
+
     /// Returns the rules of git, which uses the last value for the URL that is closest to a server's.
     private static func reading(
         of git: GitConfiguration, path: String, _ problems: inout PolicyProblems
@@ -63,15 +69,19 @@ enum CurlPins {
                 "no section [http] has pinnedPubkey: write [http \"https://HOST\"] above it",
                 at: SourcePosition(line: 1, column: 1))
         }
+        let servers = git.entries.map { self.servers(of: $0, &problems) }
+        var last: [GitServers: Int] = [:]
+        for (index, servers) in servers.enumerated() { if let servers { last[servers] = index } }
         for (index, entry) in git.entries.enumerated() {
+            guard let servers = servers[index] else { continue }
             let location = PolicyLocation(path: path, entry.position)
-            func note(_ message: String) {
+            // mutant git-last: true for `last[servers] == index` by GitConfigurationTests/notes
+            guard last[servers] == index else {
                 reading.notes.append(
-                    ConversionNote(.quirk, .either, message, at: location, rule: .ignoredSetting))
-            }
-            // mutant git-last: false by GitConfigurationTests/notes
-            if git.entries[(index + 1)...].contains(where: { $0.url == entry.url }) {
-                note("git uses only the last pinnedPubkey for a URL, and ignores this one: remove it")
+                    ConversionNote(
+                        .quirk, .either,
+                        "git uses only the last pinnedPubkey for a URL, and ignores this one: remove it",
+                        at: location, rule: .ignoredSetting))
                 continue
             }
             // mutant git-comment: nil by GitConfigurationTests/refused
@@ -80,20 +90,21 @@ enum CurlPins {
                     "git takes this semicolon for the start of a comment and ignores the pins behind it: put the value "
                         + "in quotes", at: cut, rule: .ignoredSetting)
             }
-            guard let (pattern, port) = server(of: entry, &problems) else { continue }
             let pins = pins(in: entry.text, at: entry.position, &problems)
             reading.policy.rules.append(
-                CanonicalRule(patterns: [pattern], ports: port.map { [Int($0)] }, pins: pins, location: location))
+                CanonicalRule(
+                    patterns: [servers.pattern], ports: servers.port.map { [Int($0)] }, pins: pins,
+                    location: location))
         }
         return reading
     }
 
-    /// Returns the servers and the port of a section, or adds a problem.
-    private static func server(
+    /// Returns the servers of a section, or adds a problem.
+    private static func servers(
         of entry: GitConfiguration.Entry, _ problems: inout PolicyProblems
-    ) -> (HostPattern, UInt16?)? {
-        guard let url = entry.url else { return (HostPattern("", .every), nil) }
-        func problem(_ message: String) -> (HostPattern, UInt16?)? {
+    ) -> GitServers? {
+        guard let url = entry.url else { return GitServers(pattern: HostPattern("", .every), port: nil) }
+        func problem(_ message: String) -> GitServers? {
             problems.add("\(quoted(url)) \(message)", at: entry.position)
             return nil
         }
@@ -118,7 +129,8 @@ enum CurlPins {
         if isWildcard { name = name.dropFirst(2) }
         do throws(ServerNameError) {
             let name = try ServerName(String(name))
-            return (HostPattern(name.description, isWildcard ? .oneLabelBelow : .exact), port)
+            return GitServers(
+                pattern: HostPattern(name.description, isWildcard ? .oneLabelBelow : .exact), port: port)
         } catch {
             return problem("has no valid host: \(error)")
         }

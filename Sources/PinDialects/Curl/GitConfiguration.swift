@@ -16,7 +16,7 @@ struct GitConfiguration {
     }
 
     private(set) var entries: [Entry] = []
-    /// The position and the text of the first line that git refuses, if any.
+    /// The position of the first line that git refuses, if any.
     private(set) var malformed: SourcePosition?
     private var cursor: TextCursor
 

@@ -23,6 +23,9 @@ struct GitConfigurationTests {
             "[http \"https://git.example.com/\"]\npinnedpubkey=K1\n[http]\npinnedpubkey = K3\n",
             "[HTTP \"https://*.example.com\"]\r\n  PinnedPubKey = \"K1;\\\r\nK2\"\r\n[http]\n  sslVerify = true\n",
             "[http \"https://git.example.com:8443\"]\n\tpinnedPubkey = K2 # the other server\n",
+            // One URL in three spellings.
+            "[http \"https://git.example.com\"]\n\tpinnedPubkey = K1\n[http \"https://GIT.example.com:443/\"]\n"
+                + "\tpinnedPubkey = K2\n[http \"HTTPS://git.example.com/\"]\n\tpinnedPubkey = K3\n",
             "# none\n[http \"https://git.example.com\"]\n\tproxy\n\tpinnedPubkey = K1\n\tpinnedPubkey = K4\n",
             "[remote \"origin\"]\n\turl = https://git.example.com\n\tpinnedPubkey = K1\n[http] pinnedPubkey = K2\n",
         ])
