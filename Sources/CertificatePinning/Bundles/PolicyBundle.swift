@@ -114,7 +114,7 @@ public struct PolicyBundle: Sendable {
     /// Returns whether a text looks like a bundle.
     package static func isRecognized(in bytes: [UInt8]) -> Bool {
         bytes.count <= maximumSize && bytes.first { $0 > 0x20 } == UInt8(ascii: "{")
-            && bytes.firstRange(of: type) != nil
+            && bytes.firstRange(of: type, from: 0) != nil
     }
 
     /// Whether the bundle contains key sets, beyond the one that the program was built with.

@@ -24,7 +24,7 @@ final class DialectText {
     /// The name of a file in a tree, or an empty text.
     let name: String
     /// Whether a program may have pins, so that its literals are worth reading.
-    private lazy var mayPin = DigestShape.mayHavePins(bytes)
+    private lazy var mayPin = DigestShape.mayHavePins(bytes, inQuotes: kind != .yaml)
 
     init(_ bytes: [UInt8], inTreeAs name: String? = nil) {
         original = bytes
@@ -46,9 +46,11 @@ final class DialectText {
         if kind == .plain || kind == .text, ZoneReader.words.isIn(bytes) { return true }
         if [.json, .yaml, .swift, .literals].contains(kind), mayPin { return true }
         // A key of JSON may have its letters escaped.
-        if kind == .json, bytes.hasAny(of: ["\\u00"]) { return true }
+        if kind == .json, Self.escapes.isIn(bytes) { return true }
         return !digests.isEmpty
     }
+
+    private static let escapes = WordSearch(["\\u00"])
 
     /// The words without which a file in a tree has no mark of a dialect and no damaged pin.
     private static let words = WordSearch(
@@ -81,7 +83,9 @@ final class DialectText {
     }
 
     private static func isNamedForPins(_ name: String, _ kind: Kind) -> Bool {
-        guard [.markup, .json, .yaml, .jvm, .swift, .literals].contains(kind) else { return false }
+        guard [.markup, .json, .yaml, .jvm, .swift, .literals].contains(kind), namesOfPins.isIn(Array(name.utf8)) else {
+            return false
+        }
         let file = name.split(separator: "/").last.map(String.init) ?? ""
         guard !["network_security_config.xml", "info.plist"].contains(file.lowercased()) else { return true }
         let texts = [file, file.lowercased()].map { Array($0.utf8)[...] }
@@ -90,6 +94,10 @@ final class DialectText {
         // mutant find-named: true for `words.contains(.tls)` by PinSearchTests/ignored
         return words.contains(.pin) && (words.contains(.tls) || !PinWords.words(texts[0]).contains("pin"))
     }
+
+    /// The texts without which a name isn't the usual one of a file with pins.
+    private static let namesOfPins = WordSearch(
+        PinWords.parts + ["network_security_config.xml", "info.plist"])
 
     /// Whether JSON has only empty objects and lists.
     private var hasNoValue: Bool {
@@ -189,17 +197,19 @@ final class DialectText {
 
 extension DialectText.Kind {
     init(_ name: String) {
-        switch SearchedText.fileExtension(name) {
-        case "xml", "plist": self = .markup
-        case "json", "jsonc", "json5": self = .json
-        case "yaml", "yml": self = .yaml
-        case "kt", "kts", "java", "groovy", "scala": self = .jvm
-        case "swift": self = .swift
-        case "js", "jsx", "mjs", "cjs", "ts", "tsx", "dart", "m", "mm": self = .literals
-        case "txt": self = .text
-        default: self = SearchedText.language(name) == .script && !SearchedText.isScript(name) ? .plain : .none
+        if let kind = Self.kinds[SearchedText.fileExtension(name)] {
+            self = kind
+        } else {
+            self = SearchedText.language(name) == .script && !SearchedText.isScript(name) ? .plain : .none
         }
     }
+
+    private static let kinds: [String: Self] = [
+        "xml": .markup, "plist": .markup, "json": .json, "jsonc": .json, "json5": .json, "yaml": .yaml, "yml": .yaml,
+        "kt": .jvm, "kts": .jvm, "java": .jvm, "groovy": .jvm, "scala": .jvm, "swift": .swift, "js": .literals,
+        "jsx": .literals, "mjs": .literals, "cjs": .literals, "ts": .literals, "tsx": .literals, "dart": .literals,
+        "m": .literals, "mm": .literals, "txt": .text,
+    ]
 }
 
 extension [UInt8] {

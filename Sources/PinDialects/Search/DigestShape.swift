@@ -139,16 +139,31 @@ struct DigestShape {
         return damaged.sorted { $0.lowerBound < $1.lowerBound }
     }
 
-    /// Whether a program or JSON may have pins, damaged or not, so that it is worth to read its literals.
-    static func mayHavePins(_ bytes: [UInt8]) -> Bool {
-        if bytes.hasAny(of: prefixes, ignoringCase: true) { return true }
-        guard bytes.hasAny(of: ["pin", "spki", "hpkp", "print", "hash", "pkp", "key"], ignoringCase: true) else {
-            return false
+    /// Whether a program or JSON may have pins, damaged or not, so that it is worth to read its literals. Texts are in
+    /// quotation marks, but not in YAML.
+    static func mayHavePins(_ bytes: [UInt8], inQuotes: Bool = true) -> Bool {
+        if prefixWords.isIn(bytes) { return true }
+        guard words.isIn(bytes) else { return false }
+        // A part of a digest at the beginning or the end of a text is enough. Longer texts contain other data.
+        func isPart(_ run: Range<Int>) -> Bool {
+            guard run.count <= longestText else { return false }
+            let (before, after) = (run.lowerBound - margin, run.upperBound + margin)
+            return !inQuotes || bytes[max(0, before)..<run.lowerBound].contains(where: isQuote)
+                || bytes[run.upperBound..<min(after, bytes.count)].contains(where: isQuote)
         }
-        // A part of a digest is enough.
-        return hasRun(of: 18, in: bytes, partTable) { isRandom(bytes[$0]) }
-            || hasRun(of: 56, in: bytes, hexadecimalTable) { _ in true }
+        return hasRun(of: 18, in: bytes, partTable) { isPart($0) && isRandom(bytes[$0]) }
+            || hasRun(of: 56, in: bytes, hexadecimalTable) { isPart($0) }
     }
+
+    /// The length of the longest digest, which is SHA-256 in pairs with colons, with a prefix.
+    private static let longestText = 120
+    /// The number of foreign bytes at an end of a text that is a damaged pin.
+    private static let margin = 3
+
+    private static func isQuote(_ byte: UInt8) -> Bool { "\"'`".utf8.contains(byte) }
+
+    private static let prefixWords = WordSearch(prefixes)
+    private static let words = WordSearch(["pin", "spki", "hpkp", "print", "hash", "pkp", "key"])
 
     /// The digits of base64, also with the alphabet for URLs, and the signs in and behind them.
     private static let partTable: [Bool] = (0...255).map { isDigit(UInt8($0)) || "-_=:".utf8.contains(UInt8($0)) }

@@ -48,6 +48,9 @@ struct PinWords: OptionSet {
         "sign", "signing", "signature", "signatures", "signed", "signer", "apk", "keystore",
     ]
 
+    /// Texts in lower case without which a text has no word of pinning (``pin``).
+    static let parts = ["pin", "spki", "pkp", "trustkit", "hash", "digest", "sha", "256"]
+
     private static let meanings: [String: PinWords] = {
         var meanings: [String: PinWords] = [:]
         for word in ["pin", "pins", "pinned", "pinning", "pinner", "pinset", "pinsets"] { meanings[word] = .pin }

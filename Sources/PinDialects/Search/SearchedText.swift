@@ -50,30 +50,40 @@ struct SearchedText {
     }
 
     static func language(_ name: String) -> Language {
-        switch fileExtension(name) {
-        case "swift", "kt", "kts", "java", "m", "mm", "h", "c", "cc", "cpp", "hpp", "js", "jsx", "mjs", "cjs", "ts",
-            "tsx", "go", "rs", "cs", "dart", "gradle", "groovy", "scala", "php", "json", "jsonc", "json5", "vue",
-            "svelte", "css":
-            .code
-        case "xml", "plist", "xib", "storyboard", "xaml", "config", "csproj", "mobileconfig": .markup
-        case "patch", "diff": .patch
-        default: isDocumentation(name) ? .prose : .script
-        }
+        languages[fileExtension(name)] ?? (isDocumentation(name) ? .prose : .script)
     }
+
+    private static let languages: [String: Language] = {
+        var languages: [String: Language] = [:]
+        for name in [
+            "swift", "kt", "kts", "java", "m", "mm", "h", "c", "cc", "cpp", "hpp", "js", "jsx", "mjs", "cjs", "ts",
+            "tsx", "go", "rs", "cs", "dart", "gradle", "groovy", "scala", "php", "json", "jsonc", "json5", "vue",
+            "svelte", "css",
+        ] {
+            languages[name] = .code
+        }
+        for name in ["xml", "plist", "xib", "storyboard", "xaml", "config", "csproj", "mobileconfig"] {
+            languages[name] = .markup
+        }
+        for name in ["patch", "diff"] { languages[name] = .patch }
+        return languages
+    }()
 
     /// Whether a file is a program in a language whose comments begin with `#`, so that names in it are in quotes.
-    static func isScript(_ name: String) -> Bool {
-        ["py", "rb", "pl", "lua", "r", "tf", "nix", "bzl"].contains(fileExtension(name))
-    }
+    static func isScript(_ name: String) -> Bool { scripts.contains(fileExtension(name)) }
+
+    private static let scripts: Set = ["py", "rb", "pl", "lua", "r", "tf", "nix", "bzl"]
 
     static func isDocumentation(_ name: String) -> Bool {
-        let prose = [
-            "md", "markdown", "mdx", "rst", "adoc", "asciidoc", "txt", "html", "htm", "org", "tex", "rtf", "svg", "man",
-        ]
-        let file = name.split(separator: "/").last.map { $0.uppercased() } ?? ""
-        return prose.contains(fileExtension(name))
-            || ["README", "CHANGELOG", "CHANGES", "NEWS", "LICENSE", "NOTICE"].contains { file == $0 }
+        let file = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
+        return documents.contains(fileExtension(name))
+            || file.utf8.count <= 9 && ["README", "CHANGELOG", "CHANGES", "NEWS", "LICENSE", "NOTICE"].contains(
+                file.uppercased())
     }
+
+    private static let documents: Set = [
+        "md", "markdown", "mdx", "rst", "adoc", "asciidoc", "txt", "html", "htm", "org", "tex", "rtf", "svg", "man",
+    ]
 
     /// Whether a file belongs to the tests of a project, judged by its path.
     static func isTest(_ name: String) -> Bool {

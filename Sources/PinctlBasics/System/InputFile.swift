@@ -8,7 +8,8 @@ package struct InputFile: ~Copyable {
     private let descriptor: Int32
     private let isOwned: Bool
     private let isPipe: Bool
-    private let isRegular: Bool
+    /// Whether it is a regular file.
+    package let isRegular: Bool
     /// The last nine bits of the mode (`st_mode`), or 0 for standard input and inherited descriptors.
     package let permissions: UInt32
     /// Whether other users have rights to the file. For a file that this process's user doesn't own, the group isn't

@@ -163,20 +163,12 @@ package final class PrivateDirectory: Sendable {
     /// Returns up to `limit` names of files in the directory, in no particular order. Names that begin with a dot are
     /// omitted.
     package func names(limit: Int) throws(PrivateDirectoryError) -> [String] {
-        // A separate descriptor, because reading moves its offset and closedir(3) closes it.
+        // A separate descriptor, because reading moves its offset.
         let opened = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard opened >= 0, let directory = unsafe fdopendir(opened) else {
+        guard let entries = DirectoryEntry.all(ofOpened: opened, limit: limit) else {
             throw PrivateDirectoryError(path: path, reason: .failed(operation: "read", errno: errno))
         }
-        defer { unsafe closedir(directory) }
-        var names: [String] = []
-        while names.count < limit, let entry = unsafe readdir(directory) {
-            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
+        return entries.map(\.name).filter { !$0.hasPrefix(".") }
     }
 
     /// Throws unless the file is of this kind, belongs to this user, and gives no rights to others.

@@ -60,23 +60,24 @@ struct DirectoryOperand {
         var others: [PinSighting] = []
         // A program may be read before or after the file that has its constants.
         defer { otherPins = others.count { !constants.contains($0) } }
-        for file in tree.files {
+        var buffer = FileBuffer()
+        for path in tree.paths {
             let search: PinSearch
             // The hosts of pins that no dialect reads don't count here, so the list of suffixes isn't used.
             let suffixes = PublicSuffixes { _ in false }
-            switch FileSearch(file.path, name: file.name, at: time, suffixes: suffixes, projects).result {
+            switch FileSearch(path, name: tree.name(of: path), at: time, suffixes: suffixes, projects, &buffer).result {
             case .searched(let result): search = result
             case .tooLarge(let mayPin):
-                if mayPin { problems.append(.tooLarge(file.path)) }
+                if mayPin { problems.append(.tooLarge(path)) }
                 continue
             case .skipped: continue
             case .lost:
-                problems.append(.lost(file.path))
+                problems.append(.lost(path))
                 continue
             case .failed(let error):
                 // mutant lint-unreadable: {} by FindTests
                 problems.append(
-                    PolicyProblem(location: PolicyLocation(path: file.path), message: error.description))
+                    PolicyProblem(location: PolicyLocation(path: path), message: error.description))
                 continue
             }
             let pins = search.sightings.filter(\.isInForce)
@@ -91,7 +92,7 @@ struct DirectoryOperand {
             }
             if search.dialects.contains(where: isWanted) {
                 let isPinned = pins.contains { $0.dialect.map(isWanted) ?? false }
-                if !search.problems.isEmpty || !needsPins || isPinned || search.lacksPins { files.append(file.path) }
+                if !search.problems.isEmpty || !needsPins || isPinned || search.lacksPins { files.append(path) }
             } else {
                 // mutant import-broken-policy: {} by FindTests
                 problems += search.failures.map(\.first)

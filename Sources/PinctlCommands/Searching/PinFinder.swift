@@ -39,12 +39,13 @@ struct PinFinder {
         otherNotes += tree.notes
         linkCount += tree.linkCount
         problems += tree.problems.map { PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason) }
-        let (files, size) = (tree.files, Self.filesPerTask)
-        let parts = stride(from: 0, to: files.count, by: size).map { files[$0..<min($0 + size, files.count)] }
+        let (paths, size) = (tree.paths, Self.filesPerTask)
+        let parts = stride(from: 0, to: paths.count, by: size).map { paths[$0..<min($0 + size, paths.count)] }
         let time = time
         let projects = SourceProjects([operand], variables: variables)
         await inOrder(parts) { part in
-            part.map { FileSearch($0.path, name: $0.name, at: time, projects) }
+            var buffer = FileBuffer()
+            return part.map { FileSearch($0, name: tree.name(of: $0), at: time, projects, &buffer) }
         } each: { results in
             for result in results { add(result) }
         }

@@ -3,6 +3,11 @@ import PinDialects
 import PinctlBasics
 import PinctlFoundation
 
+/// Memory for parts of files, which is used for one after another.
+struct FileBuffer {
+    fileprivate var bytes = [UInt8](repeating: 0, count: 1 << 16)
+}
+
 /// The contents of a file as far as they are searched.
 enum SearchedFile {
     case text([UInt8])
@@ -17,28 +22,27 @@ enum SearchedFile {
     /// The length of the beginning that shows whether a file is text.
     private static let beginning = 8_000
 
-    init(_ path: String) throws(InputFileError) {
-        switch FileKind(path) {
-        case .special, .directory:
-            self = .absent
-            return
-        case .file, .missing: break
-        }
+    init(_ path: String, _ buffer: inout FileBuffer) throws(InputFileError) {
         var contents: [UInt8] = []
         do throws(InputFileError) {
             var file = try InputFile(path: path)
-            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            // A file can have been replaced with a pipe since it was listed.
+            guard file.isRegular else {
+                self = .absent
+                return
+            }
             while true {
-                let count = try file.read(into: &buffer)
+                let count = try file.read(into: &buffer.bytes)
                 if count == 0 { break }
+                let part = buffer.bytes.span.extracting(0..<count)
                 // A small file of NULs is one that was lost.
-                // mutant find-nul-file: false for `count < buffer.count` by FindTests
-                let isLost = count < buffer.count && buffer[..<count].allSatisfy { $0 == 0 }
-                if contents.isEmpty, !isLost, Self.isBinary(buffer[..<count].prefix(Self.beginning)) {
+                // mutant find-nul-file: false for `count < buffer.bytes.count` by FindTests
+                let isLost = count < buffer.bytes.count && (0..<count).allSatisfy { part[$0] == 0 }
+                if contents.isEmpty, !isLost, Self.isBinary(part.extracting(first: Self.beginning)) {
                     self = .binary
                     return
                 }
-                contents += buffer[..<count]
+                contents.append(copying: part)
                 guard contents.count <= Self.maximumSize else {
                     self = .tooLarge(mayPin: try Self.mayPin(contents, &file))
                     return
@@ -77,10 +81,10 @@ enum SearchedFile {
 
     /// Whether a file isn't text, judged by its beginning. A NUL alone doesn't make a text binary, because its pins
     /// would be skipped.
-    private static func isBinary(_ beginning: ArraySlice<UInt8>) -> Bool {
-        guard beginning.contains(0), !beginning.starts(with: "bplist".utf8),
-            XMLReader.wideEncoding(of: Array(beginning)) == nil
-        else { return false }
+    private static func isBinary(_ bytes: Span<UInt8>) -> Bool {
+        guard bytes.firstIndex(of: 0, from: 0) < bytes.count else { return false }
+        let beginning = [UInt8](copying: bytes)
+        guard !beginning.starts(with: "bplist".utf8), XMLReader.wideEncoding(of: beginning) == nil else { return false }
         let control = beginning.count { $0 < 0x09 || (0x0E..<0x20).contains($0) }
         let nulCount = beginning.count { $0 == 0 }
         // mutant find-nul: true by FindTests
@@ -105,11 +109,12 @@ struct FileSearch: Sendable {
 
     /// Searches the file. `name` is its path in the tree.
     init(
-        _ path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system, _ projects: SourceProjects
+        _ path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system, _ projects: SourceProjects,
+        _ buffer: inout FileBuffer
     ) {
         self.path = path
         do throws(InputFileError) {
-            switch try SearchedFile(path) {
+            switch try SearchedFile(path, &buffer) {
             case .text(let bytes):
                 result = .searched(
                     PinSearch(

@@ -62,17 +62,18 @@ final class SourceProjects: Sendable {
         let tree = SourceTree(root, variables: variables)
         var contents = SourceProject.Contents()
         for problem in tree.problems { contents.add(problem: "\(problem.path) \(problem.reason)") }
-        for file in tree.files where SourceProject.contains(file.name) {
+        var buffer = FileBuffer()
+        for path in tree.paths where SourceProject.contains(tree.name(of: path)) {
             do throws(InputFileError) {
-                switch try SearchedFile(file.path) {
-                case .text(let bytes): contents.add(bytes, path: file.path)
+                switch try SearchedFile(path, &buffer) {
+                case .text(let bytes): contents.add(bytes, path: path)
                 // mutant okhttp-too-large: () for `contents…MiB")` by PinctlTests.SourceProjectsTests/unread
-                case .tooLarge: contents.add(problem: "\(file.path) is larger than 8 MiB")
+                case .tooLarge: contents.add(problem: "\(path) is larger than 8 MiB")
                 case .binary, .absent: break
                 }
             } catch {
                 // A file that can't be read may have another value.
-                contents.add(problem: "\(file.path): \(error)")
+                contents.add(problem: "\(path): \(error)")
             }
         }
         return contents

@@ -1,5 +1,5 @@
 import PinDialects
-import PinctlFoundation
+import PinctlBasics
 
 /// The files of a source tree that are searched.
 ///
@@ -7,14 +7,12 @@ import PinctlFoundation
 /// followed, since they may lead out of the tree, and files that they lead to in the tree are searched anyway.
 struct SourceTree {
     /// The paths of the files, with the operand at their start, in order.
-    private var paths: [String] = []
-    /// The files with their paths and their names in the tree.
-    var files: [(path: String, name: String)] {
-        guard let root else {
-            return paths.map { ($0, $0.split(separator: "/").last.map(String.init) ?? $0) }
-        }
-        let prefix = root == "." ? 0 : root.utf8.count + (root.hasSuffix("/") ? 0 : 1)
-        return paths.map { ($0, String($0.utf8.dropFirst(prefix)) ?? $0) }
+    private(set) var paths: [String] = []
+
+    /// Returns the name of a file in the tree, which says what it is for.
+    func name(of path: String) -> String {
+        guard let root else { return path.split(separator: "/").last.map(String.init) ?? path }
+        return String(path.utf8.dropFirst(root == "." ? 0 : root.utf8.count + (root.hasSuffix("/") ? 0 : 1))) ?? path
     }
 
     /// The directory, or `nil` for a file alone.
@@ -87,7 +85,7 @@ struct SourceTree {
                 continue
             }
             let path = Self.path(name, in: directory)
-            guard !name.hasSuffix("/"), FileKind(path) != .directory || isSymbolicLink(path) else {
+            guard !name.hasSuffix("/"), DirectoryEntry.Kind(path) != .directory else {
                 let module = name.hasSuffix("/") ? String(path.dropLast()) : path
                 if depth < Self.maximumModules {
                     list(module, isModule: depth + 1)
@@ -96,7 +94,7 @@ struct SourceTree {
                 }
                 continue
             }
-            add(path)
+            add(path, DirectoryEntry.Kind(path))
         }
     }
 
@@ -107,7 +105,7 @@ struct SourceTree {
         var path = directory
         for part in parts {
             path = Self.path(String(part), in: path)
-            let isReal = directories[path] ?? !isSymbolicLink(path)
+            let isReal = directories[path] ?? (DirectoryEntry.Kind(path) != .link)
             directories[path] = isReal
             // mutant find-inside: false by FindTests
             if !isReal { return false }
@@ -120,23 +118,24 @@ struct SourceTree {
             problems.append((directory, "is nested too deeply: search it by itself"))
             return
         }
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
+        guard let entries = DirectoryEntry.all(in: directory) else {
             problems.append((directory, "can't be listed: check its permissions"))
             return
         }
-        for name in names.sorted() where !Self.excluded.contains(name) {
-            let path = Self.path(name, in: directory)
-            if FileKind(path) == .directory, !isSymbolicLink(path) {
-                walk(path, depth: depth + 1)
-            } else {
-                add(path)
+        for entry in entries where !Self.excluded.contains(entry.name) {
+            let path = Self.path(entry.name, in: directory)
+            switch entry.kind ?? DirectoryEntry.Kind(path) {
+            case .directory: walk(path, depth: depth + 1)
+            case let kind: add(path, kind)
             }
             guard paths.count < Self.maximumFiles else { return }
         }
     }
 
-    private mutating func add(_ path: String) {
-        guard !isSymbolicLink(path) else {
+    private mutating func add(_ path: String, _ kind: DirectoryEntry.Kind?) {
+        // A device or a pipe may have effects when it is opened.
+        if kind == .special { return }
+        guard kind != .link else {
             linkCount += 1
             // mutant find-dangling: false for 1 by FindTests
             if FileKind(path) == .missing, PinSearch.expectsPins(inFileNamed: path) {

@@ -1,3 +1,4 @@
+import PinctlBasics
 import PinctlLibC
 
 /// The kind of file that a path leads to, following symbolic links.
@@ -24,11 +25,18 @@ enum FileKind {
     }
 }
 
-/// Returns whether a path is a symbolic link, wherever it leads (`lstat`).
-func isSymbolicLink(_ path: String) -> Bool {
-    var status = stat()
-    guard !path.utf8.contains(0), unsafe lstat(path, &status) == 0 else { return false }
-    return status.st_mode & S_IFMT == S_IFLNK
+extension DirectoryEntry.Kind {
+    /// Determines the kind of a path without following links (`lstat`). `nil` if it can't be inspected.
+    init?(_ path: String) {
+        var status = stat()
+        guard !path.utf8.contains(0), unsafe lstat(path, &status) == 0 else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: self = .file
+        case S_IFDIR: self = .directory
+        case S_IFLNK: self = .link
+        default: self = .special
+        }
+    }
 }
 
 /// The identity of an existing file, whatever path leads to it (`stat`).
