@@ -11,8 +11,6 @@ struct LiteralParser {
     var budget: Int
 
     private static let deepestNesting = 64
-    private static let openers = "{[(".utf8
-    private static let closers = "}])".utf8
 
     /// Whether a comment can contain another one.
     private let nestsComments: Bool
@@ -23,6 +21,14 @@ struct LiteralParser {
         self.budget = budget
     }
 
+    private static func opens(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "(")
+    }
+
+    private static func closes(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: ")")
+    }
+
     // MARK: Blanks
 
     /// Skips white space, comments, and lines of a preprocessor.
@@ -30,6 +36,7 @@ struct LiteralParser {
         var startsLine = cursor.index == 0
         while true {
             if cursor.takeSpace() { startsLine = true }
+            guard cursor.byte == UInt8(ascii: "/") || startsLine else { return }
             if cursor.stands("//") || startsLine && cursor.byte == UInt8(ascii: "#") {
                 _ = cursor.take { !$0.isLineEnd }
             } else if cursor.take("/*") {
@@ -54,7 +61,7 @@ struct LiteralParser {
                 comments.append(String(parser.cursor.text(from: start).dropFirst(2).dropLast(2)))
             } else {
                 var copy = parser
-                if "\"'`".utf8.contains(byte), copy.string() != nil { parser = copy } else { parser.step() }
+                if byte.isQuote, copy.string() != nil { parser = copy } else { parser.step() }
             }
         }
         return comments
@@ -139,7 +146,7 @@ struct LiteralParser {
         guard copy.take("<") else { return }
         _ = copy.cursor.take { $0 != UInt8(ascii: ">") && !$0.isLineEnd }
         while copy.take(">") {}
-        guard let byte = copy.cursor.byte, Self.openers.contains(byte) else { return }
+        guard let byte = copy.cursor.byte, Self.opens(byte) else { return }
         self = copy
     }
 
@@ -148,7 +155,9 @@ struct LiteralParser {
         let sign = cursor.byte == UInt8(ascii: "-") ? "-" : ""
         if !sign.isEmpty { cursor.step() }
         return sign
-            + String(decoding: cursor.take { $0.isWordByte || ".$".utf8.contains($0) }, as: UTF8.self)
+            + String(
+                decoding: cursor.take { $0.isWordByte || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "$") },
+                as: UTF8.self)
     }
 
     /// Skips what may follow a literal without a change of its value: `as const`, `satisfies Pins`.
@@ -215,21 +224,23 @@ struct LiteralParser {
             skipBlanks()
             budget -= 1
             guard let byte = cursor.byte else { return }
-            if Self.openers.contains(byte) {
+            if Self.opens(byte) {
                 depth += 1
-            } else if Self.closers.contains(byte) {
+            } else if Self.closes(byte) {
                 guard depth > 0 else { return }
                 depth -= 1
             } else if depth == 0, byte == UInt8(ascii: ",") || byte == UInt8(ascii: ";") {
                 return
             }
-            var copy = self
-            if "\"'`".utf8.contains(byte), copy.string() != nil {
-                self = copy
-            } else {
-                cursor.step()
-                if byte.isWordByte { _ = cursor.take(while: \.isWordByte) }
+            if byte.isQuote {
+                var copy = self
+                if copy.string() != nil {
+                    self = copy
+                    continue
+                }
             }
+            cursor.step()
+            if byte.isWordByte { _ = cursor.take(while: \.isWordByte) }
         }
     }
 }
@@ -310,7 +321,7 @@ extension LiteralParser {
     private mutating func key(inBrackets: Bool, depth: Int) -> (String, Bool)? {
         if cursor.byte == UInt8(ascii: "@") { cursor.step() }
         guard let byte = cursor.byte else { return nil }
-        if "\"'`".utf8.contains(byte) {
+        if byte.isQuote {
             guard case .text(let text)? = string() else { return nil }
             return (text, false)
         }
@@ -341,7 +352,7 @@ extension LiteralParser {
             let isJoined = copy.take("+")
             copy.skipBlanks()
             if copy.cursor.byte == UInt8(ascii: "@") { copy.cursor.step() }
-            guard let byte = copy.cursor.byte, "\"'`".utf8.contains(byte) else {
+            guard let byte = copy.cursor.byte, byte.isQuote else {
                 return isJoined ? nil : .text(text)
             }
             guard let next = copy.stringPart() else { return nil }

@@ -148,25 +148,23 @@ struct DigestShape {
         func isPart(_ run: Range<Int>) -> Bool {
             guard run.count <= longestText else { return false }
             let (before, after) = (run.lowerBound - margin, run.upperBound + margin)
-            return !inQuotes || bytes[max(0, before)..<run.lowerBound].contains(where: isQuote)
-                || bytes[run.upperBound..<min(after, bytes.count)].contains(where: isQuote)
+            return !inQuotes || bytes[max(0, before)..<run.lowerBound].contains(where: \.isQuote)
+                || bytes[run.upperBound..<min(after, bytes.count)].contains(where: \.isQuote)
         }
         return hasRun(of: 18, in: bytes, partTable) { isPart($0) && isRandom(bytes[$0]) }
             || hasRun(of: 56, in: bytes, hexadecimalTable) { isPart($0) }
     }
 
-    /// The length of the longest digest, which is SHA-256 in pairs with colons, with a prefix.
-    private static let longestText = 120
+    /// The length of the longest digest, which is SHA-256 in pairs with colons, after a prefix.
+    private static let longestText = 95 + 12
     /// The number of foreign bytes at an end of a text that is a damaged pin.
     private static let margin = 3
-
-    private static func isQuote(_ byte: UInt8) -> Bool { "\"'`".utf8.contains(byte) }
 
     private static let prefixWords = WordSearch(prefixes)
     private static let words = WordSearch(["pin", "spki", "hpkp", "print", "hash", "pkp", "key"])
 
-    /// The digits of base64, also with the alphabet for URLs, and the signs in and behind them.
-    private static let partTable: [Bool] = (0...255).map { isDigit(UInt8($0)) || "-_=:".utf8.contains(UInt8($0)) }
+    /// The digits of base64, also with the alphabet for URLs.
+    private static let partTable: [Bool] = (0...255).map { isDigit(UInt8($0)) || "-_".utf8.contains(UInt8($0)) }
     /// Hexadecimal digits and colons.
     private static let hexadecimalTable: [Bool] = (0...255).map { (byte: Int) in
         let byte = UInt8(byte)
@@ -194,15 +192,15 @@ struct DigestShape {
         return false
     }
 
-    /// Whether a text may be a part of a digest in base64: it has small and capital letters, and a number or a plus
-    /// sign, or else changes between letters and signs as often as random ones do. Names and paths don't.
+    /// Whether a text may be a part of a digest in base64: it has small and capital letters, and changes between
+    /// letters and signs nearly as often as random ones do, which is at 64 of 100 bytes. Names and paths don't.
     private static func isRandom(_ text: ArraySlice<UInt8>) -> Bool {
         guard isMixed(text) else { return false }
-        // A whole digest can look like a path.
-        if text.count >= 40 || text.contains(where: { $0.isDigit || $0 == UInt8(ascii: "+") }) { return true }
         func kind(_ byte: UInt8) -> Int { byte >= 0x61 ? 2 : byte >= 0x41 ? 1 : 0 }
         let changes = zip(text, text.dropFirst()).count { kind($0) != kind($1) }
-        return changes * 20 >= text.count * 9
+        // A text without numbers is more often a name. A whole digest without them is rare.
+        let isNumbered = text.count >= 40 || text.contains { $0.isDigit || $0 == UInt8(ascii: "+") }
+        return changes * 20 >= text.count * (isNumbered ? 6 : 9)
     }
 
     /// Whether a text has small and capital letters and something else, as nearly every random one has and no name.

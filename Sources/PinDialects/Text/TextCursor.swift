@@ -63,7 +63,7 @@ struct TextCursor {
 
     /// Returns whether the text continues with `text`.
     func stands(_ text: StaticString) -> Bool {
-        bytes.dropFirst(index).starts(with: text.description.utf8)
+        bytes.span.has(text, at: index)
     }
 
     /// Consumes `text` if the text continues with it, and returns whether it did.
@@ -116,6 +116,9 @@ struct TextCursor {
 extension UInt8 {
     /// Whether the byte is a space or a tab.
     package var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+    /// Whether the byte begins and ends texts in programs.
+    var isQuote: Bool { self == UInt8(ascii: "\"") || self == UInt8(ascii: "'") || self == UInt8(ascii: "`") }
 
     /// Whether the byte is LF or CR.
     var isLineEnd: Bool { self == UInt8(ascii: "\n") || self == UInt8(ascii: "\r") }

@@ -41,4 +41,13 @@ extension Span<UInt8> {
             return unsafe start + (UnsafeRawPointer(found) - base)
         }
     }
+
+    /// Whether a string literal is at an index.
+    package func has(_ text: StaticString, at index: Int) -> Bool {
+        let length = text.utf8CodeUnitCount
+        guard index + length <= count else { return false }
+        let word = unsafe UnsafeBufferPointer(start: text.utf8Start, count: length)
+        for offset in 0..<length where unsafe self[index + offset] != word[offset] { return false }
+        return true
+    }
 }
