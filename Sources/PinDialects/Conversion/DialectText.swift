@@ -41,23 +41,24 @@ final class DialectText {
     /// Whether a file in a tree can have pins, or be one of pins that was damaged. Most files have nothing of all that
     /// a mark or a search looks for, which is found out without reading each byte.
     var mayConcernPins: Bool {
-        if isBinaryList || isNamedForPins || Self.words.isIn(bytes) { return true }
+        if isBinaryList || isNamedForPins || Self.words.isIn(bytes) || DigestShape.hasSHA1(bytes) { return true }
         // mutant find-plain-words: false for `ZoneReader.words.isIn(bytes)` by PinSearchTests
         if kind == .plain || kind == .text, ZoneReader.words.isIn(bytes) { return true }
         if [.json, .yaml, .swift, .literals].contains(kind), mayPin { return true }
         // A key of JSON may have its letters escaped.
-        if kind == .json, Self.escapes.isIn(bytes) { return true }
+        if kind == .json, Self.keys.isIn(bytes) { return true }
         return !digests.isEmpty
     }
 
-    private static let escapes = WordSearch(["\\u00"])
+    private static let keys = WordSearch(["\"pins\"", "\\u00"])
 
-    /// The words without which a file in a tree has no mark of a dialect and no damaged pin.
+    /// The words without which a file in a tree has no mark of a dialect and no damaged pin. The shorter the shortest of
+    /// them is, the longer the search takes.
     private static let words = WordSearch(
         [
-            "sha256/", "sha1/", "pin-sha256", "<network-security-config", "<pin-set", "tskconfiguration",
+            "sha256/", "pin-sha256", "<network-security-config", "<pin-set", "tskconfiguration",
             "tskpinneddomains", "tskpublickeyhashes", "nspinned", "spki-sha256-base64", "sectrustpinningrequired",
-            "pubkey_sha256", "\"domains\"", "\"pins\"", "\"payloadtype\"", "certificatepinner", "pinningpolicy(",
+            "pubkey_sha256", "\"domains\"", "\"payloadtype\"", "certificatepinner", "pinningpolicy(",
             "pinningrule(", "pinnedpubkey", "addpublickeypins", "public-key-pins",
             "envoy.extensions.transport_sockets.tls",
         ] + EnvoyContext.keyHashes + EnvoyContext.certificateHashes)

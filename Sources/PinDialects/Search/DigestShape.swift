@@ -142,8 +142,6 @@ struct DigestShape {
     /// Whether a program or JSON may have pins, damaged or not, so that it is worth to read its literals. Texts are in
     /// quotation marks, but not in YAML.
     static func mayHavePins(_ bytes: [UInt8], inQuotes: Bool = true) -> Bool {
-        if prefixWords.isIn(bytes) { return true }
-        guard words.isIn(bytes) else { return false }
         // A part of a digest at the beginning or the end of a text is enough. Longer texts contain other data.
         func isPart(_ run: Range<Int>) -> Bool {
             guard run.count <= longestText else { return false }
@@ -151,8 +149,17 @@ struct DigestShape {
             return !inQuotes || bytes[max(0, before)..<run.lowerBound].contains(where: \.isQuote)
                 || bytes[run.upperBound..<min(after, bytes.count)].contains(where: \.isQuote)
         }
-        return hasRun(of: 18, in: bytes, partTable) { isPart($0) && isRandom(bytes[$0]) }
+        let hasPart =
+            hasRun(of: 18, in: bytes, partTable) { isPart($0) && isRandom(bytes[$0]) }
             || hasRun(of: 56, in: bytes, hexadecimalTable) { isPart($0) }
+        return hasPart && words.isIn(bytes) || prefixWords.isIn(bytes)
+    }
+
+    /// Whether a text has `sha1/` with as many digits as a damaged pin has.
+    static func hasSHA1(_ bytes: [UInt8]) -> Bool {
+        hasRun(of: 16 + 5, in: bytes, partTable) { run in
+            run.contains { bytes.span.has("sha1/", at: $0) || bytes.span.has("SHA1/", at: $0) }
+        }
     }
 
     /// The length of the longest digest, which is SHA-256 in pairs with colons, after a prefix.

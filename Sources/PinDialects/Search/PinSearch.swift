@@ -109,6 +109,14 @@ package struct PinSearch: Sendable {
         DialectText.isNamedForPins(name) && !SearchedText.isTest(name)
     }
 
+    /// Whether a part of a text that is too large to be read has one of the words without which a text has no pins.
+    package static func namesPins(_ part: [UInt8]) -> Bool { largeTextWords.isIn(part) }
+
+    private static let largeTextWords = WordSearch([
+        "sha256/", "sha1/", "pin-sha256", "<pin", "pinnedpubkey", "nspinned", "tskpinned", "certificatepin",
+        "publickeyhash", "sslpin", "certpin", "spki",
+    ])
+
     private mutating func add(_ message: String, at position: SourcePosition? = nil, path: String) {
         let location = position.map { PolicyLocation(path: path, $0) } ?? PolicyLocation(path: path)
         let problem = PolicyProblem(location: location, message: message)

@@ -29,7 +29,7 @@ struct PinWords: OptionSet {
         for word in Self.words(text) {
             found.formUnion(Self.meanings[word] ?? [])
             if ["hash", "hashes", "sha", "digest", "digests"].contains(word) {
-                if last == "key", ["public", "pub"].contains(lastButOne) || last == "pubkey" {
+                if last == "key" && ["public", "pub"].contains(lastButOne) || last == "pubkey" {
                     found.formUnion([.pin, .tls, .key])
                 }
                 if ["cert", "certificate"].contains(last) { found.formUnion([.pin, .tls, .certificate]) }

@@ -77,10 +77,10 @@ struct SearchedText {
     static func isDocumentation(_ name: String) -> Bool {
         let file = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
         return documents.contains(fileExtension(name))
-            || file.utf8.count <= 9 && ["README", "CHANGELOG", "CHANGES", "NEWS", "LICENSE", "NOTICE"].contains(
-                file.uppercased())
+            || file.utf8.count <= 9 && documentNames.contains(file.uppercased())
     }
 
+    private static let documentNames: Set = ["README", "CHANGELOG", "CHANGES", "NEWS", "LICENSE", "NOTICE"]
     private static let documents: Set = [
         "md", "markdown", "mdx", "rst", "adoc", "asciidoc", "txt", "html", "htm", "org", "tex", "rtf", "svg", "man",
     ]

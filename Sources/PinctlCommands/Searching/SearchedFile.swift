@@ -58,16 +58,12 @@ enum SearchedFile {
 
     /// Returns whether a text has one of the words without which a file has no pins, in what was read or in the rest.
     private static func mayPin(_ beginning: [UInt8], _ file: inout InputFile) throws(InputFileError) -> Bool {
-        let words = [
-            "sha256/", "sha1/", "pin-sha256", "<pin", "pinnedpubkey", "nspinned", "tskpinned", "certificatepin",
-            "publickeyhash", "sslpin", "certpin", "spki",
-        ]
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         var part = beginning
         var size = 0
         repeat {
             // mutant find-large: false by FindTests
-            if part.hasAny(of: words, ignoringCase: true) { return true }
+            if PinSearch.namesPins(part) { return true }
             let count = try file.read(into: &buffer)
             size += count
             // A word may begin in one part and end in the next.

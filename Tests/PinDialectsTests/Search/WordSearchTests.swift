@@ -50,8 +50,27 @@ struct WordSearchTests {
             ("{ \"key\": \"0a:0b:0c:0d:0e:0f:00:01:02:03:04:05:06:07:08:09:0a:0b:0c\" }", true),
             ("{ \"key\": \"AxRUTPNorQuwGNrpKZdqcjHBuModxFgmS/crsziiMGA\" }", true),
             ("{ \"name\": \"c5lpz7tcvwmwqimcrtpbsqtwlabxhq\" }", false),
+            // The digits of a pin end with a quotation mark, or begin with one. Minified names and longer data don't.
+            ("{ \"key\": \"sha-256=C5lpZ7tcVwmwQIMcRtPbsQtWLABXhQ\" }", true),
+            ("key=C5lpZ7tcVwmwQIMcRtPbsQtWLABXhQ(a)", false),
+            ("{ \"key\": \"" + String(repeating: "C5lpZ7tcVwmwQIMcRt", count: 7) + "\" }", false),
+            ("{ \"key\": \"useCurrentOptions9Prefix\" }", false),
         ])
     func random(_ text: String, _ mayHavePins: Bool) {
         #expect(DigestShape.mayHavePins(Array(text.utf8)) == mayHavePins)
+    }
+
+    @Test("Each word of pinning has one of the texts that names of files are searched for")
+    func namesOfPins() {
+        let names = [
+            "pins.json", "certPinning.ts", "SSLPinner.swift", "spki.yaml", "hpkp.json", "pkp.json", "pubkeyHash.json",
+            "certHashes.yml", "publicKeyHash.json", "certificate-digests.yaml", "publicKeySha256.json",
+            "TrustKit.swift", "trustkit.json", "cert256.json", "fingerprint256.json", "pubkey256.json", "keypins.js",
+            "pinset.xml", "network_security_config.xml", "Info.plist", "res/xml/NETWORK_SECURITY_CONFIG.xml",
+        ]
+        for name in names { #expect(DialectText.isNamedForPins(name), "\(name)") }
+        for name in ["package.json", "mapping.json", "spinner.ts", "hashes.json", "activity_pin.xml"] {
+            #expect(!DialectText.isNamedForPins(name), "\(name)")
+        }
     }
 }
