@@ -56,7 +56,7 @@ enum SearchedFile {
     private static func mayPin(_ beginning: [UInt8], _ file: inout InputFile) throws(InputFileError) -> Bool {
         let words = [
             "sha256/", "sha1/", "pin-sha256", "<pin", "pinnedpubkey", "nspinned", "tskpinned", "certificatepin",
-            "publickeyhash", "sslpin", "certpin", "spki",
+            "publickeyhash", "publickeypins", "sslpin", "certpin", "spki",
         ]
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         var part = beginning
