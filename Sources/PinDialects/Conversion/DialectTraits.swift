@@ -93,7 +93,7 @@ extension PinDialect {
                 hosts: HostMatching(.written, .aLabels), scopes: [.exact, .oneLabelBelow, .exactAndBelow],
                 combination: .union, repeatsHosts: true, roles: [.any], digests: [.sha256, .sha1], modes: [.enforce])
         case .cronet:
-            // Digits and dots alone aren't a host (CronetEngineBuilderImpl), and the last call for one replaces others.
+            // An address never has pins (CronetEngineBuilderImpl).
             DialectTraits(
                 hosts: HostMatching(.parsedName, .parsedName), scopes: [.exact, .exactAndBelow],
                 combination: .carveOut, roles: [.any], modes: [.enforce], expiry: .instant, effects: [.stopPinning])

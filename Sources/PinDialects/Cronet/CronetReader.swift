@@ -32,6 +32,7 @@ struct CronetReader {
                 at: SourcePosition(line: 1, column: 1), rule: .pinsNothing)
         }
         guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        reader.noteParents()
         reader.noteBypass(&constants)
         var reading = DialectReading(CanonicalPolicy(rules: reader.rules, combination: .carveOut), notes: reader.notes)
         reading.constantFiles = constants.otherFiles
@@ -167,10 +168,10 @@ struct CronetReader {
     /// no hostname has (`IDN.USE_STD3_ASCII_RULES`).
     private static func name(_ host: String) -> String? {
         let name = HostMatching.aLabels(of: host)
-        guard name.utf8.allSatisfy({ $0.isWordByte && $0 != UInt8(ascii: "_") || "-.".utf8.contains($0) }),
-            // mutant cronet-address: false for `$0.isDigit || $0 == UInt8(ascii: ".")` by CronetTests/unread
-            !name.utf8.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: ".") })
-        else { return nil }
+        // mutant cronet-host: true by CronetTests/unread
+        guard name.utf8.allSatisfy({ $0.isWordByte && $0 != UInt8(ascii: "_") || "-.".utf8.contains($0) }) else {
+            return nil
+        }
         return HostMatching.Form.parsedName.name(name)
     }
 
@@ -182,6 +183,30 @@ struct CronetReader {
     }
 
     // MARK: Notes
+
+    /// Notes that an expired rule is dropped, so that the pins of a parent apply to its host. Policies have none then.
+    private mutating func noteParents() {
+        /// The last second of a rule.
+        func end(_ rule: CanonicalRule) -> Int64 {
+            if case .instant(let seconds)? = rule.expiry?.moment { seconds } else { .max }
+        }
+        for rule in rules {
+            guard rule.expiry != nil, let location = rule.location else { continue }
+            let host = rule.patterns[0].host
+            let parent = rules.first { parent in
+                // mutant cronet-parent: false by CronetTests/expiredHost
+                parent.patterns[0].scope == .exactAndBelow && host.hasSuffix("." + parent.patterns[0].host)
+                    && end(parent) > end(rule)
+            }
+            guard let parent, notes.count < TextLimits.notes else { continue }
+            notes.append(
+                ConversionNote(
+                    .combinationChanged, .stricter,
+                    "once the pins of \(quoted(host)) have expired, Cronet compares those of "
+                        + "\(quoted(parent.patterns[0].host)), but they are read as if nothing were pinned then: give "
+                        + "both the same expiry", at: location, rule: .misreadSetting))
+        }
+    }
 
     /// Notes that chains to roots that somebody has added need no pin, unless each builder turns that off.
     private mutating func noteBypass(_ constants: inout SourceConstants) {

@@ -189,6 +189,21 @@ struct CronetTests {
         }
     }
 
+    @Test("The pins of a parent apply once those of a closer host have expired, which is noted")
+    func expiredHost() throws {
+        func changes(_ parent: String, _ child: String) throws -> [SecurityDirection] {
+            try reading(
+                "b.addPublicKeyPins(\"a.test\", SET, \(parent)).addPublicKeyPins(\"b.a.test\", SET, true, \(child))"
+            ).notes.filter { $0.change == .combinationChanged }.map(\.direction)
+        }
+        #expect(try changes("true, Date(2000L)", "Date(1000L)") == [.stricter])
+        #expect(try changes("true, Date(Long.MAX_VALUE)", "Date(1000L)") == [.stricter])
+        #expect(try changes("true, Date(1000L)", "Date(1000L)") == [])
+        #expect(try changes("false, Date(2000L)", "Date(1000L)") == [])
+        #expect(try changes("true, Date(1000L)", "Date(2000L)") == [])
+        #expect(try changes("true, Date(1000L)", "Date(Long.MAX_VALUE)") == [])
+    }
+
     @Test(
         "Roots that somebody has added bypass the pins, unless every builder turns that off",
         arguments: [
