@@ -39,7 +39,8 @@ struct DialectInput {
         var all: [DialectInput] = []
         for dialect in dialects {
             do throws(UsageError) {
-                var input = try DialectInput(path, bytes, dialect, host: host, projects: projects)
+                var input = try DialectInput(
+                    path, bytes, dialect, host: host, project: projects?.project(of: path))
                 input.title = dialect.title(ofPolicyIn: title(path), among: dialects)
                 all.append(input)
             } catch {
@@ -50,10 +51,11 @@ struct DialectInput {
         return all
     }
 
-    /// Reads bytes that came from a path, for apps that target this API level of Android.
+    /// Reads bytes that came from a path, for apps that target this API level of Android. `project` has the other files
+    /// with the constants of a program.
     init(
         _ path: String, _ bytes: [UInt8], _ dialect: PinDialect, host: String? = nil, target: AndroidTarget? = nil,
-        projects: SourceProjects? = nil
+        project: @autoclosure () -> SourceProject? = nil
     ) throws(UsageError) {
         self.path = path
         self.dialect = dialect
@@ -61,7 +63,7 @@ struct DialectInput {
         title = Self.title(path)
         do throws(PolicyFileError) {
             reading = try dialect.read(
-                bytes, path: Self.title(path), host: host, target: target, project: projects?.project(of: path))
+                bytes, path: Self.title(path), host: host, target: target, project: project())
         } catch {
             throw .unusable(error.problems.map(\.description))
         }
@@ -129,11 +131,8 @@ extension PinDialect {
     /// Returns the name of this dialect's policy in messages about a file that contains policies of all these dialects.
     func title(ofPolicyIn path: String, among all: [PinDialect]) -> String {
         guard all.count > 1 else { return path }
-        return "\(path) (\(partName))"
+        return "\(path) (\(title))"
     }
-
-    /// The name of this dialect's part of an Info.plist in messages.
-    var partName: String { self == .apple ? "NSPinnedDomains" : "TrustKit" }
 }
 
 extension Arguments {

@@ -58,23 +58,28 @@ struct ExportedPins: Sendable {
 
     /// Reads every policy in an exported file, since an app enforces both policies of an Info.plist.
     static func all(
-        in bytes: [UInt8], of file: ExportedFile, for policy: CanonicalPolicy, target: AndroidTarget? = nil
+        in bytes: [UInt8], of file: ExportedFile, for policy: CanonicalPolicy, target: AndroidTarget? = nil,
+        project: @autoclosure () -> SourceProject? = nil
     ) throws(UsageError) -> [ExportedPins] {
         let others = PinDialect.allRecognized(in: bytes).filter { $0 != file.dialect }
         let dialects = [.apple, .trustkit].contains(file.dialect) ? [file.dialect] + others : [file.dialect]
         var all: [ExportedPins] = []
-        for dialect in dialects { all.append(try ExportedPins(file, bytes, as: dialect, of: policy, target)) }
+        for dialect in dialects {
+            all.append(try ExportedPins(file, bytes, as: dialect, of: policy, target, project()))
+        }
         return all
     }
 
     /// Reads one policy. If the format names no host, the pins are for the only host of the policy.
     private init(
         _ file: ExportedFile, _ bytes: [UInt8], as dialect: PinDialect, of policy: CanonicalPolicy,
-        _ target: AndroidTarget?
+        _ target: AndroidTarget?, _ project: @autoclosure () -> SourceProject?
     ) throws(UsageError) {
         let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
         let host = hosts.count == 1 ? hosts.first : nil
-        var reading = try DialectInput(file.path, bytes, dialect, host: host, target: target).reading
+        var reading = try DialectInput(
+            file.path, bytes, dialect, host: host, target: target, project: project()
+        ).reading
         if let host { reading.policy.rename(host) }
         guard !reading.policy.rules.flatMap(\.patterns).contains(where: { $0.scope == .every }) else {
             throw .unusable([

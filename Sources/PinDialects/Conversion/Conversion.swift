@@ -105,6 +105,7 @@ extension PinDialect {
         case .apple: "NSPinnedDomains"
         case .trustkit: "TrustKit"
         case .okhttp: "OkHttp"
+        case .cronet: "Cronet"
         case .hpkp: "Public-Key-Pins"
         case .curl: "curl"
         case .envoy: "Envoy"

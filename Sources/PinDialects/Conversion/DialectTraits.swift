@@ -92,6 +92,11 @@ extension PinDialect {
             DialectTraits(
                 hosts: HostMatching(.written, .aLabels), scopes: [.exact, .oneLabelBelow, .exactAndBelow],
                 combination: .union, repeatsHosts: true, roles: [.any], digests: [.sha256, .sha1], modes: [.enforce])
+        case .cronet:
+            // An address never has pins (CronetEngineBuilderImpl).
+            DialectTraits(
+                hosts: HostMatching(.parsedName, .parsedName), scopes: [.exact, .exactAndBelow],
+                combination: .carveOut, roles: [.any], modes: [.enforce], expiry: .instant, effects: [.stopPinning])
         case .hpkp:
             // IP addresses never have pins (RFC 7469, section 2.3.3).
             DialectTraits(

@@ -17,12 +17,25 @@ extension PinDialect {
         _ bytes: [UInt8], path: String, host: String? = nil, target: AndroidTarget?,
         project: @autoclosure () -> SourceProject? = nil
     ) throws(PolicyFileError) -> DialectReading {
+        var reading = try whole(bytes, path: path, host: host, target: target, project: project())
+        if [.map, .swift, .trustkit, .apple].contains(self) {
+            reading.notes += ConditionalParts(bytes).notes(on: reading.policy, path: path)
+        }
+        return reading
+    }
+
+    /// Reads a file as if each build had all of its parts.
+    private func whole(
+        _ bytes: [UInt8], path: String, host: String?, target: AndroidTarget?,
+        project: @autoclosure () -> SourceProject?
+    ) throws(PolicyFileError) -> DialectReading {
         switch self {
         case .policy: DialectReading(try PolicyFile.reading(bytes, path: path))
         case .android: try AndroidNetworkSecurityConfig.read(bytes, path: path, target: target)
         case .apple: try ApplePinnedDomains.read(bytes, path: path)
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)
         case .okhttp: try OkHttpReader.read(bytes, path: path, project: project())
+        case .cronet: try CronetReader.read(bytes, path: path, project: project())
         case .hpkp: try HPKPReader.read(bytes, path: path, host: host)
         case .curl: try CurlPins.read(bytes, path: path)
         case .envoy: try EnvoyConfiguration.read(bytes, path: path, host: host)
@@ -42,6 +55,7 @@ extension PinDialect {
             case .apple: try ApplePinnedDomains.write(policy)
             case .trustkit: try TrustKitConfiguration.write(policy)
             case .okhttp: try OkHttpWriter.write(policy)
+            case .cronet: try CronetWriter.write(policy)
             case .hpkp: try HPKPWriter.write(policy)
             case .curl: try CurlPins.write(policy)
             case .envoy: try EnvoyConfiguration.write(policy)
@@ -52,6 +66,9 @@ extension PinDialect {
             }
         return Array(text.utf8)
     }
+
+    /// Whether the files are programs that can have their pins in constants of other files.
+    package var hasConstants: Bool { self == .okhttp || self == .cronet }
 
     /// Whether pins are part of a larger file, whose other contents ``replacing(_:path:with:)`` preserves.
     public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .okhttp, .envoy, .map].contains(self) }
@@ -70,6 +87,9 @@ extension PinDialect {
         case .envoy: try EnvoyConfiguration.replacing(bytes, path: path, with: policy)
         case .okhttp: try OkHttpWriter.replacing(bytes, path: path, with: policy)
         case .map: try LiteralEdit.replacing(bytes, path: path, of: .map, with: policy)
+        case .cronet:
+            throw DialectWriteError(
+                "the calls of addPublicKeyPins in a program can't be replaced: write them with --output and copy them")
         case .policy, .hpkp, .curl, .tlsa, .certspotter, .swift:
             throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }

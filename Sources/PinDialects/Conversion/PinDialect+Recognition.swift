@@ -8,13 +8,17 @@ extension PinDialect {
     /// Returns every dialect that has pins in the file.
     ///
     /// This is the dialect returned by ``recognized(in:)``, or two for a property list that contains both TrustKit's
-    /// configuration and NSPinnedDomains. Each of them is a separate policy, and an app enforces both. A key that is
-    /// misspelled or misplaced counts too, and the reader of its dialect notes it.
+    /// configuration and NSPinnedDomains, and for a program that pins keys in both OkHttp and Cronet. Each of them is a
+    /// separate policy, and an app enforces both. A key that is misspelled or misplaced counts too, and the reader of
+    /// its dialect notes it.
     public static func allRecognized(in bytes: [UInt8]) -> [PinDialect] { allRecognized(in: DialectText(bytes)) }
 
     /// Returns the dialects of a file that a user has named, or of one in a tree.
     static func allRecognized(in text: DialectText) -> [PinDialect] {
         guard let first = marks.first(where: { $0.isIn(text) })?.dialect else { return [] }
+        if first == .okhttp, text.has("addPublicKeyPins"), CronetReader.isIn(text.bytes, path: text.name) {
+            return OkHttpReader.buildsPinner(text.bytes, path: text.name) ? [.okhttp, .cronet] : [.cronet]
+        }
         guard [.trustkit, .apple].contains(first), let list = try? PropertyList.read(text.bytes, path: "") else {
             return [first]
         }
@@ -89,10 +93,13 @@ extension PinDialect {
         DialectMark(.policy, [.object]) { $0.document.root == nil },
         // Programs.
         DialectMark(.okhttp, [.other], in: [.jvm]) {
-            let isWritten = $0.has("CertificatePinner", "addPublicKeyPins")
+            let isWritten = $0.has("CertificatePinner")
             guard $0.isInTree else { return isWritten }
             return isWritten && OkHttpReader.buildsPinner($0.bytes, path: $0.name)
                 || !isWritten && $0.has("certificatepinner.builder", ignoringCase: true)
+        },
+        DialectMark(.cronet, [.other], in: [.jvm]) {
+            $0.has("addPublicKeyPins") && (!$0.isInTree || CronetReader.isIn($0.bytes, path: $0.name))
         },
         DialectMark(.swift, [.other], in: [.swift]) {
             $0.has("PinningPolicy(", "PinningRule(")

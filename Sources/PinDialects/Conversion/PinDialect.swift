@@ -13,6 +13,8 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case trustkit
     /// OkHttp's CertificatePinner: Kotlin, Java, or the text of its exception.
     case okhttp
+    /// Pins of Cronet and Android's HttpEngine: calls of `addPublicKeyPins` in Kotlin or Java.
+    case cronet
     /// Public-Key-Pins (RFC 7469).
     case hpkp
     /// curl's `--pinnedpubkey`.
@@ -41,7 +43,7 @@ extension PinDialect {
             // In YAML, // doesn't begin a comment. CommentReader accepts it in every text that isn't markup.
             case .envoy: Self.lineComments(in: bytes)
             // A string of Kotlin may contain //, as a pin does whose Base64 has two slashes, and comments nest.
-            case .okhttp: SourceLexer.comments(in: bytes)
+            case .okhttp, .cronet: SourceLexer.comments(in: bytes)
             default: [String]()
             }
         return comments.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }

@@ -25,7 +25,7 @@ struct CollectionUses {
     ]
     /// Functions and constructors that copy or keep their arguments.
     private static let holders: Set = [
-        "add", "for", "ArrayList", "HashSet", "LinkedHashSet", "TreeSet", "LinkedList", "Pair",
+        "add", "addPublicKeyPins", "for", "ArrayList", "HashSet", "LinkedHashSet", "TreeSet", "LinkedList", "Pair",
     ]
 
     /// The parts of pairs and the properties of data classes.
@@ -121,7 +121,9 @@ struct CollectionUses {
         let isCompound = second?.isSign("=") == true
         if let next {
             // A definition or its type, and an addition, which makes a copy.
-            if next.isSign("=") || next.isSign(":") || next.isSign("+") && !isCompound { return true }
+            // mutant okhttp-function: true for `second?.isSign(":") != true` by OkHttpTests/unknownCollections
+            let isType = next.isSign(":") && second?.isSign(":") != true
+            if next.isSign("=") || isType || next.isSign("+") && !isCompound { return true }
         }
         guard let previous else { return false }
         if previous.isSign("*") || previous.isSign("+") { return true }

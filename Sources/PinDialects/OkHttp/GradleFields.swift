@@ -10,13 +10,19 @@ struct GradleFields {
     init(_ lexer: SourceLexer, path: String) {
         var lexer = lexer
         var fields: [(name: String, value: SourceValue?, position: SourcePosition)] = []
+        var package = ""
         while let token = lexer.next() {
+            if token.word == "namespace" {
+                var copy = lexer
+                if copy.peek()?.isSign("=") == true { _ = copy.next() }
+                package = SourceValue(&copy)?.literal ?? package
+            }
             guard let word = token.word, word.hasPrefix("buildConfigField") else { continue }
             var copy = lexer
             let field = word == "buildConfigField" ? Self.field(&copy) : nil
             fields.append((field?.name ?? Self.unknown, field?.value, token.position))
         }
-        declarations = fields.isEmpty ? nil : SourceDeclarations(gradleFields: fields, path: path)
+        declarations = fields.isEmpty ? nil : SourceDeclarations(gradleFields: fields, package: package, path: path)
     }
 
     /// Parses the type, the name and the value of a field. Returns `nil` if they aren't known.

@@ -3,12 +3,14 @@ import CertificateTrust
 
 /// A parser of patterns and pins with the same checks as OkHttp's CertificatePinner when it is built.
 enum OkHttpPin {
-    /// The maximum length of a pattern or pin in bytes, more than any that can match.
-    static let longestText = 512
+    /// The maximum length of a pattern in bytes, more than any that can match.
+    static let longestPattern = 512
+    /// The maximum length of a pin in bytes. A whole certificate in place of a digest is found out.
+    static let longestText = 8_192
 
     /// Parses `host`, `*.host` or `**.host`. Returns `nil` where OkHttp throws.
     static func pattern(_ text: String) -> HostPattern? {
-        guard text.utf8.count <= longestText else { return nil }
+        guard text.utf8.count <= longestPattern else { return nil }
         let (scope, rest): (HostPattern.Scope, Substring) =
             text.hasPrefix("**.")
             ? (.exactAndBelow, text.dropFirst(3))
@@ -32,6 +34,19 @@ enum OkHttpPin {
             return decode(text.dropFirst(prefix.count).utf8).map { CanonicalPin(.publicKey, digest, $0) }
         }
         return nil
+    }
+
+    /// Returns what is in place of a digest and how to write the digest, for a whole key or certificate.
+    static func wholeObject(_ bytes: [UInt8]) -> (name: String, remedy: String)? {
+        if let certificate = try? X509Certificate(derBytes: bytes) {
+            return ("a whole certificate", "write \(certificate.subjectPublicKeyInfo.fingerprint)")
+        }
+        if let key = try? SubjectPublicKeyInfo(derBytes: bytes) {
+            return ("a whole public key", "write \(key.fingerprint)")
+        }
+        // A SEQUENCE of over 127 bytes.
+        guard bytes.count > 64, bytes[0] == 0x30, bytes[1] > 0x80 else { return nil }
+        return ("DER such as a whole key or certificate", "write the digest that pinctl hash prints for its file")
     }
 
     /// Decodes base64 as Okio does: with or without padding, URL-safe or not, ignoring white space and unused bits.

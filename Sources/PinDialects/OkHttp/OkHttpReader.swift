@@ -28,7 +28,7 @@ struct OkHttpReader {
         var reader = OkHttpReader(path: path)
         if !text.contains("CertificatePinner.Builder"), let failure = PinningFailureText(text) {
             reader.take(failure)
-        } else if ["CertificatePinner", "add(", "addPublicKeyPins"].contains(where: { text.contains($0) }) {
+        } else if ["CertificatePinner", "add("].contains(where: { text.contains($0) }) {
             reader.takeProgram(cursor, bytes, project)
         } else if isList(text) {
             reader.takeLines(cursor)
@@ -65,10 +65,10 @@ struct OkHttpReader {
         return listed > others
     }
 
-    /// Whether a program creates a builder, or adds something to one. A builder of Cronet can't be read.
+    /// Whether a program creates a builder, or adds something to one.
     static func buildsPinner(_ bytes: [UInt8], path: String) -> Bool {
         let calls = SourceCalls(SourceLexer(TextCursor(bytes), path: path))
-        return !calls.calls.isEmpty || !calls.newBuilders.isEmpty || !calls.cronetCalls.isEmpty
+        return !calls.calls.isEmpty || !calls.newBuilders.isEmpty
     }
 
     private static func isPin(_ word: Substring) -> Bool { word.hasPrefix("sha256/") || word.hasPrefix("sha1/") }
@@ -87,12 +87,6 @@ struct OkHttpReader {
         let lexer = SourceLexer(cursor, path: path)
         var constants = SourceConstants(lexer, bytes, path: path, project: project)
         let calls = SourceCalls(lexer)
-        // mutant okhttp-cronet: {} by OkHttpTests/cronet
-        for position in calls.cronetCalls {
-            problems.add(
-                "addPublicKeyPins, which pins keys in Cronet, isn't read: list its hosts and pins in a policy",
-                at: position)
-        }
         // Without a call, the text may be that of another language.
         guard !calls.calls.isEmpty else { return }
         for position in calls.openStrings {
@@ -104,16 +98,9 @@ struct OkHttpReader {
             if let unresolved { problems.add(unresolved.description, at: call.position) }
         }
         constantFiles = constants.otherFiles
-        for builder in calls.newBuilders.dropFirst() {
-            noteAlternatives(
-                "the builders on lines \(calls.newBuilders[0].position.line) and \(builder.position.line) are "
-                    + "alternatives, and are read as one rule that accepts the pins of both: give each builder a file "
-                    + "of its own", at: builder.position)
-        }
-        for call in calls.alternatives {
-            noteAlternatives(
-                "these pins are added on only one branch of the program, but are read as if every branch were taken: "
-                    + "give each alternative a file of its own", at: call.position)
+        notes += calls.choices.prefix(TextLimits.notes).map { message, position in
+            ConversionNote(
+                .combinationChanged, .weaker, message, at: PolicyLocation(path: path, position), rule: .misreadSetting)
         }
         let uses = PinUses(lexer, calls, &constants)
         let strays = calls.strayPins.filter { parts, position, offset in
@@ -181,15 +168,6 @@ struct OkHttpReader {
         read.formUnion(texts.map(\.0))
         guard isKnown, let pattern = texts.first else { return }
         add(pattern.0, at: pattern.1, pins: texts.dropFirst(), names: names)
-    }
-
-    /// Notes that the program decides at run time which pins apply, so the policy read here accepts more than any of
-    /// its clients.
-    private mutating func noteAlternatives(_ message: String, at position: SourcePosition) {
-        guard notes.count < TextLimits.notes else { return }
-        notes.append(
-            ConversionNote(
-                .combinationChanged, .weaker, message, at: PolicyLocation(path: path, position), rule: .misreadSetting))
     }
 
     private mutating func note(
@@ -265,11 +243,15 @@ struct OkHttpReader {
                 continue
             }
             if let length = pin.digest.length, pin.value.count != length {
+                // mutant okhttp-whole: nil by OkHttpTests/wholeObjects
+                let object = OkHttpPin.wholeObject(pin.value)
+                let fault =
+                    object.map { "is \($0.name) in base64, and not the digest of a key" }
+                    ?? "has \(pin.value.count) bytes, but \(pin.digest.rawValue) has \(length)"
                 note(
                     .stricter,
-                    "\(quoted(text)) has \(pin.value.count) bytes, but \(pin.digest.rawValue) has \(length), so "
-                        + "OkHttp accepts the pin and no key matches it: hash the key again", at: position,
-                    rule: .malformedPin)
+                    "\(quoted(text)) \(fault), so OkHttp accepts the pin and no key matches it: "
+                        + (object?.remedy ?? "hash the key again"), at: position, rule: .malformedPin)
             }
             pin.location = PolicyLocation(path: path, position)
             pin.name = names.indices.contains(index) ? names[index] : nil

@@ -1,10 +1,28 @@
 import CertificatePinning
 import PinctlBasics
 
-/// The calls of `CertificatePinner.Builder.add` in a program.
+/// The builder of a client, and its call that pins keys.
+struct PinnerForm {
+    /// The types whose `Builder` has the call.
+    let types: Set<String>
+    let call: String
+    /// Whether a call of this name pins keys whatever it is on.
+    let isUnique: Bool
+    /// The calls that turn something on or off for all pins.
+    var settings: Set<String> = []
+
+    static let okhttp = PinnerForm(types: ["CertificatePinner"], call: "add", isUnique: false)
+    static let cronet = PinnerForm(
+        types: ["CronetEngine", "ExperimentalCronetEngine", "HttpEngine"], call: "addPublicKeyPins", isUnique: true,
+        settings: [
+            "enablePublicKeyPinningBypassForLocalTrustAnchors", "setEnablePublicKeyPinningBypassForLocalTrustAnchors",
+        ])
+}
+
+/// The calls in a program that pin keys, such as `CertificatePinner.Builder.add`.
 ///
-/// A call counts if it is in a chain or block of a builder, or on a variable that holds one. A call on anything else
-/// counts if an argument after the first is the text of a pin: a list of pins has a call `add` too.
+/// A call counts if it is in a chain or block of a builder, or on a variable that holds one. A call of OkHttp on
+/// anything else counts if an argument after the first is the text of a pin: a list of pins has a call `add` too.
 struct SourceCalls {
     struct Call {
         let arguments: [Argument]
@@ -39,8 +57,10 @@ struct SourceCalls {
     /// The strings that look like pins but aren't part of a call.
     private(set) var strayPins: [(parts: [SourcePart], position: SourcePosition, offset: Int)] = []
     private(set) var openStrings: [SourcePosition] = []
-    /// The calls with which Cronet and Android's HttpEngine pin keys.
-    private(set) var cronetCalls: [SourcePosition] = []
+    /// The calls of the form's settings.
+    private(set) var settings: [Call] = []
+    /// The references to the call without arguments, such as `builder::addPublicKeyPins`.
+    private(set) var references: [SourcePosition] = []
     /// The bytes of the calls' arguments, and those of the headers of loops.
     private var arguments: [Range<Int>] = []
     private var headers: [(loop: SourcePosition, range: Range<Int>)] = []
@@ -78,6 +98,7 @@ struct SourceCalls {
         var isTernary = false
     }
 
+    private let form: PinnerForm
     private var lexer: SourceLexer
     private var brackets: [Bracket] = []
     private var builders: Set<String> = []
@@ -102,7 +123,8 @@ struct SourceCalls {
     /// The variable that is being declared or assigned, such as `pins` in `val pins = CertificatePinner…`.
     private var variable: String?
 
-    init(_ lexer: SourceLexer) {
+    init(_ lexer: SourceLexer, _ form: PinnerForm = .okhttp) {
+        self.form = form
         self.lexer = lexer
         start = lexer
         while let token = self.lexer.next() {
@@ -144,6 +166,23 @@ struct SourceCalls {
             : calls.filter { call in
                 // mutant okhttp-early: !call.branches.isSubset(of: common) by OkHttpTests/branches
                 !call.branches.isSubset(of: common) || call.loops.contains { early.contains($0.position) }
+            }
+    }
+
+    /// The places at which the program decides when it runs which pins apply, with messages about them.
+    var choices: [(message: String, position: SourcePosition)] {
+        newBuilders.dropFirst().map { builder in
+            (
+                "the builders on lines \(newBuilders[0].position.line) and \(builder.position.line) are "
+                    + "alternatives, and are read as one rule that accepts the pins of both: give each builder a file "
+                    + "of its own", builder.position
+            )
+        }
+            + alternatives.map { call in
+                (
+                    "these pins are added on only one branch of the program, but are read as if every branch were "
+                        + "taken: give each alternative a file of its own", call.position
+                )
             }
     }
 
@@ -247,7 +286,13 @@ struct SourceCalls {
 
     private mutating func take(_ word: String, _ position: SourcePosition, isOnBuilder wasOnBuilder: Bool) {
         let next = lexer.peek()
-        if word == "addPublicKeyPins", next?.isSign("(") == true, isCall { cronetCalls.append(position) }
+        // mutant cronet-reference: false for `last?.isSign(":") == true` by CronetTests/unread
+        if form.isUnique, word == form.call, last?.isSign(":") == true { references.append(position) }
+        if form.settings.contains(word), next?.isSign("(") == true, isCall {
+            var copy = lexer
+            settings.append(
+                Call(arguments: Self.arguments(&copy).all, position: position, branches: branches, loops: loops))
+        }
         if ["break", "continue", "return", "throw"].contains(word) { early.formUnion(loops.map(\.position)) }
         // mutant okhttp-for: false by OkHttpTests/collections
         if word == "for" {
@@ -269,17 +314,17 @@ struct SourceCalls {
             return
         }
         if next?.isSign("=") == true || next?.isSign(":") == true { variable = word }
-        if word == "add", next?.isSign("(") == true {
-            takeCall(at: position, isKnown: wasOnBuilder || isInBlock)
+        if word == form.call, next?.isSign("(") == true, !form.isUnique || isCall {
+            takeCall(at: position, isKnown: form.isUnique || wasOnBuilder || isInBlock)
             isBuilder = isBuilder || wasOnBuilder
-        } else if word == "CertificatePinner", takeBuilderType() {
+        } else if form.types.contains(word), takeBuilderType() {
             isBuilder = true
             if lexer.peek()?.isSign("(") == true {
                 newBuilders.append(NewBuilder(position: position, branches: branches))
             }
             if let name = lexer.peek()?.word, lexer.peek()?.startsLine == false { builders.insert(name) }
             if let variable { builders.insert(variable) }
-        } else if word == "CertificatePinner", isDefaultPinner {
+        } else if form.types.contains(word), isDefaultPinner {
             newBuilders.append(NewBuilder(position: position, branches: branches))
         } else if wasOnBuilder {
             // Every method of a builder returns the builder, except `build`.
@@ -287,7 +332,9 @@ struct SourceCalls {
         } else {
             isBuilder = builders.contains(word) || isInBlock && (word == "this" || word == "it")
         }
-        if !["new", "CertificatePinner", "Builder", "okhttp3"].contains(word), variable != word { variable = nil }
+        if !["new", "Builder", "okhttp3"].contains(word), !form.types.contains(word), variable != word {
+            variable = nil
+        }
     }
 
     /// Whether a name with parentheses isn't that of a function that is declared, behind `fun` or its type in Java.
@@ -316,34 +363,7 @@ struct SourceCalls {
     /// parentheses are read like any others.
     private mutating func takeCall(at position: SourcePosition, isKnown: Bool) {
         var copy = lexer
-        _ = copy.next()
-        var arguments: [Argument] = []
-        var isWhole = false
-        while let start = copy.peek() {
-            if start.isSign(")") {
-                _ = copy.next()
-                isWhole = true
-                break
-            }
-            copy.skipLabel()
-            // A collection whose elements are arguments.
-            if copy.peek()?.isSign("*") == true { _ = copy.next() }
-            guard let first = copy.peek()?.position, let value = SourceValue(&copy), let end = copy.peek(),
-                end.isSign(",") || end.isSign(")")
-            else {
-                arguments.append(
-                    Argument(value: .text([.computed(Self.name(of: start))]), position: start.position))
-                break
-            }
-            var argument = Argument(value: value, position: first)
-            var comment = end.sideComment
-            if end.isSign(",") {
-                _ = copy.next()
-                comment = copy.peek()?.sideComment ?? comment
-            }
-            argument.comment = comment.map(copy.text(ofComment:))
-            arguments.append(argument)
-        }
+        var (arguments, isWhole) = Self.arguments(&copy)
         if isWhole, arguments.count == 2, arguments[1].comment == nil {
             // A comment behind a call with one pin is about the pin.
             arguments[1].comment = copy.peek()?.sideComment.map(copy.text(ofComment:))
@@ -357,17 +377,41 @@ struct SourceCalls {
         isBuilder = isKnown
     }
 
+    /// Parses the arguments in parentheses, up to one that isn't understood.
+    private static func arguments(_ copy: inout SourceLexer) -> (all: [Argument], isWhole: Bool) {
+        _ = copy.next()
+        var arguments: [Argument] = []
+        while let start = copy.peek() {
+            if start.isSign(")") {
+                _ = copy.next()
+                return (arguments, true)
+            }
+            copy.skipLabel()
+            // A collection whose elements are arguments.
+            if copy.peek()?.isSign("*") == true { _ = copy.next() }
+            let begin = copy
+            guard let first = copy.peek()?.position, let value = SourceValue(&copy), let end = copy.peek(),
+                end.isSign(",") || end.isSign(")")
+            else {
+                arguments.append(
+                    Argument(value: .text([.computed(begin.expression)]), position: start.position))
+                break
+            }
+            var argument = Argument(value: value, position: first)
+            var comment = end.sideComment
+            if end.isSign(",") {
+                _ = copy.next()
+                comment = copy.peek()?.sideComment ?? comment
+            }
+            argument.comment = comment.map(copy.text(ofComment:))
+            arguments.append(argument)
+        }
+        return (arguments, false)
+    }
+
     /// Returns the bytes of the tokens that one lexer has and the other has no longer.
     private static func range(from begin: SourceLexer, to end: SourceLexer) -> Range<Int> {
         let start = begin.peek()?.range.lowerBound ?? .max
         return start..<max(start, end.peek()?.range.lowerBound ?? .max)
-    }
-
-    private static func name(of token: SourceToken) -> String {
-        switch token.kind {
-        case .word(let word): word
-        case .string: "an expression on a string"
-        case .sign(let sign): String(Unicode.Scalar(sign))
-        }
     }
 }

@@ -15,29 +15,29 @@ struct SourceConstants {
         /// A position in the file that is read.
         init(_ position: SourcePosition) { self.init(0, position) }
 
-        fileprivate init(_ file: Int, _ position: SourcePosition) { (self.file, self.position) = (file, position) }
+        init(_ file: Int, _ position: SourcePosition) { (self.file, self.position) = (file, position) }
     }
 
     /// A declaration, or an assignment to one.
-    private struct Reference: Hashable {
+    struct Reference: Hashable {
         let file: Int
         let index: Int
     }
 
     /// A name that is looked for in a scope of a file.
-    private struct Lookup: Hashable {
+    struct Lookup: Hashable {
         let file: Int
         let scope: Int
         let path: ArraySlice<String>
     }
 
     /// The file that is read, followed by those of its project that were needed.
-    private var files: [SourceDeclarations]
-    private let project: SourceProject?
-    private let bytes: [UInt8]
+    var files: [SourceDeclarations]
+    let project: SourceProject?
+    let bytes: [UInt8]
     /// The words that were looked for in the project.
-    private var words: Set<String> = []
-    private var lookups: [Lookup: [Reference]] = [:]
+    var words: Set<String> = []
+    var lookups: [Lookup: [Reference]] = [:]
     private var values: [Reference: Result<KnownValue, UnresolvedName>] = [:]
     private var isBeingResolved: Set<Reference> = []
     /// The paths of the other files whose constants were used.
@@ -55,9 +55,9 @@ struct SourceConstants {
     /// The maximum depth of constants that refer to other constants.
     private static let deepestNesting = 64
     /// The maximum number of declarations of a name in a file, of imports, and of supertypes of a class.
-    private static let mostDeclarations = 200
-    private static let mostImports = 1_000
-    private static let mostSupertypes = 64
+    static let mostDeclarations = 200
+    static let mostImports = 1_000
+    static let mostSupertypes = 64
 
     /// Creates the constants of a file with these contents.
     init(_ lexer: SourceLexer, _ bytes: [UInt8], path: String, project: SourceProject? = nil) {
@@ -106,6 +106,9 @@ struct SourceConstants {
 
     /// Returns the value, or the part of it that has none.
     mutating func value(_ value: SourceValue, at place: Place) -> Result<KnownValue, UnresolvedName> {
+        if let name = files[place.file].ownCollection, value.parts == nil {
+            return .failure(UnresolvedName(name, .varies))
+        }
         switch value {
         case .text(let parts): return self.value(parts, at: place)
         case .list(let values):
@@ -126,13 +129,20 @@ struct SourceConstants {
         }
     }
 
-    /// Returns an object of a data class in the same file, with an argument for each of its properties.
+    /// Returns an object of a data class or record, with an argument for each of its properties, or the result of
+    /// a known function.
     private mutating func object(
         _ type: String, _ arguments: [SourceArgument], at place: Place
     ) -> Result<KnownValue, UnresolvedName> {
         let file = files[place.file]
-        let scopes = file.scopes(at: place.position)
-        guard let names = file.properties(ofDataClass: type, in: scopes), names.count == arguments.count else {
+        if let function = KnownFunction(type) {
+            guard file.isOfLibrary(type), arguments.count == 1 else { return .failure(UnresolvedName(type)) }
+            return value(arguments[0].value, at: place).flatMap { argument in
+                function.result(of: argument).map { .success($0) }
+                    ?? .failure(UnresolvedName(String(type.drop { $0 == "." })))
+            }
+        }
+        guard let names = properties(of: type, at: place), names.count == arguments.count else {
             return .failure(UnresolvedName(type))
         }
         var values: [String: KnownValue] = [:]
@@ -212,6 +222,9 @@ struct SourceConstants {
         }
         let isText = values.allSatisfy { if case .text = $0 { true } else { false } }
         guard !isText else { return .success(.text(text)) }
+        if values.count > 1, let index = values.firstIndex(where: \.isScalar) {
+            return .failure(UnresolvedName(parts[index].text))
+        }
         return values.count == 1 ? .success(values[0]) : collection(values)
     }
 
@@ -240,7 +253,7 @@ struct SourceConstants {
         _ value: KnownValue, of name: String, in others: [Int] = []
     ) -> Result<KnownValue, UnresolvedName> {
         // mutant okhttp-changed: false for 2 by OkHttpTests/unknownCollections
-        guard case .list = value, ([0] + others).contains(where: { files[$0].changeable.contains(name) }) else {
+        guard value.canChange, ([0] + others).contains(where: { files[$0].changeable.contains(name) }) else {
             return .success(value)
         }
         return .failure(UnresolvedName(name, .varies))
@@ -252,6 +265,7 @@ struct SourceConstants {
     private mutating func value(of name: String, at place: Place) -> Result<KnownValue, UnresolvedName> {
         resolutions += 1
         guard resolutions < Self.mostResolutions else { return .failure(UnresolvedName(name)) }
+        if let literal = KnownValue(literal: name) { return .success(literal) }
         let components = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         if let first = components.first, let (value, _) = bound[first] {
             guard let part = value.part(components.dropFirst()) else { return .failure(UnresolvedName(name)) }
@@ -297,7 +311,7 @@ struct SourceConstants {
         return checked(found, of: last, in: isShared ? Array(files.indices) : []).map { $0 }
     }
 
-    private func definition(_ reference: Reference) -> SourceDeclarations.Definition {
+    func definition(_ reference: Reference) -> SourceDeclarations.Definition {
         files[reference.file].definitions[reference.index]
     }
 
@@ -326,124 +340,5 @@ struct SourceConstants {
         let result = value(expression, at: Place(reference.file, definition.position))
         if !isInLoop { values[reference] = result }
         return result
-    }
-}
-
-// MARK: - Declarations
-
-extension SourceConstants {
-    /// Returns the declarations that a name can mean at a place. There are none if an import names another one that
-    /// isn't known.
-    private mutating func references(_ path: ArraySlice<String>, at place: Place) -> [Reference] {
-        let scopes = files[place.file].scopes(at: place.position)
-        let lookup = Lookup(file: place.file, scope: scopes.first ?? 0, path: path)
-        if let known = lookups[lookup] { return known }
-        let found = references(path, in: scopes, at: place)
-        lookups[lookup] = found
-        return found
-    }
-
-    private mutating func references(
-        _ path: ArraySlice<String>, in scopes: [Int], at place: Place
-    ) -> [Reference] {
-        var path = path
-        if path.first == "this" { path = path.dropFirst() }
-        guard let first = path.first, let last = path.last else { return [] }
-        let file = files[place.file]
-        guard file.declared[last]?.count ?? 0 <= Self.mostDeclarations, file.imports.count <= Self.mostImports else {
-            return []
-        }
-        var found = Set(
-            (file.declared[last] ?? []).map { Reference(file: place.file, index: $0) }.filter {
-                let definition = definition($0)
-                return path.count > 1
-                    ? file.isNamed(path, definition, isWhole: false)
-                    : file.isVisible(definition, in: scopes)
-            })
-        if path.count == 1 { found.formUnion(relatives(last, in: scopes, of: place.file, besides: found)) }
-        // A name that is declared in the scope of a use hides the names of other files.
-        for entry in file.imports where entry.name == first {
-            let imported = named(entry.path + path.dropFirst(), from: place.file)
-            // mutant okhttp-import: {} by OkHttpTests/unknownScopes
-            if imported.isEmpty { return [] }
-            found.formUnion(imported)
-        }
-        let packages = [file.package] + file.imports.filter { $0.name == nil }.map(\.path)
-        for package in packages { found.formUnion(named(package + path, from: place.file)) }
-        if path.count > 1 { found.formUnion(named(Array(path), from: place.file)) }
-        // Each assignment in these files may be to this variable.
-        for reference in found where !definition(reference).isFixed {
-            found.formUnion(
-                (files[reference.file].assigned[last] ?? []).map { Reference(file: reference.file, index: $0) })
-        }
-        return found.sorted { ($0.file, $0.index) < ($1.file, $1.index) }
-    }
-
-    /// Returns the declarations with a qualified name, in all files of the project.
-    private mutating func named(_ path: [String], from file: Int) -> Set<Reference> {
-        guard let last = path.last else { return [] }
-        load(last)
-        let isField = path.dropLast().last == "BuildConfig"
-        if isField { load("buildConfigField") }
-        var found: Set<Reference> = []
-        for index in files.indices {
-            if files[index].isGradle {
-                // The packages of modules aren't looked for, so a field is the same in all modules or has no value.
-                let entries = (files[index].declared[last] ?? []) + (files[index].declared[GradleFields.unknown] ?? [])
-                if isField { found.formUnion(entries.map { Reference(file: index, index: $0) }) }
-                continue
-            }
-            for entry in files[index].declared[last] ?? [] {
-                let definition = files[index].definitions[entry]
-                guard index == file || !definition.isPrivate, files[index].isNamed(path, definition, isWhole: true)
-                else { continue }
-                found.insert(Reference(file: index, index: entry))
-            }
-        }
-        return found
-    }
-
-    /// Returns the declarations of a name in the supertypes of the classes around a place, and in the receivers of its
-    /// blocks.
-    private mutating func relatives(
-        _ name: String, in scopes: [Int], of own: Int, besides known: Set<Reference>
-    ) -> Set<Reference> {
-        var names: [String] = []
-        for scope in scopes where !known.contains(where: { definition($0).scope == scope }) {
-            names += files[own].scopes[scope].relatives
-        }
-        guard !names.isEmpty else { return [] }
-        load(name)
-        var (types, index): ([String], Int) = ([], 0)
-        for name in names where !types.contains(name) { types.append(name) }
-        while index < types.count, index < Self.mostSupertypes {
-            let type = types[index]
-            index += 1
-            load(type)
-            for file in files { types += (file.supertypes[type] ?? []).filter { !types.contains($0) } }
-        }
-        var found: Set<Reference> = []
-        for file in files.indices {
-            for entry in files[file].declared[name] ?? [] {
-                let definition = files[file].definitions[entry]
-                guard file == own || !definition.isPrivate, let type = files[file].type(of: definition) else {
-                    continue
-                }
-                // mutant okhttp-relative: false by OkHttpTests/unknownScopes
-                guard types.contains(type) else { continue }
-                found.insert(Reference(file: file, index: entry))
-            }
-        }
-        return found
-    }
-
-    /// Adds the files of the project that contain a word.
-    private mutating func load(_ word: String) {
-        // mutant okhttp-partial: true for 2 by SourceProjectTests/limits
-        guard let project, project.problem == nil, words.insert(word).inserted else { return }
-        for file in project.files(with: word, besides: bytes)
-        where !files.contains(where: { $0.path == file.path && $0.isGradle == file.isGradle }) {
-            files.append(file)
-        }
     }
 }

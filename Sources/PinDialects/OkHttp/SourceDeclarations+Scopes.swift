@@ -26,7 +26,7 @@ extension SourceDeclarations {
         isNamed(ArraySlice(path.dropLast()), scope: definition.scope, isWhole)
     }
 
-    private func isNamed(_ path: ArraySlice<String>, scope: Int, _ isWhole: Bool) -> Bool {
+    func isNamed(_ path: ArraySlice<String>, scope: Int, _ isWhole: Bool) -> Bool {
         let outer = scopes[scope].parent ?? 0
         switch scopes[scope].kind {
         case .block: return false
@@ -41,6 +41,32 @@ extension SourceDeclarations {
             if path.isEmpty { return !isWhole }
             return path.last == name && (isNamed(path.dropLast(), scope: outer, isWhole) || !isWhole && path.count == 1)
         }
+    }
+
+    /// Whether the type of a function is that of a library, and neither declared in this file nor imported from
+    /// elsewhere.
+    func isOfLibrary(_ function: String) -> Bool {
+        let type = String(function.prefix { $0 != "." })
+        // mutant cronet-library: false for `supertypes[type] != nil` by CronetTests/unread
+        if supertypes[type] != nil { return false }
+        return imports.allSatisfy { entry in
+            entry.name != type
+                || Self.libraries.contains { entry.path.starts(with: $0.split(separator: ".").map(String.init)) }
+        }
+    }
+
+    /// The packages with the functions that are known.
+    private static let libraries = [
+        "android", "java", "kotlin", "okio", "com.google.common", "org.apache.commons", "org.bouncycastle",
+    ]
+
+    /// Whether it is the Gradle file of a module, whose fields other modules don't have.
+    var isModule: Bool { path.split(separator: "/").dropFirst().last?.hasPrefix("build.gradle") ?? false }
+
+    /// Whether it is the Gradle file of the module with a file.
+    func isModule(of file: String) -> Bool {
+        guard isModule, let slash = path.lastIndex(of: "/") else { return false }
+        return file.hasPrefix(path[...slash])
     }
 
     /// The name of the class around a declaration, if it is a member of one.

@@ -66,35 +66,33 @@ struct SourceDeclarations: Sendable {
     /// The names that are given a value somewhere, which a loop with the same name may or may not hide.
     private(set) var setNames: Set<String> = []
     /// The names of the supertypes of each class.
-    private(set) var supertypes: [String: Set<String>] = [:]
+    var supertypes: [String: Set<String>] = [:]
     /// The names of collections that could be changed somewhere, so that they aren't what they were set to.
     private(set) var changeable: Set<String> = []
-    /// The parameters of the constructors of data classes, or `nil` for a class that isn't known.
-    private var dataClasses: [String: DataClass?] = [:]
+    /// The parameters of the constructors of data classes and records, or `nil` for a class that isn't known.
+    var dataClasses: [String: DataClass?] = [:]
     /// Whether the names are the fields of `BuildConfig` that a Gradle file sets.
     let isGradle: Bool
 
     /// The scopes of classes by the position of their opening brace.
-    private var bodies: [SourcePosition: Scope] = [:]
+    var bodies: [SourcePosition: Scope] = [:]
     /// The classes by the position of the parenthesis of their constructor's parameters.
-    private var constructors: [SourcePosition: String] = [:]
+    var constructors: [SourcePosition: String] = [:]
+    /// The function that this file declares under the name of one that makes a collection, if any.
+    private(set) var ownCollection: String?
+    /// The type of an extension function whose body is next, since its members are visible there.
+    private var functionReceiver: [String]?
     /// The class whose constructor's parameters are read.
     private var owner: String?
     private static let mostParameters = 32
     /// Whether the current token is behind `val`.
     private var isValue = false
     /// The modifiers before the current token.
-    private var modifiers: Set<String> = []
-    private var scope = 0
+    var modifiers: Set<String> = []
+    var scope = 0
     /// The number of scopes around the current token, without those that are nested too deeply.
     private var depth = 0
     private static let deepestNesting = 100
-
-    /// A data class with the parameters of its constructor.
-    private struct DataClass {
-        let scope: Int
-        var parameters: [(name: String, isProperty: Bool)] = []
-    }
 
     /// An open bracket.
     private struct Bracket {
@@ -132,6 +130,7 @@ struct SourceDeclarations: Sendable {
                 if let bracket = brackets.last, bracket.isParenthesis, bracket.words.count < Self.mostParameters {
                     brackets[brackets.count - 1].words.append(token)
                 }
+                if word == "fun" { takeFunction(lexer) }
                 if ["import", "package"].contains(word), token.startsLine || last?.isSign(";") ?? true {
                     takePath(word, &lexer)
                 } else if Self.typeWords.contains(word), last?.isSign(".") != true, last?.isSign(":") != true {
@@ -149,7 +148,8 @@ struct SourceDeclarations: Sendable {
             } else if token.isSign("{") {
                 // Names that are nested too deeply have no value, and no scope of their own.
                 brackets.append(Bracket(isParenthesis: false, outer: depth < Self.deepestNesting ? scope : nil))
-                if depth < Self.deepestNesting { open(token, receivers ?? Self.receiver(before)) }
+                if depth < Self.deepestNesting { open(token, receivers ?? functionReceiver ?? Self.receiver(before)) }
+                functionReceiver = nil
                 depth += 1
             } else if token.isSign(")") || token.isSign("}"), let bracket = brackets.popLast() {
                 if !bracket.isParenthesis { depth -= 1 }
@@ -161,6 +161,7 @@ struct SourceDeclarations: Sendable {
                 takeParameters(bracket.words, lexer)
             }
             if !token.isSign(")") { receivers = nil }
+            if token.isSign("="), !(brackets.last?.isParenthesis ?? false) { functionReceiver = nil }
             before = [token] + before.prefix(2)
         }
         let classes = dataClasses.keys.filter { properties(ofDataClass: $0) != nil }
@@ -168,11 +169,23 @@ struct SourceDeclarations: Sendable {
             CollectionUses(
                 whole, classes: Set(classes), properties: Set(classes.flatMap { properties(ofDataClass: $0) ?? [] })
             ).changeable
+        // A collection in another one can be changed through that one.
+        var isComplete = false
+        while !isComplete {
+            let held = definitions.filter { changeable.contains($0.name) }.flatMap { $0.value?.heldNames ?? [] }
+            // mutant okhttp-held: true by OkHttpTests/unknownCollections
+            isComplete = changeable.isSuperset(of: held)
+            changeable.formUnion(held)
+        }
     }
 
-    /// Creates the declarations of the fields of `BuildConfig` that a Gradle file sets.
-    init(gradleFields fields: [(name: String, value: SourceValue?, position: SourcePosition)], path: String) {
+    /// Creates the declarations of the fields of `BuildConfig` that a Gradle file sets. `package` is its `namespace`.
+    init(
+        gradleFields fields: [(name: String, value: SourceValue?, position: SourcePosition)], package: String,
+        path: String
+    ) {
         self.path = path
+        self.package = package.split(separator: ".").map(String.init)
         isGradle = true
         for (name, value, position) in fields {
             declared[name, default: []].append(definitions.count)
@@ -181,16 +194,6 @@ struct SourceDeclarations: Sendable {
                     name: name, value: value, scope: 0, position: position, range: nil, owner: nil, isFixed: true,
                     isPrivate: false))
         }
-    }
-
-    /// Returns the properties of a data class that is declared in one of some scopes, if its constructor has no other
-    /// parameters.
-    func properties(ofDataClass name: String, in scopes: [Int]? = nil) -> [String]? {
-        // mutant okhttp-data: true for 2 by OkHttpTests/unknownScopes
-        guard let found = dataClasses[name] ?? nil, found.parameters.allSatisfy(\.isProperty),
-            scopes?.contains(found.scope) ?? true, !imports.contains(where: { $0.name == name })
-        else { return nil }
-        return found.parameters.map(\.name)
     }
 
     // MARK: Scopes
@@ -212,73 +215,29 @@ struct SourceDeclarations: Sendable {
         return [receiver]
     }
 
-    private static let typeWords: Set = ["class", "object", "interface", "enum", "record"]
-    private static let superWords: Set = ["extends", "implements", "permits"]
-    private static let headerWords: Set = [
-        "extends", "implements", "permits", "constructor", "where", "private", "internal", "protected", "public",
-    ]
-
-    /// Finds the brace of a class behind its keyword, and the names of its supertypes.
-    private mutating func takeType(_ keyword: String, isCompanion: Bool, _ lexer: SourceLexer) {
+    /// Finds the type that a function extends, and a function with the name of one that makes a collection.
+    private mutating func takeFunction(_ lexer: SourceLexer) {
         var lexer = lexer
-        let name = lexer.peek()?.word
-        guard name != nil || keyword == "object", name != "class" else { return }
-        if name != nil { _ = lexer.next() }
-        var relatives: [String] = []
-        var (depth, hasSupertypes) = (0, false)
-        var last: SourceToken?
-        defer { if let name { supertypes[name, default: []].formUnion(relatives) } }
-        for _ in 0..<1_000 {
-            SourceValue.skipTypeArguments(&lexer)
-            guard let token = lexer.next() else { return }
-            // Another class begins, unless this is a reference such as `Config::class`.
-            if ["class", "interface", "object"].contains(token.word), last?.isSign(":") != true,
-                last?.isSign(".") != true
-            {
-                return
-            }
-            if depth == 0 {
-                if token.isSign("{") {
-                    let kind: Scope.Kind =
-                        if isCompanion { .companion(name) } else { name.map { .type($0) } ?? .block }
-                    bodies[token.position] = Scope(
-                        kind: kind, parent: nil, start: token.position, relatives: relatives,
-                        isOpen: keyword == "interface" || !modifiers.isDisjoint(with: ["open", "abstract", "sealed"]),
-                        isInterface: keyword == "interface")
-                    return
-                }
-                let continues =
-                    [":", ",", "(", "@"].contains(where: token.isSign)
-                    || token.word.map(Self.headerWords.contains) ?? false
-                    || last.map { last in
-                        [":", ","].contains(where: last.isSign) || last.word.map(Self.headerWords.contains) ?? false
-                    } ?? false
-                guard continues || !token.startsLine, ![";", "}", ")", "="].contains(where: token.isSign) else {
-                    return
-                }
-                if token.isSign(":") || token.word.map(Self.superWords.contains) ?? false {
-                    hasSupertypes = true
-                } else if hasSupertypes, let word = token.word {
-                    relatives.append(word)
-                }
-            }
-            if let name, token.isSign("("), depth == 0, !hasSupertypes {
-                constructors[token.position] = name
-                // A second class of the name, or parentheses of an annotation.
-                let isKnown = dataClasses[name] == nil && modifiers.contains("data")
-                dataClasses.updateValue(isKnown ? DataClass(scope: scope) : nil, forKey: name)
-            }
-            if token.isSign("(") { depth += 1 }
-            if token.isSign(")") { depth -= 1 }
-            last = token
-        }
+        SourceValue.skipTypeArguments(&lexer)
+        guard let word = lexer.next()?.word else { return }
+        let path = lexer.takePath(from: word)
+        // mutant okhttp-receiver: nil for `path.count > 1 ? [path[path.count - 2]] : nil` by OkHttpTests/unknownScopes
+        functionReceiver = path.count > 1 ? [path[path.count - 2]] : nil
+        // mutant okhttp-own: false for 2 by OkHttpTests/unknownCollections
+        if path.count == 1, SourceValue.isCollection(word) { ownCollection = word }
     }
 
-    /// Declares the names in parentheses before the arrow of a lambda: `{ (host, pin) -> … }`.
+    /// Declares the names in parentheses before the arrow of a lambda, `{ (host, pin) -> … }`, or in the header of a
+    /// loop.
     private mutating func takeParameters(_ words: [SourceToken], _ lexer: SourceLexer) {
         var lexer = lexer
-        // mutant okhttp-parameters: false for 1 by OkHttpTests/unknownScopes
-        guard lexer.next()?.isSign("-") == true, lexer.next()?.isSign(">") == true else { return }
+        // mutant okhttp-loop: false for `lexer.peek()?.word == "in"` by OkHttpTests/unknownScopes
+        if lexer.peek()?.word == "in" {
+            // The header of a loop.
+        } else {
+            // mutant okhttp-parameters: false for 1 by OkHttpTests/unknownScopes
+            guard lexer.next()?.isSign("-") == true, lexer.next()?.isSign(">") == true else { return }
+        }
         for token in words { define(token.word ?? "", nil, at: token) }
     }
 
@@ -342,7 +301,8 @@ struct SourceDeclarations: Sendable {
         guard var token = lexer.next() else { return }
         let last = before.first
         let isProperty = ["val", "var"].contains(last?.word)
-        isValue = last?.word == "val"
+        let isComponent = owner.map { dataClasses[$0]??.isRecord ?? false } ?? false
+        isValue = last?.word == "val" || isComponent && (last?.word == "String" || last?.isSign(">") ?? false)
         var isDeclared = isProperty || Self.endsType(before) && !name.startsLine
         var isParameter = false
         if token.isSign(":"), lexer.peek()?.isSign(":") != true {
@@ -359,7 +319,7 @@ struct SourceDeclarations: Sendable {
             // mutant okhttp-read-only: isValue by OkHttpTests/unknownScopes
             isValue = isValue && Self.readOnlyTypes.contains(lexer.takeType() ?? "")
             lexer = begin
-            guard let type = lexer.takeType(), Self.types.contains(type), let next = lexer.next() else {
+            guard lexer.takeType() != nil, let next = lexer.next() else {
                 if isProperty { setNames.insert(word) }
                 return define(word, nil, at: name)
             }
@@ -398,10 +358,6 @@ struct SourceDeclarations: Sendable {
 
     /// The types through which a collection can't be changed.
     private static let readOnlyTypes: Set = ["String", "List", "Set", "Map", "Collection", "Iterable"]
-    /// The types of what is read.
-    private static let types: Set = [
-        "String", "List", "Set", "Array", "Map", "Collection", "Iterable", "MutableList", "MutableSet", "MutableMap",
-    ]
 
     private mutating func define(
         _ name: String, _ value: SourceValue?, _ range: Range<Int>? = nil, at token: SourceToken,

@@ -89,6 +89,9 @@ struct SourceLexer {
         return texts
     }
 
+    /// Returns a part of the program.
+    func text(in range: Range<Int>) -> String { cursor.text(in: range) }
+
     /// Returns the text of a comment without the signs that start and end it.
     func text(ofComment range: Range<Int>) -> String {
         let text = cursor.text(in: range)

@@ -7,7 +7,8 @@ indirect enum SourceValue: Equatable, Sendable {
     case list([SourceValue])
     /// A key and its value, such as `"api.test" to PINS` or `Map.entry("api.test", PINS)`.
     case pair(SourceValue, SourceValue)
-    /// An object with the arguments of its constructor and their labels, such as `Pin("api.test", hash = HASH)`.
+    /// An object with the arguments of its constructor and their labels, such as `Pin("api.test", hash = HASH)`, or the
+    /// result of a known function.
     case object(String, [SourceArgument])
 
     /// The parts of a text.
@@ -20,6 +21,19 @@ indirect enum SourceValue: Equatable, Sendable {
         case .list(let values): values.contains(where: \.holdsPin)
         case .pair(_, let value): value.holdsPin
         case .object: false
+        }
+    }
+
+    /// The names of the elements of a collection or pair, which may be collections themselves.
+    var heldNames: [String] {
+        func names(_ value: SourceValue) -> [String] {
+            guard let parts = value.parts else { return value.heldNames }
+            return parts.compactMap { if case .name(let name) = $0 { name } else { nil } }
+        }
+        return switch self {
+        case .text, .object: []
+        case .list(let values): values.flatMap(names)
+        case .pair(let first, let second): names(first) + names(second)
         }
     }
 
@@ -41,19 +55,18 @@ struct SourceArgument: Equatable, Sendable {
 }
 
 extension SourcePart {
+    /// The literal, the name or the expression.
+    var text: String {
+        switch self {
+        case .literal(let text), .name(let text), .computed(let text): text
+        }
+    }
+
     /// Whether it is a literal with the prefix of a pin.
     var isPin: Bool {
         guard case .literal(let text) = self else { return false }
         return text.hasPrefix("sha256/") || text.hasPrefix("sha1/")
     }
-}
-
-/// The elements of a collection, in which a part of a program is repeated for each.
-struct SourceLoop {
-    /// The name of an element, or the names of the key and the value of a pair.
-    let names: [String]
-    let source: SourceValue
-    let position: SourcePosition
 }
 
 // MARK: - Parsing
@@ -68,14 +81,14 @@ extension SourceValue {
     private static let maps: Set = ["Map.of", "ImmutableMap.of", "Collections.singletonMap"]
     private static let pairs: Set = ["Pair", "Pair.create", "Map.entry"]
     /// Functions and properties of a collection that return its elements.
-    fileprivate static let transparent: Set = [
+    static let transparent: Set = [
         "toTypedArray", "toList", "toSet", "asList", "toMutableList", "toMutableSet", "asIterable", "entries",
         "entrySet",
     ]
     /// Functions without arguments that return a part of a pair.
     private static let getters: Set = ["getKey", "getValue", "component1", "component2", "getFirst", "getSecond"]
     /// Functions that repeat their block for each element.
-    private static let loops: Set = ["forEach", "onEach"]
+    static let loops: Set = ["forEach", "onEach"]
 
     /// Whether a function returns a collection or a pair of its arguments.
     static func isCollection(_ function: String) -> Bool {
@@ -108,7 +121,15 @@ extension SourceValue {
     }
 
     /// Parses a value that isn't joined with another one.
-    fileprivate static func primary(_ lexer: inout SourceLexer, _ depth: Int) -> SourceValue? {
+    static func primary(_ lexer: inout SourceLexer, _ depth: Int) -> SourceValue? {
+        guard var value = atom(&lexer, depth) else { return nil }
+        while let member = KnownFunction.member(&lexer) {
+            value = .object(member, [SourceArgument(label: nil, value: value)])
+        }
+        return value
+    }
+
+    private static func atom(_ lexer: inout SourceLexer, _ depth: Int) -> SourceValue? {
         guard let token = lexer.peek() else { return nil }
         switch token.kind {
         case .string(let parts):
@@ -132,12 +153,16 @@ extension SourceValue {
         guard let open = lexer.next() else { return nil }
         if open.isSign("[") {
             guard lexer.next()?.isSign("]") == true, lexer.next()?.isSign("{") == true else { return nil }
+            if name == "byte" { return KnownFunction.bytes(&lexer, until: "}") }
             return list(&lexer, until: "}", depth)
         }
         guard open.isSign("("), let value = list(&lexer, until: ")", depth) else { return nil }
         if pairs.contains(name) { return value.asPair }
-        guard ["ArrayList", "HashSet", "LinkedHashSet", "TreeSet", "LinkedList"].contains(name) else { return nil }
-        return transparentSuffix(value, &lexer)
+        if ["ArrayList", "HashSet", "LinkedHashSet", "TreeSet", "LinkedList"].contains(name) {
+            return transparentSuffix(value, &lexer)
+        }
+        guard case .list(let values) = value else { return nil }
+        return .object(KnownFunction.simple(name), values.map { SourceArgument(label: nil, value: $0) })
     }
 
     private static func named(_ lexer: inout SourceLexer, _ depth: Int) -> SourceValue? {
@@ -148,6 +173,8 @@ extension SourceValue {
             if pairs.contains(name) { return value.asPair }
             return transparentSuffix(maps.contains(name) ? value.asPairs : value, &lexer)
         }
+        if name == "byteArrayOf", lexer.next()?.isSign("(") == true { return KnownFunction.bytes(&lexer, until: ")") }
+        if let value = KnownFunction.call(of: name, &lexer, depth) { return value }
         let type = name.split(separator: ".").last
         if lexer.peek()?.isSign("(") == true, type?.utf8.first.map({ (0x41...0x5A).contains($0) }) ?? false {
             return object(name, &lexer, depth)
@@ -189,9 +216,7 @@ extension SourceValue {
         let last = String(name[name.index(after: dot)...])
         var copy = lexer
         skipTypeArguments(&copy)
-        guard transparent.contains(last) || getters.contains(last) || last == "toArray",
-            copy.next()?.isSign("(") == true
-        else { return false }
+        guard copy.next()?.isSign("(") == true else { return false }
         // `toArray(new String[0])` and `toArray(String[]::new)`.
         while last == "toArray", let token = copy.peek(), !token.isSign(")") {
             guard token.word != nil || token.isSign("[") || token.isSign("]") || token.isSign(":") else { return false }
@@ -199,7 +224,12 @@ extension SourceValue {
         }
         guard copy.next()?.isSign(")") == true else { return false }
         lexer = copy
-        if !getters.contains(last) { name = String(name[..<dot]) }
+        if last == "toArray" || transparent.contains(last) {
+            name = String(name[..<dot])
+        } else if !getters.contains(last) {
+            // A record has functions for its properties.
+            name += "()"
+        }
         return true
     }
 
@@ -239,7 +269,8 @@ extension SourceValue {
         while lexer.peek()?.isSign(".") == true {
             var copy = lexer
             _ = copy.next()
-            guard let word = copy.next()?.word, !loops.contains(word) else { break }
+            let isMember = KnownFunction.isMember(copy)
+            guard let word = copy.next()?.word, !loops.contains(word), !isMember else { break }
             name += "." + word
             lexer = copy
         }
@@ -275,151 +306,27 @@ extension SourceValue {
     }
 }
 
-extension SourceLoop {
-    /// A loop or block that isn't understood, so that the calls in it have no known arguments.
-    init(unknownAt position: SourcePosition) {
-        (names, source) = ([], .text([.computed("the block around this call")]))
-        self.position = position
-    }
-
-    /// Parses the header of a loop behind `for`: `(pin in PINS)`, `((host, pins) in MAP)` or `(String pin : PINS)`.
-    init?(headerIn lexer: inout SourceLexer) {
-        var copy = lexer
-        guard let open = copy.next(), open.isSign("(") else { return nil }
-        var words: [String] = []
-        var (isKotlin, mayBeJava) = (false, false)
-        var ends = copy
-        for _ in 0..<64 {
-            guard let token = copy.next(), !token.isSign(";") else { return nil }
-            if token.word == "in" {
-                isKotlin = true
-                ends = copy
-                break
-            }
-            if let word = token.word, !mayBeJava { words.append(word) }
-            if token.isSign(":"), !mayBeJava {
-                mayBeJava = true
-                ends = copy
-            }
-            // The end of Java's header.
-            if token.isSign(")"), mayBeJava { break }
-        }
-        guard isKotlin || mayBeJava, let source = SourceValue(&ends), ends.next()?.isSign(")") == true else {
-            return nil
-        }
-        // The type of a variable is before it in Java, and behind a colon in Kotlin.
-        let names = isKotlin ? words : words.suffix(1)
-        guard (1...2).contains(names.count) else { return nil }
-        (self.names, self.source, position) = (names, source, open.position)
-        lexer = ends
-    }
-
-    /// Parses a collection and the call that repeats a block for its elements, up to the bracket of the block:
-    /// `PINS.forEach { … }`, `MAP.forEach { (host, pins) -> … }`, or `PINS.forEach(pin -> …)`.
-    init?(callIn lexer: inout SourceLexer) {
-        var copy = lexer
-        guard let start = copy.peek()?.position, let source = SourceValue.primary(&copy, 0),
-            copy.next()?.isSign(".") == true, let word = copy.next()?.word, word == "forEach" || word == "onEach",
-            let open = copy.peek(), open.isSign("{") || open.isSign("(")
-        else { return nil }
-        lexer = copy
-        _ = copy.next()
-        (self.source, position, names) = (source, start, Self.parameters(copy) ?? ["it"])
-    }
-
-    /// Returns the names before the arrow of a lambda, if it has any.
-    private static func parameters(_ lexer: SourceLexer) -> [String]? {
-        var lexer = lexer
-        var names: [String] = []
-        var isType = false
-        for _ in 0..<32 {
-            guard let token = lexer.next() else { return nil }
-            if let word = token.word {
-                if !isType { names.append(word) }
-            } else if token.isSign(":") {
-                isType = true
-            } else if token.isSign("-"), lexer.peek()?.isSign(">") == true {
-                return (1...2).contains(names.count) ? names : nil
-            } else if token.isSign(",") {
-                isType = false
-            } else if !"()<>?".unicodeScalars.contains(where: token.isSign) {
-                return nil
-            }
-        }
-        return nil
-    }
-}
-
-// MARK: - Values
-
-/// The value of an expression when the program runs.
-indirect enum KnownValue: Equatable {
-    case text(String)
-    /// A collection of texts and pairs.
-    case list([KnownValue])
-    case pair(KnownValue, KnownValue)
-    /// An object of a data class with its properties, in the order of its constructor.
-    case object([KnownProperty])
-
-    /// The texts of a text or a list.
-    var texts: [String]? {
-        let texts = elements.compactMap { if case .text(let text) = $0 { text } else { nil } }
-        return texts.count == elements.count ? texts : nil
-    }
-
-    /// The texts in this value, at any depth.
-    var allTexts: [String] {
-        switch self {
-        case .text(let text): [text]
-        case .list(let values): values.flatMap(\.allTexts)
-        case .pair(let first, let second): first.allTexts + second.allTexts
-        case .object(let properties): properties.flatMap(\.value.allTexts)
-        }
-    }
-
-    /// The first two parts, as for the names of a loop in parentheses.
-    var pair: (KnownValue, KnownValue)? {
-        switch self {
-        case .pair(let first, let second): (first, second)
-        case .object(let properties) where properties.count > 1: (properties[0].value, properties[1].value)
-        default: nil
-        }
-    }
-
-    /// The elements that a loop takes in turn.
-    var elements: [KnownValue] { if case .list(let values) = self { values } else { [self] } }
-
-    /// Returns the part of a part, and so on.
-    func part(_ names: ArraySlice<String>) -> KnownValue? {
-        names.reduce(self as KnownValue?) { $0?.part($1) }
-    }
-
-    /// Returns the part of a pair by the name of a property or function, or the value itself.
-    func part(_ name: String) -> KnownValue? {
-        if case .object(let properties) = self { return properties.first { $0.name == name }?.value }
-        guard case .pair(let first, let second) = self else {
-            return SourceValue.transparent.contains(name) ? self : nil
-        }
-        return switch name {
-        case "key", "first", "getKey", "getFirst", "component1": first
-        case "value", "second", "getValue", "getSecond", "component2": second
-        default: nil
-        }
-    }
-}
-
-/// A property of an object.
-struct KnownProperty: Equatable {
-    let name: String
-    let value: KnownValue
-}
-
 extension SourceLexer {
     /// Skips the label of a Kotlin argument, such as `pattern =`.
     mutating func skipLabel() {
         var copy = self
         guard copy.next()?.word != nil, copy.next()?.isSign("=") == true else { return }
         self = copy
+    }
+
+    /// The text of the next expression, up to the comma or bracket behind it, with one space in place of each white
+    /// space.
+    var expression: String {
+        var copy = self
+        var depth = 0
+        var range: Range<Int>?
+        while let token = copy.next(), (range?.count ?? 0) < OkHttpPin.longestText {
+            let isEnd = [")", "]", "}"].contains(where: token.isSign)
+            if depth == 0, isEnd || token.isSign(",") || token.isSign(";") { break }
+            depth += isEnd ? -1 : ["(", "[", "{"].contains(where: token.isSign) ? 1 : 0
+            range = (range?.lowerBound ?? token.range.lowerBound)..<token.range.upperBound
+        }
+        return range.map { text(in: $0).split(whereSeparator: \.isWhitespace).joined(separator: " ") } ?? ""
     }
 
     /// Skips parentheses with everything in them.

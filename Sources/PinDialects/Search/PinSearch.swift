@@ -114,7 +114,7 @@ package struct PinSearch: Sendable {
 
     private static let largeTextWords = WordSearch([
         "sha256/", "sha1/", "pin-sha256", "<pin", "pinnedpubkey", "nspinned", "tskpinned", "certificatepin",
-        "publickeyhash", "sslpin", "certpin", "spki",
+        "publickeyhash", "publickeypins", "sslpin", "certpin", "spki",
     ])
 
     private mutating func add(_ message: String, at position: SourcePosition? = nil, path: String) {

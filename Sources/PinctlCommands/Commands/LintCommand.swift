@@ -133,7 +133,7 @@ private struct LintJob {
         _ report: inout Report, _ console: inout Console
     ) {
         let before = report.entries.count
-        let mark = part.map { "\($0.partName): " } ?? ""
+        let mark = part.map { "\($0.title): " } ?? ""
         do throws(PolicyFileError) {
             for finding in try findings(in: bytes, DialectInput.title(path), dialect, &console) {
                 let marked = LintFinding(finding.rule, finding.severity, at: finding.location, mark + finding.message)

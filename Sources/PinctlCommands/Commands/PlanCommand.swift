@@ -375,7 +375,7 @@ extension Arguments {
             let directory = slash.map { String(file.path[..<$0]) } ?? "."
             reader = ReleaseReader(
                 repository: self[.repository] ?? (directory.isEmpty ? "/" : directory),
-                variables: environment.variables(), host: host, dialect: dialect)
+                variables: environment.variables(), host: host, dialect: dialect, sources: [directory])
             try set(&reader, roots)
             for release in file.releases {
                 reader.read(release.hasPrefix("git:") ? release : resolvedPath(release, besides: file.path), &console)
@@ -393,7 +393,7 @@ extension Arguments {
             }
             reader = ReleaseReader(
                 repository: self[.repository] ?? ".", variables: environment.variables(), host: host,
-                dialect: dialect)
+                dialect: dialect, sources: sources)
             try set(&reader, roots)
             for source in sources { reader.read(source, &console) }
         }

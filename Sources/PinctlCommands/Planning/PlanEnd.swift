@@ -118,7 +118,7 @@ extension PinDialect {
     /// The trust stores that clients with files in this dialect use, or `nil` if they run on any system.
     fileprivate var trustStores: [RootCalendar.Store]? {
         switch self {
-        case .android, .okhttp: [.android]
+        case .android, .okhttp, .cronet: [.android]
         case .apple, .trustkit: [.apple]
         default: nil
         }

@@ -85,7 +85,7 @@ extension ReleaseReader {
     ) throws(TaggedFilesError) -> [String] {
         func isGlob(_ path: String) -> Bool { path.contains { "*?[".contains($0) } }
         guard paths.count > 1 || paths.contains(where: isGlob) else { return paths }
-        let all = try files.paths(at: tag)
+        let all = try files.entries(at: tag).map(\.path)
         var found: [String] = []
         for path in paths {
             var matching = all.filter { isGlob(path) ? matches($0, glob: path) : $0 == path }
@@ -137,12 +137,16 @@ extension ReleaseReader {
             isAlone = false
             return try files.contents(name, at: tag, limit: limit)
         })
+        let projects = TaggedProjects(files, tag)
+        // A file of an earlier tag is read once.
+        projects.contents = taggedContents
+        defer { taggedContents = projects.contents }
         let more = try append(
             name, path, bytes, in: directory, tag: tag.name, &console,
             ReleaseTree(
                 contents: { path throws(InputFileError) in
                     try files.contents(path, at: tag, limit: TaggedFiles.maximumSize)
-                }, optional: { files.contentsIfPresent($0, at: tag) }))
+                }, optional: { files.contentsIfPresent($0, at: tag) }, project: projects.project))
         let key = start + more
         if isAlone, let known = releasesByBytes[key] {
             releases.removeSubrange(first...)

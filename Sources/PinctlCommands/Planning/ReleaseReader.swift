@@ -27,11 +27,23 @@ struct ReleaseReader {
     private(set) var unread: [(name: String, entry: ReportEntry)] = []
     /// The files in directories that have nothing to do with releases.
     var irrelevant: [String] = []
+    /// The contents of programs at tags by their objects.
+    var taggedContents: [String: [UInt8]] = [:]
+    /// The projects of programs in the working tree.
+    private let projects: SourceProjects
+    private var workingTree: ReleaseTree {
+        var tree = ReleaseTree.workingTree
+        tree.project = projects.project
+        return tree
+    }
     /// The sources for which the user's roots were used.
     private(set) var rootedSources: Set<String> = []
     private var notes: Set<String> = []
 
-    init(repository: String, variables: [String: String], host: String?, dialect: PinDialect?) {
+    init(
+        repository: String, variables: [String: String], host: String?, dialect: PinDialect?, sources: [String] = []
+    ) {
+        projects = SourceProjects(sources, variables: variables)
         self.repository = repository
         self.variables = variables
         self.host = host
@@ -90,7 +102,7 @@ struct ReleaseReader {
             name: untaken(file.path), pins: ShippedPolicy(CanonicalPolicy(file), of: .policy), isCurrent: true)
         release.bundle = file.bundle
         console.note(of: file)
-        release.exports = exports(of: file, .workingTree, nil, &console).releases
+        release.exports = exports(of: file, workingTree, nil, &console).releases
         releases.append(release)
     }
 
@@ -133,7 +145,8 @@ struct ReleaseReader {
                 }
                 let app = exported.dialect == .android ? app(around: exported.path, bytes, tree, &console) : nil
                 for shipped in try ExportedPins.all(
-                    in: bytes, of: exported, for: CanonicalPolicy(file), target: app?.target)
+                    in: bytes, of: exported, for: CanonicalPolicy(file), target: app?.target,
+                    project: tree.project(exported.path))
                 {
                     var pins = shipped.pins
                     pins.roots = named(app?.roots ?? [:], for: pins)
@@ -161,7 +174,7 @@ struct ReleaseReader {
     mutating func append(
         _ name: String, _ path: String, _ bytes: [UInt8], _ console: inout Console
     ) throws(UsageError) {
-        _ = try append(name, path, bytes, in: nil, tag: nil, &console, .workingTree)
+        _ = try append(name, path, bytes, in: nil, tag: nil, &console, workingTree)
     }
 
     /// Adds a release, or one for each policy in its file.
@@ -182,7 +195,9 @@ struct ReleaseReader {
             var read: [Release] = []
             let app = dialects == [.android] ? app(around: path, bytes, tree, &console) : nil
             for dialect in dialects {
-                let reading = try DialectInput(path, bytes, dialect, host: host, target: app?.target).reading
+                let reading = try DialectInput(
+                    path, bytes, dialect, host: host, target: app?.target, project: tree.project(path)
+                ).reading
                 // Combining the alternatives of a program into one rule would accept keys that each of them rejects.
                 if let obstacle = reading.obstacle { throw .unusable(["\(obstacle)"]) }
                 let title = dialect.title(ofPolicyIn: name, among: dialects)
@@ -191,7 +206,10 @@ struct ReleaseReader {
                 read.append(Release(name: title, of: name, pins: pins))
             }
             releases += read
-            return app?.bytes ?? []
+            guard dialects.contains(where: \.hasConstants) else { return app?.bytes ?? [] }
+            // The constants of a program can be in any other file, so releases are equal if their policies are.
+            // mutant plan-constants: [] by PlanTagTests/constants
+            return read.map { Array("\($0.pins.policy)".utf8) }
         }
         do throws(PolicyFileError) {
             let file =
@@ -269,6 +287,8 @@ struct ReleaseTree {
     let contents: (String) throws(InputFileError) -> [UInt8]
     /// Returns a file, or `nil` if there is none that can be read.
     let optional: (String) -> [UInt8]?
+    /// Returns the project of a program, which has the other files with its constants.
+    var project: (String) -> SourceProject? = { _ in nil }
     /// Whether paths are relative to a directory of a larger tree.
     var hasDirectoriesAbove = false
 

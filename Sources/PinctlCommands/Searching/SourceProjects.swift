@@ -35,8 +35,11 @@ final class SourceProjects: Sendable {
     }
 
     private static func isRoot(_ directory: String) -> Bool {
-        ["settings.gradle", "settings.gradle.kts", ".git"].contains { FileKind("\(directory)/\($0)") != .missing }
+        (rootFiles + [".git"]).contains { FileKind("\(directory)/\($0)") != .missing }
     }
+
+    /// The files in the top directory of a project.
+    static let rootFiles = ["settings.gradle", "settings.gradle.kts"]
 
     /// Returns the directories above a path, the closest first. Above `.` is `..`.
     static func directories(above path: String) -> [String] {
@@ -80,15 +83,15 @@ final class SourceProjects: Sendable {
     }
 }
 
-/// The pins that programs refer to as constants of other files. Their places aren't places of their own, since the hosts
-/// are in the programs.
+/// The pins that programs refer to as constants of other files. Their places aren't places of their own, since the
+/// hosts are in the programs.
 struct PinConstants {
     private var files: [[UInt8]: Set<String>] = [:]
 
     /// Adds the constants that a program refers to.
     mutating func add(_ search: PinSearch) {
         guard !search.constantFiles.isEmpty else { return }
-        for pin in search.sightings where pin.dialect == .okhttp {
+        for pin in search.sightings where pin.dialect?.hasConstants ?? false {
             files[pin.pin.value, default: []].formUnion(search.constantFiles)
         }
     }

@@ -1,6 +1,7 @@
 import CertificatePinning
 import CertificateTrust
 import PinctlBasics
+import PinctlTestPKI
 import Testing
 
 @testable import PinDialects
@@ -181,7 +182,23 @@ struct OkHttpTests {
                 #"for ((h, p) in mapOf("a.test" to "PIN1", "a.test" to "PIN2")) b.add(h, p)"#,
                 "\"a.test\" isn't the same"
             ),
-            (#"for (pin in config.pins()) b.add("a.test", pin, "PIN1")"#, "\"pin\" isn't"),
+            (#"for (pin in config.pins()) b.add("a.test", pin, "PIN1")"#, "\"config.pins()\" isn't"),
+            (
+                #"fun listOf(s: String) = arrayListOf("PIN2"); listOf("PIN1").forEach { b.add("a.test", it) }"#,
+                "\"listOf\""
+            ),
+            (
+                #"val P = mutableListOf("PIN1"); val v = P::add; v("PIN2"); P.forEach { b.add("a.test", it) }"#,
+                "\"P\" isn't"
+            ),
+            (
+                "val P = mutableListOf(\"PIN1\"); val Q = listOf(P); val R = mapOf(\"x\" to Q)\n"
+                    + #"R.getValue("x")[0].add("PIN2"); P.forEach { b.add("a.test", it) }"#, "\"P\" isn't"
+            ),
+            (
+                #"val P = mutableListOf("PIN1"); val Q = Pair(1, P); Q.second.add("PIN2"); b.add("a.test", *P)"#,
+                "\"P\" isn't"
+            ),
             (#"for (pin in REMOTE) b.add("a.test", pin, "PIN1")"#, "\"REMOTE\" isn't set"),
             (#"val P = listOf("PIN1").filter { false }; b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
             (#"val P = if (debug) listOf("PIN1") else listOf("PIN2"); b.add("a.test", "PIN2", *P)"#, "\"P\" isn't"),
@@ -344,6 +361,17 @@ struct OkHttpTests {
                 """, ["a.test 0"]
             ),
             (
+                #"typealias Hosts = List<String>; val l: Hosts = listOf("a.test"); l.forEach { b.add(it, "PIN1") }"#,
+                ["a.test 0"]
+            ),
+            (
+                """
+                record P(String host, List<String> pins) {}
+                class C { static final P A = new P("a.test", List.of("PIN1", "PIN2"));
+                  void f() { b.add(A.host(), "PIN2"); for (String pin : A.pins()) b.add("b.test", pin); } }
+                """, ["a.test 1", "b.test 0 1"]
+            ),
+            (
                 #"class E : Base() { override val h = "a.test"; val p = CertificatePinner.Builder().add(h, "PIN1") }"#,
                 ["a.test 0"]
             ),
@@ -410,6 +438,11 @@ struct OkHttpTests {
                 #"static final String h = "a.test"; void f() { for (Host h : hosts()) b.add(h, "PIN1"); }"#,
                 "\"h\" isn't"
             ),
+            (#"val h = "a.test"; fun f() { for ((h, p) in hosts()) b.add(h, "PIN1") }"#, "\"h\" isn't the same at"),
+            (
+                #"val h = "a.test"; fun C.f() { b.add(h, "PIN1") }; class C { val h = "b.test" }"#,
+                "\"h\" isn't the same at"
+            ),
             (#"val h = "a.test"; fun f() { g { h: Host -> b.add(h, "PIN1") } }"#, "\"h\" isn't the same at"),
             (
                 "val h = \"a.test\"; open class A(val h: String)\n"
@@ -417,6 +450,18 @@ struct OkHttpTests {
                 "\"h\" isn't the same"
             ),
             (#"class P(val h: String); val p = P("a.test"); b.add(p.h, "PIN1")"#, "\"P\" isn't"),
+            (
+                "record P(String h, String[] l) {}\n"
+                    + "class C { P p = new P(\"a.test\", L); void f() { b.add(p.h(), \"PIN1\"); } }",
+                "\"P\" isn't"
+            ),
+            (
+                "record P(List<String> l) {}\nclass C { static final P A = new P(List.of(\"PIN1\"));\n"
+                    + "void f() { A.l().add(x); for (String s : A.l()) b.add(\"a.test\", s); } }",
+                "\"A\" isn't the same"
+            ),
+            (#"val h = "a.test".trim(); b.add(h, "PIN1")"#, "\"h\" isn't a constant"),
+            (#"val H = "a.test"; b.add(H.lower(), "PIN1")"#, "\"H.lower()\" isn't set"),
             (#"data class P(var h: String); val p = P("a.test"); b.add(p.h, "PIN1")"#, "\"P\" isn't"),
             (#"data class P(h: String, val i: String); val p = P("a.test", "b"); b.add(p.i, "PIN1")"#, "\"P\" isn't"),
             (
@@ -449,27 +494,6 @@ struct OkHttpTests {
     func unknownScopes(_ text: String, _ expected: String) {
         let found = problems(Self.withBuilder(text))
         #expect(found.contains { $0.contains(expected) }, "\(text): \(found)")
-    }
-
-    @Test(
-        "A call that pins keys in Cronet is an error",
-        arguments: [
-            (#"engine.addPublicKeyPins("a.test", setOf(Base64.decode("AAAA", 0)), true, date)"#, 1),
-            (
-                #"CertificatePinner.Builder().add("a.test", "PIN1"); with(e) { addPublicKeyPins("b.test", p, x) }"#,
-                1
-            ),
-            ("if (x) return builder\n  .addPublicKeyPins(h, p, true, d)\n  .addPublicKeyPins(i, p, true, d)", 2),
-            ("// builder.addPublicKeyPins(h, p, true, d)\nval s = \"addPublicKeyPins(\"", 0),
-            ("override fun addPublicKeyPins(h: String) = apply { }", 0),
-            ("public Builder addPublicKeyPins(String h) { return this; }", 0),
-        ])
-    func cronet(_ text: String, _ count: Int) {
-        let source = Array(text.replacing("PIN1", with: Self.first).utf8)
-        #expect(problems(text).count { $0.contains("addPublicKeyPins, which pins keys in Cronet") } == count)
-        #expect(PinDialect.recognized(in: source) == .okhttp)
-        let search = PinSearch(source, path: "E.kt", name: "E.kt", at: SearchText.time)
-        #expect(search.problems.flatMap(\.problems).count == count, "\(search.problems)")
     }
 
     @Test("Comments nest in Kotlin, and not in Java")
@@ -578,7 +602,7 @@ struct OkHttpTests {
                 #"CertificatePinner.Builder().add(BuildConfig.HOST, "PIN1")"#,
                 "1:33: error: \"BuildConfig.HOST\" isn't set to a string or list in this file"
             ),
-            (#"CertificatePinner.Builder().add("a.example", pin())"#, "1:46: error: \"pin\" isn't set"),
+            (#"CertificatePinner.Builder().add("a.example", pin())"#, "1:46: error: \"pin()\" isn't set"),
             (#"CertificatePinner.Builder().add("a.example", *pins)"#, "1:47: error: \"pins\" isn't set"),
             (
                 "val host = \"a\"\nfun f(host: String) = CertificatePinner.Builder().add(host, \"PIN1\")",
@@ -637,6 +661,28 @@ struct OkHttpTests {
         #expect(reading.notes.map(\.change) == [.quirk])
         #expect(reading.notes.map(\.direction) == [.stricter])
         #expect(reading.notes.first?.location == PolicyLocation(path: "pins.txt", line: 1, column: 11))
+    }
+
+    @Test("A whole key or certificate in place of a digest is named, with the pin of its key")
+    func wholeObjects() throws {
+        let site = try TestSite("a.test")
+        let certificate = try X509Certificate(derBytes: site.leaf.derBytes)
+        let pin = certificate.subjectPublicKeyInfo.fingerprint.description
+        for (bytes, expected) in [
+            (
+                certificate.derBytes,
+                "is a whole certificate in base64, and not the digest of a key, so OkHttp accepts the"
+            ),
+            (certificate.subjectPublicKeyInfo.derBytes, "is a whole public key in base64"),
+        ] {
+            let text = "CertificatePinner.Builder().add(\"a.test\", \"sha256/\(Base64.encode(bytes.span))\")"
+            let notes = try OkHttpReader.read(Array(text.utf8), path: "P.kt").notes
+            #expect(notes.map(\.rule) == [.malformedPin], "\(notes)")
+            #expect(notes[0].message.contains(expected) && notes[0].message.hasSuffix(": write \(pin)"), "\(notes)")
+        }
+        let other = "a.example sha256/" + Base64.encode(([0x30, 0x82, 1] + [UInt8](repeating: 0, count: 90)).span)
+        let notes = try OkHttpReader.read(Array(other.utf8), path: "pins.txt").notes
+        #expect(notes.count == 1 && notes[0].message.contains("that pinctl hash prints for its file"), "\(notes)")
     }
 
     @Test("Too many pins or too long patterns are rejected early")

@@ -60,6 +60,20 @@ struct SourceProjectTests {
             + "val p = CertificatePinner.Builder().\(call).build()\n"
     }
 
+    private static let classes = [
+        "core/Pin.kt": "package com.x.core\ndata class Pin(val host: String, val hash: String)"
+    ]
+
+    /// Two modules with a field of the same name.
+    private static func modules(hasNames: Bool = true) -> [String: String] {
+        [
+            "app/build.gradle.kts": (hasNames ? "namespace = \"com.x\"\n" : "")
+                + #"buildConfigField("String", "PIN", "\"PIN1\"")"#,
+            "core/build.gradle": (hasNames ? "namespace 'com.x.core'\n" : "")
+                + #"buildConfigField "String", "PIN", "\"PIN2\"""#,
+        ]
+    }
+
     private static let config = [
         "core/Config.kt": "package com.x.core\nobject Config { const val HOST = \"a.test\"; const val PIN = \"PIN1\" }"
     ]
@@ -131,6 +145,32 @@ struct SourceProjectTests {
                     } }
                     """
                 ], "a.test 0 1"),
+            // Classes of other files.
+            Sample(
+                kotlin("com.x.core.Pin", call: "add(P.host, P.hash)") + "val P = Pin(\"a.test\", hash = \"PIN1\")",
+                classes,
+                "a.test 0"),
+            Sample(
+                kotlin(
+                    "com.x.core.*",
+                    call: "apply { listOf(Pin(\"a.test\", \"PIN1\")).forEach { add(it.host, it.hash) } }"),
+                classes, "a.test 0"),
+            Sample(
+                kotlin(call: "add(P.host, P.hash)") + "val P = com.x.core.Pin(\"a.test\", \"PIN1\")", classes,
+                "a.test 0"),
+            Sample(
+                """
+                package com.x.net; class Client { static final Pin P = new Pin("a.test", "PIN1");
+                CertificatePinner p = new CertificatePinner.Builder().add(P.host(), P.hash()).build(); }
+                """, ["core/Pin.java": "package com.x.net; public record Pin(String host, String hash) {}"], "a.test 0",
+                isJava: true),
+            // Fields of modules.
+            Sample(kotlin("com.x.BuildConfig", call: "add(\"a.test\", BuildConfig.PIN)"), modules(), "a.test 0"),
+            Sample(kotlin("com.x.core.BuildConfig", call: "add(\"a.test\", BuildConfig.PIN)"), modules(), "a.test 1"),
+            Sample(kotlin("com.x.core.BuildConfig.PIN", call: "add(\"a.test\", PIN)"), modules(), "a.test 1"),
+            Sample(
+                kotlin("com.x.BuildConfig", call: "add(\"a.test\", BuildConfig.PIN)"), modules(hasNames: false),
+                "a.test 0"),
         ])
     func found(_ sample: Sample) {
         #expect(result(sample) == sample.expected, "\(sample)")
@@ -211,6 +251,28 @@ struct SourceProjectTests {
                 field,
                 gradle("buildConfigField 'String', 'PIN', '\"PIN1\"'\nbuildConfigFields.put(\"PIN\", f(x))"),
                 "isn't the same at"),
+            // The package may be that of another module.
+            Sample(
+                kotlin("com.y.BuildConfig", call: "add(\"a.test\", BuildConfig.PIN)"), modules(),
+                "\"BuildConfig.PIN\" isn't the same at"),
+            Sample(
+                kotlin("com.x.BuildConfig", call: "add(\"a.test\", BuildConfig.PIN)"),
+                modules().merging(["buildSrc/Fields.kts": #"buildConfigField("String", "PIN", "\"PIN2\"")"#]) { $1 },
+                "\"BuildConfig.PIN\" isn't the same at"),
+            // Classes with other properties, and one that this file declares.
+            Sample(
+                kotlin("com.x.core.*", "com.y.*", call: "add(P.host, \"PIN1\")") + "val P = Pin(\"a.test\", \"PIN1\")",
+                classes.merging(["y/Pin.kt": "package com.y\ndata class Pin(val hash: String, val host: String)"]) {
+                    $1
+                },
+                "\"Pin\" isn't set"),
+            Sample(
+                kotlin("com.x.core.*", call: "add(P.host, \"PIN1\")")
+                    + "class Pin(val host: String, val hash: String)\nval P = Pin(\"a.test\", \"PIN1\")", classes,
+                "\"Pin\" isn't set"),
+            Sample(
+                kotlin("com.z.Pin", call: "add(P.host, \"PIN1\")") + "val P = Pin(\"a.test\", \"PIN1\")", classes,
+                "\"Pin\" isn't set"),
             Sample(
                 field, gradle("buildConfigField \"String\", \"OTHER\", \"\\\"PIN1\\\"\""),
                 "\"BuildConfig.PIN\" isn't set"),

@@ -241,6 +241,50 @@ struct PlanTagTests {
         #expect(included.status == 2)
     }
 
+    @Test("The constants of a program at a tag are those of its own tag and project")
+    func constants() async throws {
+        let client = """
+            package com.x
+            val pinner = CertificatePinner.Builder().add("api.test", Config.PIN).build()
+
+            """
+        func config(_ pin: String) -> String { "package com.x\nobject Config { const val PIN = \"\(pin)\" }\n" }
+        try write("android/settings.gradle", "")
+        try write("android/app/src/main/Client.kt", client)
+        try write("android/core/Config.kt", config(unknownPin))
+        // Another project of the repository.
+        try write("server/Config.kt", config("sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="))
+        try tag("v7.0")
+        try write("android/core/Config.kt", config(site.root.key.pin))
+        try tag("v7.1")
+        try write("README", "The same pins.")
+        try tag("v7.2")
+        let path = "android/app/src/main/Client.kt"
+        let run = await plan("git:v7.*:\(path)", in: nil, "--json")
+        #expect(
+            try verdicts(run) == ["v7.0 breaks", "v7.1 survives_only", "v7.2 survives_only"], "\(run)")
+        // The working tree.
+        let file = await plan("\(repository)/\(path)", in: nil, "--json")
+        #expect(try verdicts(file) == ["\(repository)/\(path) survives_only"], "\(file)")
+        // A policy that lists the program among its exports.
+        try write(
+            "android/pins.jsonc",
+            policyText(
+                [("api.test", ["\"\(try site.root.key.pin)\""])],
+                #""exports": [{ "to": "okhttp", "file": "app/src/main/Client.kt" }],"#))
+        try tag("v7.3")
+        let exported = await plan("git:v7.3:android/pins.jsonc", in: nil, "--json")
+        #expect(exported.status != 2, "\(exported)")
+        try write("android/core/Config.kt", "package com.x\nobject Config { val PIN = load() }")
+        try tag("v8.0")
+        let computed = await plan("git:v8.0:\(path)")
+        #expect(
+            computed.status == 2
+                && computed.errors.contains(
+                    "v8.0: \(path):2:58: error: \"Config.PIN\" isn't a constant string or list at "),
+            "\(computed)")
+    }
+
     @Test("Rows of sources with the same label have distinct titles, which --share accepts")
     func sameLabels() async throws {
         try write("other.jsonc", policyText([("api.test", ["\"\(unknownPin)\""])]))

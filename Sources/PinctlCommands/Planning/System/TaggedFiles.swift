@@ -105,11 +105,33 @@ final class TaggedFiles {
         }
     }
 
-    /// Returns the paths of all files at a tag.
-    func paths(at tag: Tag) throws(TaggedFilesError) -> [String] {
-        let answer = try run("ls-tree", "-r", "--full-tree", "--name-only", "-z", tag.object)
+    /// A file, link or submodule at a tag.
+    struct Entry {
+        let path: String
+        /// The object with its contents, in hexadecimal digits.
+        let object: String
+        let isLink: Bool
+        let isSubmodule: Bool
+    }
+
+    /// Returns all entries of the tree at a tag.
+    func entries(at tag: Tag) throws(TaggedFilesError) -> [Entry] {
+        let answer = try run("ls-tree", "-r", "--full-tree", "-z", tag.object)
         guard answer.status == 0 else { throw .failed(answer.errorOutput) }
-        return answer.output.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        return answer.output.split(separator: 0).compactMap { line in
+            // The format is MODE TYPE OBJECT, a tab, and the path.
+            let parts = line.split(separator: UInt8(ascii: "\t"), maxSplits: 1)
+            let words = parts[0].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+            guard parts.count == 2, words.count == 3 else { return nil }
+            return Entry(
+                path: String(decoding: parts[1], as: UTF8.self), object: words[2], isLink: words[0] == "120000",
+                isSubmodule: words[0] == "160000")
+        }
+    }
+
+    /// Returns the contents of a file by its object.
+    func contents(of entry: Entry) throws(TaggedFilesError) -> [UInt8] {
+        try object(entry.object, limit: Self.maximumSize)
     }
 
     /// Returns the paths of the files in the work tree below the directory, without those that git ignores. A

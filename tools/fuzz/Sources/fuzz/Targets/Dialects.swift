@@ -18,6 +18,7 @@ extension FuzzTarget {
         .dialect(.apple),
         .dialect(.trustkit),
         .dialect(.okhttp),
+        .dialect(.cronet),
         .dialect(.hpkp),
         .dialect(.curl),
         .dialect(.envoy),
