@@ -38,6 +38,7 @@ struct Conversion {
     mutating func convert(_ policy: CanonicalPolicy, host: String?) -> CanonicalPolicy {
         var policy = policy
         if let host { choose(host, &policy) }
+        let isOff = !policy.rules.isEmpty && policy.rules.allSatisfy { $0.mode == .off }
         dropUnpinned(&policy)
         checkHosts(policy)
         policy = policy.split
@@ -72,7 +73,13 @@ struct Conversion {
             policy.unlisted = .trust
         }
         if policy.rules.allSatisfy({ $0.mode == .off }) {
-            note(.splitLost, .impossible, "no rule that pins anything is left: pin a key that \(name) supports", nil)
+            note(
+                .splitLost, .impossible,
+                // mutant export-off: false for `isOff` by ConversionTests/off
+                isOff
+                    ? "the mode of every rule is off, so nothing would be pinned: set it to enforce or report, or "
+                        + "remove the pins from the file yourself"
+                    : "no rule that pins anything is left: pin a key that \(name) supports", nil)
         }
         return policy
     }
