@@ -115,9 +115,10 @@ extension PinDialect {
             return $0.has("pinnedpubkey", ignoringCase: true) && $0.has("sha256/") && $0.kind == .plain
                 || $0.begins(with: "sha256//")
         },
-        DialectMark(.hpkp, [.other], in: [.plain, .text]) {
+        DialectMark(.hpkp, [.markup, .other], in: [.plain, .text]) {
             $0.isInTree
                 ? $0.hasLine(from: "public-key-pins") || $0.begins(with: "pin-sha256=")
+                    || HPKPConfiguration.isRecognized(in: $0.marked)
                 : $0.has("pin-sha256") || $0.begins(with: "public-key-pins")
         },
         DialectMark(.tlsa, [.other]) { $0.has("TLSA", "TYPE52") },
