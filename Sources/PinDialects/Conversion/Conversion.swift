@@ -67,6 +67,8 @@ struct Conversion {
             convertTransparency(&rule)
             return rule
         }
+        // A target with a usual port has a rule for each port.
+        if traits.usualPort != nil { policy.rules = policy.rules.flatMap(\.splitByPort) }
         convertDenied(&policy)
         if policy.unlisted == .refuse, !traits.refusesUnlisted {
             note(.unlistedLost, .weaker, "\(name) accepts hosts without a rule, which this policy refuses", nil)
@@ -92,6 +94,16 @@ struct Conversion {
 }
 
 extension CanonicalRule {
+    /// The rule once for each of its ports.
+    fileprivate var splitByPort: [CanonicalRule] {
+        guard let ports else { return [self] }
+        return ports.sorted().map { port in
+            var rule = self
+            rule.ports = [port]
+            return rule
+        }
+    }
+
     /// The name of the rule in messages.
     var title: String {
         patterns.map { $0.scope == .every ? "the server" : visibleText($0.host) }.joined(separator: ", ")
@@ -114,6 +126,7 @@ extension PinDialect {
         case .okhttp: "OkHttp"
         case .hpkp: "Public-Key-Pins"
         case .curl: "curl"
+        case .git: "git"
         case .envoy: "Envoy"
         case .tlsa: "TLSA"
         case .certspotter: "Cert Spotter"

@@ -25,6 +25,7 @@ extension PinDialect {
         case .okhttp: try OkHttpReader.read(bytes, path: path, project: project())
         case .hpkp: try HPKPReader.read(bytes, path: path, host: host)
         case .curl: try CurlPins.read(bytes, path: path)
+        case .git: try GitPins.read(bytes, path: path)
         case .envoy: try EnvoyConfiguration.read(bytes, path: path, host: host)
         case .tlsa: try TLSAZone.read(bytes, path: path)
         case .certspotter: try CertSpotterKeys.read(bytes, path: path)
@@ -44,6 +45,7 @@ extension PinDialect {
             case .okhttp: try OkHttpWriter.write(policy)
             case .hpkp: try HPKPWriter.write(policy)
             case .curl: try CurlPins.write(policy)
+            case .git: try GitPins.write(policy)
             case .envoy: try EnvoyConfiguration.write(policy)
             case .tlsa: try TLSAZone.write(policy)
             case .certspotter: try CertSpotterKeys.write(policy)
@@ -54,7 +56,7 @@ extension PinDialect {
     }
 
     /// Whether pins are part of a larger file, whose other contents ``replacing(_:path:with:)`` preserves.
-    public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .okhttp, .envoy, .map].contains(self) }
+    public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .okhttp, .git, .envoy, .map].contains(self) }
 
     /// Returns a file in which only the pins are replaced by those of a converted policy.
     public func replacing(
@@ -67,6 +69,7 @@ extension PinDialect {
         case .android: try AndroidNetworkSecurityConfig.replacing(bytes, path: path, with: policy)
         case .apple: try ApplePinnedDomains.replacing(bytes, path: path, with: policy)
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
+        case .git: try GitPins.replacing(bytes, path: path, with: policy)
         case .envoy: try EnvoyConfiguration.replacing(bytes, path: path, with: policy)
         case .okhttp: try OkHttpWriter.replacing(bytes, path: path, with: policy)
         case .map: try LiteralEdit.replacing(bytes, path: path, of: .map, with: policy)

@@ -107,6 +107,9 @@ extension PinDialect {
         // Texts.
         DialectMark(.envoy, [.other], in: [.json, .yaml], isEnvoy),
         DialectMark(.tlsa, [.other], in: [.plain, .text]) { ZoneReader.hasTLSARecord($0.marked) },
+        DialectMark(.git, [.other], in: [.plain]) {
+            GitConfiguration.isRecognized(in: $0.bytes) && (!$0.isInTree || $0.has("sha256/"))
+        },
         DialectMark(.curl, [.other], in: [.plain, .text]) {
             guard $0.isInTree else {
                 // The digest of a map's pin can begin with a slash.

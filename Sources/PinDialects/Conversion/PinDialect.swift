@@ -17,6 +17,8 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case hpkp
     /// curl's `--pinnedpubkey`.
     case curl
+    /// The values of `http.pinnedPubkey` in git's configuration.
+    case git
     /// Envoy's validation contexts, in YAML or JSON.
     case envoy
     /// DANE's TLSA records (RFC 6698).

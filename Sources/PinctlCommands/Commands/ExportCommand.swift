@@ -17,7 +17,7 @@ extension CommandDefinition {
             "",
             "If the target format cannot express a setting, pinctl reports whether the result is stricter",
             "or weaker, and writes nothing without --allow or --lossy. --into changes the pins in a file",
-            "(android, apple, trustkit, okhttp, envoy, map): it adds and removes those that differ,",
+            "(android, apple, trustkit, okhttp, git, envoy, map): it adds and removes those that differ,",
             "together with the comments of pins that it removes, and leaves every other byte unchanged. If",
             "the file pins a host that has no rule in the policy, this is such a change, hosts-lost. In",
             "Kotlin or Java, the pins are the strings in the calls of add on one",

@@ -37,7 +37,7 @@ struct DirectoryOperand {
                 // mutant import-hostless: String?.none by FindTests/withoutHost
                 if let file = directory.hostless {
                     throw .unusable([
-                        "\(file): its pins may name no host, so it isn't read as a part of a directory: import the file "
+                        "\(file): its pins may name no host, so it isn't read as part of a directory: import the file "
                             + "itself, with \(Flag.importedHost.dashed) if they don't"
                     ])
                 }
@@ -90,12 +90,13 @@ struct DirectoryOperand {
             }
             let pins = search.sightings.filter(\.isInForce)
             constants.add(search)
-            if hostless == nil, search.dialects.contains(where: { [.curl, .hpkp].contains($0) && !isWanted($0) }) {
+            if hostless == nil, search.dialects.contains(where: { [.curl, .git, .hpkp].contains($0) && !isWanted($0) })
+            {
                 hostless = file.path
             }
             others += pins.filter { pin in
                 // Pins without hosts aren't part of a policy.
-                pin.dialect.map { [.curl, .hpkp].contains($0) && !isWanted($0) } ?? true
+                pin.dialect.map { [.curl, .git, .hpkp].contains($0) && !isWanted($0) } ?? true
             }
             guard !search.isTest else {
                 testFailures += search.failures.map(\.first)
