@@ -521,7 +521,7 @@ struct LiteralEditTests {
                 "b.example.com isn't in this file, and no host here has the same settings"
             ),
             (
-                "{ 'a.example.com': { includeSubdomains: true, title: 'A', pins: ['sha256/K1'] } }",
+                "{ 'a.example.com': { includeSubdomains: true, pins: ['sha256/K1'], title: 'A' } }",
                 "b.example.com isn't in this file, and no entry here has only pins"
             ),
             (

@@ -69,7 +69,8 @@ struct HPKPTests {
                 ["a.example.com"]
             ),
             (
-                "http { server { server_name a.example.com;\n location / { add_header\tpublic-key-pins \"\(escaped)\"; } }\n"
+                "http { server { server_name a.example.com;\n"
+                    + "location / { add_header\tpublic-key-pins \"\(escaped)\"; } }\n"
                     + "server { server_name b.example.com; # c.test\n add_header Public-Key-Pins '\(value)'; } }\n",
                 ["a.example.com", "b.example.com"]
             ),
