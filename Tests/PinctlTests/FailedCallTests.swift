@@ -107,6 +107,40 @@ struct FailedCallTests {
         #expect(sufficient.status == 0, "\(sufficient.errors)")
     }
 
+    @Test(
+        "A signal while files are replaced leaves no temporary file, and all files or none are replaced",
+        arguments: ["fsync", "rename"], [Int32(2), 15])
+    func signals(call: String, signal: Int32) async throws {
+        let backup = try TestKey().pin
+        let text = policyText([("api.test", [unknownPin, backup].map { "\"\($0)\"" })])
+        let policy = try directory.add(
+            text.replacing(
+                "\"domains\"",
+                with: """
+                    "exports": [{ "to": "map", "file": "a.ts" }, { "to": "map", "file": "b.ts" },
+                      { "to": "map", "file": "c.ts" }], "domains"
+                    """), name: "pins.jsonc")
+        for number in 1...3 {
+            for name in ["a.ts", "b.ts", "c.ts"] {
+                _ = try await TestCommand.runAside(["rm", "-f", "\(directory.path)/\(name)"])
+                _ = try directory.add("export const pins = { 'api.test': ['\(unknownPin)'] }\n", name: name)
+            }
+            let (run, hasCome) = try await run(
+                ["export", "--update", policy],
+                failing: "\(call) \(number) \(signal) \(call == "fsync" ? "f" : "*") signal")
+            #expect(hasCome)
+            #expect(run.status == 128 + signal, "\(run)")
+            #expect(
+                try await TestCommand.runAside(["ls", directory.path]).text == "a.ts\nb.ts\nc.ts\npins.jsonc\n")
+            let changed = try await TestCommand.runAside(
+                ["grep", "-lF", backup]
+                    + ["a.ts", "b.ts", "c.ts"].map {
+                        "\(directory.path)/\($0)"
+                    })
+            #expect(changed.text.split(separator: "\n").count == 3, "\(changed.text)")
+        }
+    }
+
     @Test("A file that can't be written whole is left as it was", arguments: ["write", "fsync", "rename", "close"])
     func files(call: String) async throws {
         let backup = try TestKey().pin

@@ -12,6 +12,7 @@
 //     onward  the call and all later ones fail, as on a full disk
 //     short   reading or writing transfers one byte
 //     end     reading from a socket finds its end
+//     signal  the call succeeds, and the signal with the number ERROR comes before it
 //
 // Without TORTURE_CALL, calls are only counted. Children of the program aren't changed: the constructor removes the
 // variables. Calls that the C library makes itself aren't seen, such as those of getaddrinfo.
@@ -116,6 +117,10 @@ static int fails(enum call call, char kind, void *caller) {
         return 0;
     }
     if (atomic_exchange(&page->fired, 1) != 1 && caller) note(caller);
+    if (strcmp(mode, "signal") == 0) {
+        raise(error_code);
+        return 0;
+    }
     errno = error_code;
     return 1;
 }

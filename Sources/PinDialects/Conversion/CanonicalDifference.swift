@@ -38,7 +38,7 @@ extension CanonicalPolicy {
             let title = host.title
             guard let wanted = expected[host] else {
                 report(
-                    title, "is pinned, but has no rule in the policy", "removed, because the policy has no rule for it")
+                    title, "is pinned, but has no rule in the policy", "removed, because no rule of the policy pins it")
                 continue
             }
             guard let there = found[host] else {

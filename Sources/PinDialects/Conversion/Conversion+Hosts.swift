@@ -242,7 +242,20 @@ extension Conversion {
         rules = merged
     }
 
+    /// Gives a rule for every port the usual one, if the target's rules are for single ports.
+    private mutating func narrowPorts(_ rule: inout CanonicalRule, among rules: RuleTable<CanonicalRule>) {
+        guard let port = traits.usualPort, rule.ports == nil else { return }
+        rule.ports = [port]
+        // At other ports, the rule of a parent can be the closest then.
+        let isCovered = rules.covering(rule.patterns[0]).contains { $0.ports != nil }
+        note(
+            .portsLost, isCovered ? .either : .weaker,
+            "\(name) pins \(rule.title) at port \(port) only: add \"ports\" to the rule if it has others", rule.location
+        )
+    }
+
     mutating func convertPorts(_ rule: inout CanonicalRule, among rules: RuleTable<CanonicalRule>) {
+        narrowPorts(&rule, among: rules)
         guard !traits.reachesPorts, let ports = rule.ports else { return }
         rule.ports = nil
         let pattern = rule.patterns[0]

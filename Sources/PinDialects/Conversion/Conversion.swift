@@ -38,6 +38,7 @@ struct Conversion {
     mutating func convert(_ policy: CanonicalPolicy, host: String?) -> CanonicalPolicy {
         var policy = policy
         if let host { choose(host, &policy) }
+        let isOff = !policy.rules.isEmpty && policy.rules.allSatisfy { $0.mode == .off }
         dropUnpinned(&policy)
         checkHosts(policy)
         policy = policy.split
@@ -66,13 +67,21 @@ struct Conversion {
             convertTransparency(&rule)
             return rule
         }
+        // A target with a usual port has a rule for each port.
+        if traits.usualPort != nil { policy.rules = policy.rules.flatMap(\.splitByPort) }
         convertDenied(&policy)
         if policy.unlisted == .refuse, !traits.refusesUnlisted {
             note(.unlistedLost, .weaker, "\(name) accepts hosts without a rule, which this policy refuses", nil)
             policy.unlisted = .trust
         }
         if policy.rules.allSatisfy({ $0.mode == .off }) {
-            note(.splitLost, .impossible, "no rule that pins anything is left: pin a key that \(name) supports", nil)
+            note(
+                .splitLost, .impossible,
+                // mutant export-off: false for `isOff` by ConversionTests/off
+                isOff
+                    ? "the mode of every rule is off, so nothing would be pinned: set it to enforce or report, or "
+                        + "remove the pins from the file yourself"
+                    : "no rule that pins anything is left: pin a key that \(name) supports", nil)
         }
         return policy
     }
@@ -85,6 +94,16 @@ struct Conversion {
 }
 
 extension CanonicalRule {
+    /// The rule once for each of its ports.
+    fileprivate var splitByPort: [CanonicalRule] {
+        guard let ports else { return [self] }
+        return ports.sorted().map { port in
+            var rule = self
+            rule.ports = [port]
+            return rule
+        }
+    }
+
     /// The name of the rule in messages.
     var title: String {
         patterns.map { $0.scope == .every ? "the server" : visibleText($0.host) }.joined(separator: ", ")
@@ -108,6 +127,7 @@ extension PinDialect {
         case .cronet: "Cronet"
         case .hpkp: "Public-Key-Pins"
         case .curl: "curl"
+        case .git: "git"
         case .envoy: "Envoy"
         case .tlsa: "TLSA"
         case .certspotter: "Cert Spotter"

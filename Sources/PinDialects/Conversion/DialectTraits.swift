@@ -12,6 +12,8 @@ struct DialectTraits {
     /// Whether one host may appear in several rules for the same port.
     var repeatsHosts = false
     var reachesPorts = false
+    /// The port of a rule that names none, if such a rule isn't for every port.
+    var usualPort: Int?
     /// Whether every host must be below a suffix of the public suffix list.
     var needsPublicSuffix = false
     /// The roles that pins can have. If there are several, `matching` says how they combine.
@@ -106,6 +108,10 @@ extension PinDialect {
         case .curl:
             DialectTraits(
                 scopes: [.every], combination: .closest, isForOneHost: true, roles: [.leaf], modes: [.enforce])
+        case .git:
+            DialectTraits(
+                scopes: [.exact, .oneLabelBelow], combination: .closest, reachesPorts: true, usualPort: 443,
+                roles: [.leaf], modes: [.enforce])
         case .certspotter:
             DialectTraits(
                 scopes: [.exact, .exactAndBelow], combination: .union, repeatsHosts: true, roles: [.leaf],

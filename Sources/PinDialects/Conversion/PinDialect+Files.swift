@@ -38,6 +38,7 @@ extension PinDialect {
         case .cronet: try CronetReader.read(bytes, path: path, project: project())
         case .hpkp: try HPKPReader.read(bytes, path: path, host: host)
         case .curl: try CurlPins.read(bytes, path: path)
+        case .git: try GitPins.read(bytes, path: path)
         case .envoy: try EnvoyConfiguration.read(bytes, path: path, host: host)
         case .tlsa: try TLSAZone.read(bytes, path: path)
         case .certspotter: try CertSpotterKeys.read(bytes, path: path)
@@ -58,6 +59,7 @@ extension PinDialect {
             case .cronet: try CronetWriter.write(policy)
             case .hpkp: try HPKPWriter.write(policy)
             case .curl: try CurlPins.write(policy)
+            case .git: try GitPins.write(policy)
             case .envoy: try EnvoyConfiguration.write(policy)
             case .tlsa: try TLSAZone.write(policy)
             case .certspotter: try CertSpotterKeys.write(policy)
@@ -71,7 +73,7 @@ extension PinDialect {
     package var hasConstants: Bool { self == .okhttp || self == .cronet }
 
     /// Whether pins are part of a larger file, whose other contents ``replacing(_:path:with:)`` preserves.
-    public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .okhttp, .envoy, .map].contains(self) }
+    public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .okhttp, .git, .envoy, .map].contains(self) }
 
     /// Returns a file in which only the pins are replaced by those of a converted policy.
     public func replacing(
@@ -84,6 +86,7 @@ extension PinDialect {
         case .android: try AndroidNetworkSecurityConfig.replacing(bytes, path: path, with: policy)
         case .apple: try ApplePinnedDomains.replacing(bytes, path: path, with: policy)
         case .trustkit: try TrustKitConfiguration.replacing(bytes, path: path, with: policy)
+        case .git: try GitPins.replacing(bytes, path: path, with: policy)
         case .envoy: try EnvoyConfiguration.replacing(bytes, path: path, with: policy)
         case .okhttp: try OkHttpWriter.replacing(bytes, path: path, with: policy)
         case .map: try LiteralEdit.replacing(bytes, path: path, of: .map, with: policy)

@@ -114,6 +114,9 @@ extension PinDialect {
         // Texts.
         DialectMark(.envoy, [.other], in: [.json, .yaml], isEnvoy),
         DialectMark(.tlsa, [.other], in: [.plain, .text]) { ZoneReader.hasTLSARecord($0.marked) },
+        DialectMark(.git, [.other], in: [.plain]) {
+            GitConfiguration.isRecognized(in: $0.bytes) && (!$0.isInTree || $0.has("sha256/"))
+        },
         DialectMark(.curl, [.other], in: [.plain, .text]) {
             guard $0.isInTree else {
                 // The digest of a map's pin can begin with a slash.
@@ -122,9 +125,10 @@ extension PinDialect {
             return $0.has("pinnedpubkey", ignoringCase: true) && $0.has("sha256/") && $0.kind == .plain
                 || $0.begins(with: "sha256//")
         },
-        DialectMark(.hpkp, [.other], in: [.plain, .text]) {
+        DialectMark(.hpkp, [.markup, .other], in: [.plain, .text]) {
             $0.isInTree
                 ? $0.hasLine(from: "public-key-pins") || $0.begins(with: "pin-sha256=")
+                    || HPKPConfiguration.isRecognized(in: $0.marked)
                 : $0.has("pin-sha256") || $0.begins(with: "public-key-pins")
         },
         DialectMark(.tlsa, [.other]) { $0.has("TLSA", "TYPE52") },

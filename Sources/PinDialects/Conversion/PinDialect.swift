@@ -19,6 +19,8 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case hpkp
     /// curl's `--pinnedpubkey`.
     case curl
+    /// The values of `http.pinnedPubkey` in git's configuration.
+    case git
     /// Envoy's validation contexts, in YAML or JSON.
     case envoy
     /// DANE's TLSA records (RFC 6698).
@@ -37,23 +39,16 @@ extension PinDialect {
         let comments =
             switch self {
             case .android: CommentReader.texts(in: bytes)
-            case .apple, .trustkit, .map:
+            case .map: SourceLiterals.comments(in: bytes, isYAML: PinMapReader.isYAML(bytes))
+            case .apple, .trustkit:
                 PropertyList.areLiterals(bytes)
-                    ? LiteralParser.comments(in: bytes) : CommentReader.texts(in: bytes)
-            // In YAML, // doesn't begin a comment. CommentReader accepts it in every text that isn't markup.
-            case .envoy: Self.lineComments(in: bytes)
+                    ? SourceLiterals.comments(in: bytes, isYAML: false) : CommentReader.texts(in: bytes)
+            case .envoy: SourceLiterals.comments(in: bytes, isYAML: true)
             // A string of Kotlin may contain //, as a pin does whose Base64 has two slashes, and comments nest.
             case .okhttp, .cronet: SourceLexer.comments(in: bytes)
             default: [String]()
             }
         return comments.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
-    }
-
-    /// Returns the texts after `#`, up to the end of the line.
-    private static func lineComments(in bytes: [UInt8]) -> [String] {
-        bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            line.firstIndex(of: UInt8(ascii: "#")).map { String(decoding: line[($0 + 1)...], as: UTF8.self) }
-        }
     }
 }
 

@@ -14,11 +14,7 @@ enum CurlPins {
     static func read(_ bytes: [UInt8], path: String) throws(PolicyFileError) -> DialectReading {
         let cursor = try TextCursor(checking: bytes, path: path)
         var problems = PolicyProblems(path: path)
-        if GitConfiguration.isRecognized(in: bytes) {
-            let reading = reading(of: GitConfiguration(cursor), path: path, &problems)
-            guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
-            return reading
-        }
+        if GitConfiguration.isRecognized(in: bytes) { return try GitPins.read(bytes, path: path) }
         var found: CurlText?
         do throws(CurlText.Refusal) {
             found = try CurlText(cursor)
@@ -51,93 +47,8 @@ enum CurlPins {
             CanonicalPolicy(rules: [rule], combination: .closest), notes: Array(notes.prefix(TextLimits.notes)))
     }
 
-    /// The servers of a section of git's configuration, whatever the spelling of its URL.
-    private struct GitServers: Hashable {
-        let pattern: HostPattern
-        let port: UInt16?
-    }
-
-    /// Returns the rules of git, which uses the last value for the URL that is closest to a server's.
-    private static func reading(
-        of git: GitConfiguration, path: String, _ problems: inout PolicyProblems
-    ) -> DialectReading {
-        var reading = DialectReading(CanonicalPolicy(rules: [], combination: .closest))
-        if let position = git.malformed {
-            problems.add("git can't read its configuration from here on: correct this line", at: position)
-        } else if git.entries.isEmpty {
-            problems.add(
-                "no section [http] has pinnedPubkey: write [http \"https://HOST\"] above it",
-                at: SourcePosition(line: 1, column: 1))
-        }
-        let servers = git.entries.map { self.servers(of: $0, &problems) }
-        var last: [GitServers: Int] = [:]
-        for (index, servers) in servers.enumerated() { if let servers { last[servers] = index } }
-        for (index, entry) in git.entries.enumerated() {
-            guard let servers = servers[index] else { continue }
-            let location = PolicyLocation(path: path, entry.position)
-            // mutant git-last: true for `last[servers] == index` by GitConfigurationTests/notes
-            guard last[servers] == index else {
-                reading.notes.append(
-                    ConversionNote(
-                        .quirk, .either,
-                        "git uses only the last pinnedPubkey for a URL, and ignores this one: remove it",
-                        at: location, rule: .ignoredSetting))
-                continue
-            }
-            // mutant git-comment: nil by GitConfigurationTests/refused
-            if let cut = entry.cut {
-                problems.add(
-                    "git takes this semicolon for the start of a comment and ignores the pins behind it: put the value "
-                        + "in quotes", at: cut, rule: .ignoredSetting)
-            }
-            let pins = pins(in: entry.text, at: entry.position, &problems)
-            reading.policy.rules.append(
-                CanonicalRule(
-                    patterns: [servers.pattern], ports: servers.port.map { [Int($0)] }, pins: pins,
-                    location: location))
-        }
-        return reading
-    }
-
-    /// Returns the servers of a section, or adds a problem.
-    private static func servers(
-        of entry: GitConfiguration.Entry, _ problems: inout PolicyProblems
-    ) -> GitServers? {
-        guard let url = entry.url else { return GitServers(pattern: HostPattern("", .every), port: nil) }
-        func problem(_ message: String) -> GitServers? {
-            problems.add("\(quoted(url)) \(message)", at: entry.position)
-            return nil
-        }
-        let rest = url.lowercased().hasPrefix("https://") ? url.dropFirst(8) : ""
-        guard !rest.isEmpty else { return problem("isn't the URL of a server with TLS: write https://HOST") }
-        let path = rest.drop { $0 != "/" }
-        // mutant git-path: false by GitConfigurationTests/refused
-        guard path.isEmpty || path == "/" else {
-            return problem("is a part of a server, and other paths of it have no pins: remove the path")
-        }
-        let authority = rest.prefix { $0 != "/" }
-        guard !authority.contains("@") else { return problem("counts for one user only: remove the name") }
-        var name = authority[...]
-        var port: UInt16 = 443
-        if let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") {
-            guard let number = UInt16(authority[authority.index(after: colon)...]) else {
-                return problem("has a malformed port: write a number")
-            }
-            (name, port) = (authority[..<colon], number)
-        }
-        let isWildcard = name.hasPrefix("*.")
-        if isWildcard { name = name.dropFirst(2) }
-        do throws(ServerNameError) {
-            let name = try ServerName(String(name))
-            return GitServers(
-                pattern: HostPattern(name.description, isWildcard ? .oneLabelBelow : .exact), port: port)
-        } catch {
-            return problem("has no valid host: \(error)")
-        }
-    }
-
     /// Returns the pins in the value of an option.
-    private static func pins(
+    static func pins(
         in argument: String, at position: SourcePosition, _ problems: inout PolicyProblems
     ) -> [CanonicalPin] {
         var pins: [CanonicalPin] = []
@@ -186,6 +97,12 @@ enum CurlPins {
             throw DialectWriteError(
                 "curl's pins are for a single server: choose a host", at: policy.rules.first?.location)
         }
+        return try argument(of: rule)
+    }
+
+    /// Returns the argument with the pins of a rule.
+    static func argument(of rule: CanonicalRule) throws(DialectWriteError) -> String {
+        guard !rule.pins.isEmpty else { throw DialectWriteError("the rule has no pins: add one", at: rule.location) }
         var texts: [String] = []
         for pin in rule.pins {
             guard pin.content == .publicKey, pin.digest == .sha256, pin.role == .leaf || pin.role == .any else {

@@ -9,6 +9,8 @@ struct GitConfiguration {
         /// The value, as git reads it.
         let text: String
         let position: SourcePosition
+        /// The bytes of the value, with its quotes.
+        let range: Range<Int>
         /// The URL of the section, such as `https://git.example.com`, or `nil` for every server.
         let url: String?
         /// The position of a semicolon outside of quotes, at which a comment with another pin begins.
@@ -54,7 +56,10 @@ struct GitConfiguration {
                     return
                 }
                 guard section.isHTTP, name.lowercased() == "pinnedpubkey" else { continue }
-                entries.append(Entry(text: value.text, position: value.position, url: section.url, cut: value.cut))
+                entries.append(
+                    Entry(
+                        text: value.text, position: value.position, range: value.range, url: section.url,
+                        cut: value.cut))
             }
         }
     }
@@ -83,28 +88,29 @@ struct GitConfiguration {
 
     /// Reads `name = value`, or a name alone.
     private mutating func readVariable() -> (
-        name: String, value: (text: String, position: SourcePosition, cut: SourcePosition?)
+        name: String, value: (text: String, position: SourcePosition, range: Range<Int>, cut: SourcePosition?)
     )? {
         let name = String(decoding: cursor.take { $0.isWordByte || $0 == UInt8(ascii: "-") }, as: UTF8.self)
         guard !name.isEmpty else { return nil }
         _ = cursor.take(while: \.isBlank)
         guard cursor.take("=") else {
             guard cursor.byte?.isLineEnd ?? true || cursor.byte.map("#;".utf8.contains) ?? false else { return nil }
-            let position = cursor.position
+            let (position, start) = (cursor.position, cursor.index)
             _ = cursor.take { !$0.isLineEnd }
-            return (name, ("", position, nil))
+            return (name, ("", position, start..<start, nil))
         }
         _ = cursor.take(while: \.isBlank)
-        let position = cursor.position
+        let (position, start) = (cursor.position, cursor.index)
         var text: [UInt8] = []
-        var kept = 0
+        var (kept, end) = (0, start)
         var isQuoted = false
         while let byte = cursor.byte, !byte.isLineEnd {
             let here = cursor.position
             if !isQuoted, "#;".utf8.contains(byte) {
                 let comment = cursor.take { !$0.isLineEnd }
                 let hidesPin = Array(comment).hasAny(of: ["sha256//"])
-                return (name, (String(decoding: text.prefix(kept), as: UTF8.self), position, hidesPin ? here : nil))
+                let value = String(decoding: text.prefix(kept), as: UTF8.self)
+                return (name, (value, position, start..<end, hidesPin ? here : nil))
             }
             cursor.step()
             switch byte {
@@ -120,9 +126,9 @@ struct GitConfiguration {
                 cursor.step()
             default: text.append(byte)
             }
-            if isQuoted || !byte.isBlank { kept = text.count }
+            if isQuoted || !byte.isBlank { (kept, end) = (text.count, cursor.index) }
         }
         guard !isQuoted else { return nil }
-        return (name, (String(decoding: text.prefix(kept), as: UTF8.self), position, nil))
+        return (name, (String(decoding: text.prefix(kept), as: UTF8.self), position, start..<end, nil))
     }
 }

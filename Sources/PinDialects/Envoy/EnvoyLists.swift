@@ -42,7 +42,8 @@ struct EnvoyLists {
                 continue
             }
             let list = member.value
-            guard let elements = list.elements, !elements.isEmpty, let ranges = Self.ranges(of: list, in: edit.bytes)
+            guard let elements = list.elements, !elements.isEmpty,
+                let items = edit.items(elements.map(\.range), ofYAML: list.range, isList: true)
             else {
                 // A list in brackets must be indented more than its key.
                 edit.replace(list.range, with: (list.isFlow ? "" : " ") + Self.flow(values))
@@ -52,11 +53,6 @@ struct EnvoyLists {
             let digest = names == EnvoyContext.keyHashes ? EnvoyReader.base64 : EnvoyReader.hexadecimal
             let old = elements.map { $0.text.flatMap(digest) }
             let wanted = values.map(digest)
-            let lines = Int(list.position.line - member.position.line)
-            let start = edit.startOfLine(lines, above: list.range.lowerBound)
-            let items = edit.items(
-                ranges, from: list.isFlow ? list.range.lowerBound : start,
-                to: list.isFlow ? list.range.upperBound : edit.bytes.count, .hash, hasCommas: list.isFlow)
             let new = zip(values, wanted).filter { !old.contains($0.1) }.map { value, _ in
                 let text = (list.isFlow ? "" : "- ") + JSON.string(value).text
                 return NewItem(text: { _ in text })
@@ -74,23 +70,6 @@ struct EnvoyLists {
         } else {
             edit.replace(start..<start, with: added)
         }
-    }
-
-    /// Returns the bytes of the list's elements, including their dashes.
-    private static func ranges(of list: YAMLNode, in bytes: [UInt8]) -> [Range<Int>]? {
-        guard !list.isFlow else { return list.elements?.map(\.range) }
-        var ranges: [Range<Int>] = []
-        for element in list.elements ?? [] {
-            // Only white space and comments can be before a dash.
-            var start = ranges.last?.upperBound ?? list.range.lowerBound
-            while bytes[start] != UInt8(ascii: "-") {
-                guard start < element.range.lowerBound else { return nil }
-                let isComment = bytes[start] == UInt8(ascii: "#")
-                start = isComment ? bytes[start...].firstIndex { $0.isLineEnd } ?? bytes.count : start + 1
-            }
-            ranges.append(start..<element.range.upperBound)
-        }
-        return ranges
     }
 
     private static func block(_ values: [String], indent: String) -> String {

@@ -2,19 +2,22 @@ import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 
-/// A reader of Public-Key-Pins: the value of a header field, or the header of a response with one or both of the
-/// fields.
+/// A reader of Public-Key-Pins: the value of a header field, the header of a response with one or both of the fields,
+/// or the configuration of nginx or Apache that adds them.
 enum HPKPReader {
     /// Reads the header that a server with this hostname sends. Without a hostname, the rule applies to every host.
     static func read(_ bytes: [UInt8], path: String, host: String? = nil) throws(PolicyFileError) -> DialectReading {
         var cursor = try TextCursor(checking: bytes, path: path)
         var problems = PolicyProblems(path: path)
         var reading = DialectReading(CanonicalPolicy(rules: [], combination: .carveOut))
-        var seen: Set<Bool> = []
-        let values = fields(cursor) ?? [(start(&cursor), false)]
-        for (var cursor, isReportOnly) in values {
-            let location = PolicyLocation(path: path, cursor.position)
-            guard seen.insert(isReportOnly).inserted else {
+        var seen: Set<Server> = []
+        let values =
+            HPKPConfiguration.isRecognized(in: bytes)
+            ? configured(HPKPConfiguration(cursor, bytes), host, path: path, &problems)
+            : (fields(cursor) ?? [(start(&cursor), false)]).map { ($0.0, $0.1, Server(number: 0, host: host)) }
+        for (var cursor, isReportOnly, server) in values {
+            let (location, host) = (PolicyLocation(path: path, cursor.position), server.host)
+            guard seen.insert(server.with(isReportOnly)).inserted else {
                 reading.notes.append(
                     ConversionNote(
                         .quirk, .either, "clients read only the first field with this name: remove this one",
@@ -32,6 +35,38 @@ enum HPKPReader {
         }
         guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
         return reading
+    }
+
+    /// A server with its own header.
+    private struct Server: Hashable {
+        let number: Int
+        let host: String?
+        var isReportOnly = false
+
+        func with(_ isReportOnly: Bool) -> Server {
+            Server(number: number, host: host, isReportOnly: isReportOnly)
+        }
+    }
+
+    /// Returns the fields of a configuration. Those of a server that has no single name are for `host`.
+    private static func configured(
+        _ configuration: HPKPConfiguration, _ host: String?, path: String, _ problems: inout PolicyProblems
+    ) -> [(TextCursor, Bool, Server)] {
+        if configuration.fields.isEmpty {
+            problems.add(
+                "no add_header or Header sets Public-Key-Pins here: name the file that does",
+                at: SourcePosition(line: 1, column: 1))
+        }
+        var fields: [(TextCursor, Bool, Server)] = []
+        for field in configuration.fields {
+            if let problem = field.problem {
+                problems.add(problem, at: field.value.position)
+            } else {
+                let server = Server(number: field.block, host: configuration.host(of: field) ?? host)
+                fields.append((field.value, field.isReportOnly, server))
+            }
+        }
+        return fields
     }
 
     private static func start(_ cursor: inout TextCursor) -> TextCursor {

@@ -3,9 +3,9 @@ import PinctlBasics
 
 /// A change of the pins in the literals of a program or a document.
 ///
-/// Only the pins that differ are replaced, added and removed, with their comments. The hosts and their settings have to
-/// be there, and each host has its pins in one list. A pin that isn't in a list, such as the value of a constant, can
-/// only be replaced by another one.
+/// Only the pins that differ are replaced, added and removed, with their comments. Each host has its pins in one list.
+/// A pin that isn't in a list, such as the value of a constant, can only be replaced by another one. A host that isn't
+/// there gets a copy of another host's entry (``LiteralEntries``).
 struct LiteralEdit {
     /// A list of literals, with what changes in it.
     private struct List {
@@ -24,6 +24,8 @@ struct LiteralEdit {
     private var edit: MarkupEdit
     /// The bytes that change.
     private var changed: [Range<Int>] = []
+    /// The pins that change, or whose lists do.
+    private var changedPins: [PolicyLocation] = []
     /// The texts and Booleans, by their locations.
     private var values: [PolicyLocation: SourceLiteral] = [:]
     private var lists: [List] = []
@@ -31,35 +33,58 @@ struct LiteralEdit {
     private var listIndices: [PolicyLocation: Int] = [:]
     /// The pins that take the place of texts outside of lists, or `nil` for texts that stay.
     private var replaced: [PolicyLocation: CanonicalPin?] = [:]
+    /// The number of times that a text is a value, and a pin of a host. In YAML, an alias is the same value again.
+    private var occurrences: [PolicyLocation: Int] = [:]
+    private let uses: [PolicyLocation: Int]
 
     /// Returns a text in which the hosts have the pins of a policy that was converted to this dialect. `changeSettings`
-    /// changes others of their settings.
+    /// changes others of the settings of hosts that are there.
     static func replacing(
         _ bytes: [UInt8], path: String, of dialect: PinDialect, with policy: CanonicalPolicy,
-        changeSettings: (inout LiteralEdit) throws(DialectWriteError) -> Void = { _ in }
+        changeSettings: (inout LiteralEdit, CanonicalPolicy) throws(DialectWriteError) -> Void = { _, _ in }
     ) throws(DialectWriteError) -> [UInt8] {
-        let found: [CanonicalRule]
-        do throws(PolicyFileError) {
-            found = try dialect.read(bytes, path: path).policy.rules
-        } catch {
-            throw DialectWriteError(error)
+        let found = try rules(of: bytes, path: path, dialect)
+        let hosts = Set(found.flatMap(\.patterns).map(\.host))
+        var (known, missing) = (policy, policy)
+        known.rules.removeAll { rule in !rule.patterns.contains { hosts.contains($0.host) } }
+        missing.rules.removeAll { rule in rule.patterns.contains { hosts.contains($0.host) } }
+        var edit = try LiteralEdit(bytes, path: path, dialect)
+        try edit.replacePins(of: found, with: known)
+        try changeSettings(&edit, known)
+        var result = edit.edit.result
+        if !missing.rules.isEmpty {
+            result = try LiteralEntries.adding(missing.rules, to: result, path: path, of: dialect)
         }
-        var edit = try LiteralEdit(bytes, path: path)
-        try edit.replacePins(of: found, with: policy)
-        try changeSettings(&edit)
-        let result = edit.edit.result
         try dialect.check(result, path: path, says: String(decoding: try dialect.write(policy), as: UTF8.self))
         return result
     }
 
-    private init(_ bytes: [UInt8], path: String) throws(DialectWriteError) {
-        self.path = path
-        edit = MarkupEdit(bytes, usualStep: "  ")
+    static func rules(
+        of bytes: [UInt8], path: String, _ dialect: PinDialect
+    ) throws(DialectWriteError) -> [CanonicalRule] {
         do throws(PolicyFileError) {
-            literals = SourceLiterals(bytes, try TextCursor(checking: bytes, path: path), path: path)
+            return try dialect.read(bytes, path: path).policy.rules
         } catch {
             throw DialectWriteError(error)
         }
+    }
+
+    /// Returns the literals that the dialect's reader reads, with the number of times that a pin is one of a host.
+    static func literals(
+        of bytes: [UInt8], path: String, _ dialect: PinDialect
+    ) throws(DialectWriteError) -> (literals: SourceLiterals, uses: [PolicyLocation: Int]) {
+        do throws(PolicyFileError) {
+            guard dialect != .map else { return try PinMapReader.literals(of: bytes, path: path) }
+            return (SourceLiterals(bytes, try TextCursor(checking: bytes, path: path), path: path), [:])
+        } catch {
+            throw DialectWriteError(error)
+        }
+    }
+
+    private init(_ bytes: [UInt8], path: String, _ dialect: PinDialect) throws(DialectWriteError) {
+        self.path = path
+        edit = MarkupEdit(bytes, usualStep: "  ")
+        (literals, uses) = try Self.literals(of: bytes, path: path, dialect)
         for root in literals.roots { take(root.literal) }
         for (_, text) in literals.texts { take(text) }
     }
@@ -71,7 +96,9 @@ struct LiteralEdit {
             for element in elements where element.text != nil { listIndices[location(of: element)] = lists.count }
             lists.append(List(elements: elements, inside: inside))
             for element in elements { take(element) }
-        case .text, .word: values[location(of: literal)] = literal
+        case .text, .word:
+            values[location(of: literal)] = literal
+            occurrences[location(of: literal), default: 0] += 1
         case .expression: break
         }
     }
@@ -99,20 +126,14 @@ struct LiteralEdit {
             // mutant literal-removed: nil by LiteralEditTests/refused
             if let pattern = rule.patterns.first(where: { wanted[$0.host] == nil }) {
                 throw problem(
-                    "the policy has no rule for \(visibleText(pattern.host)): remove it here, or add a rule",
+                    "no rule of the policy pins \(visibleText(pattern.host)): remove it here, or add one",
                     at: rule.location)
             }
         }
         var rules: [String: [CanonicalRule]] = [:]
         for rule in found { for pattern in rule.patterns { rules[pattern.host, default: []].append(rule) } }
         for host in hosts {
-            let own = rules[host] ?? []
-            // mutant literal-host: false by LiteralEditTests/refused
-            guard !own.isEmpty else {
-                throw problem(
-                    "\(visibleText(host)) isn't in this file: add it with one of its pins, and run pinctl again",
-                    at: nil)
-            }
+            guard let own = rules[host] else { continue }
             let (there, pins) = (own.flatMap(\.pins), wanted[host] ?? [])
             // mutant literal-twice: false for 2 by LiteralEditTests/refused
             if Set(there.map(\.bare)) != Set(pins.map(\.bare)), own.count > 1 {
@@ -124,6 +145,7 @@ struct LiteralEdit {
         }
         try apply()
         try checkConstants(rules.values.flatMap(\.self))
+        try checkAliases(found)
     }
 
     private mutating func replace(
@@ -161,11 +183,14 @@ struct LiteralEdit {
                 "\(visibleText(host)) has its pins in several lists, and which of them a pin belongs to isn't known: "
                     + "change them yourself", at: lists[indices[1]].elements.first.map(location))
         }
+        let lost = there.filter { !kept.contains($0.bare) }
         for index in indices {
-            let removed = there.filter { !kept.contains($0.bare) }.compactMap(\.location).filter {
-                listIndices[$0] == index
+            // A list can have a pin twice, which counts once.
+            let removed = lists[index].elements.filter { element in
+                // mutant literal-duplicate: false for `isOne(of: lost, element)` by LiteralEditTests/duplicates
+                lost.contains { $0.location == location(of: element) } || isOne(of: lost, element)
             }
-            let change = Change(removed: Set(removed), added: Array(new))
+            let change = Change(removed: Set(removed.map(location)), added: Array(new))
             new = []
             // mutant literal-list: false for 2 by LiteralEditTests/shared
             if let other = lists[index].change, other != change {
@@ -182,34 +207,40 @@ struct LiteralEdit {
         }
     }
 
+    private func isOne(of pins: [CanonicalPin], _ element: SourceLiteral) -> Bool {
+        let value = element.text.flatMap { PinText($0, []) }?.pin.value
+        return pins.contains { $0.value == value }
+    }
+
     private mutating func apply() throws(DialectWriteError) {
         for (location, pin) in replaced {
             guard let pin, let value = values[location] else { continue }
             changed.append(value.range)
+            changedPins.append(location)
             edit.replace(value.range, with: try text(pin, like: value))
         }
         for list in lists {
             guard let change = list.change, change != Change(removed: [], added: []) else { continue }
             changed.append(list.inside)
-            // Lines of a preprocessor choose between elements.
-            let lines = edit.bytes[list.inside].split(whereSeparator: \.isLineEnd)
-            // mutant literal-preprocessor: false by LiteralEditTests/refused
-            if lines.contains(where: { $0.first { !$0.isBlank } == UInt8(ascii: "#") }) {
+            changedPins += list.elements.map(location)
+            // mutant literal-preprocessor: false for 2 by LiteralEditTests/refused
+            if !literals.isYAML, edit.hasDirective(in: list.inside) {
                 throw problem(
                     "this list has lines that begin with #, which may choose between its pins: change it yourself",
                     at: list.elements.first.map(location))
             }
             let like = list.elements.first { $0.text.flatMap { PinText($0, []) } != nil }
             let added = try change.added.map { pin throws(DialectWriteError) in
-                let text = try like.map { like throws(DialectWriteError) in try self.text(pin, like: like) } ?? ""
-                return NewItem(text: { _ in text })
+                try like.map { like throws(DialectWriteError) in try self.text(pin, like: like) } ?? ""
             }
-            let items = edit.items(
-                list.elements.map(\.range), from: list.inside.lowerBound, to: list.inside.upperBound, .program,
-                hasCommas: true)
-            edit.change(
-                items, keeping: list.elements.map { !change.removed.contains(location(of: $0)) }, adding: added,
-                .program, hasCommas: true)
+            let isKept = list.elements.map { !change.removed.contains(location(of: $0)) }
+            guard
+                edit.change(
+                    list.elements, in: list.inside, isYAML: literals.isYAML, keeping: isKept, adding: added)
+            else {
+                throw problem(
+                    "this list has an alias for a pin: write the pin itself", at: list.elements.first.map(location))
+            }
         }
     }
 
@@ -232,14 +263,30 @@ struct LiteralEdit {
         }
     }
 
+    /// Throws if an alias in YAML uses a value with a change for something else than the pins of a host.
+    private func checkAliases(_ found: [CanonicalRule]) throws(DialectWriteError) {
+        guard literals.isYAML else { return }
+        for location in changedPins {
+            // An anchor can be outside of the hosts, above them.
+            let isOfHost = found.contains { rule in
+                guard let start = rule.location, rule.pins.contains(where: { $0.location == location }) else {
+                    return false
+                }
+                return (start.line, start.column) < (location.line, location.column)
+            }
+            // mutant literal-alias: false by LiteralEditTests/aliases
+            if occurrences[location, default: 0] > uses[location, default: 0] + (isOfHost ? 0 : 1) {
+                throw problem("an alias uses this value for something else too: change it yourself", at: location)
+            }
+        }
+    }
+
     /// Returns a pin in the form of another one.
     private func text(_ pin: CanonicalPin, like literal: SourceLiteral) throws(DialectWriteError) -> String {
-        // JSON may escape the slash.
-        let source = String(decoding: edit.bytes[literal.range], as: UTF8.self).replacing("\\/", with: "/")
-        guard let old = literal.text, let form = PinText(old, []), source.contains(old) else {
+        guard let text = edit.text(pin, like: literal) else {
             throw problem("this pin isn't one plain string: write it as one", at: location(of: literal))
         }
-        return source.replacing(old, with: form.spelled(pin))
+        return text
     }
 
     /// Changes a Boolean.
@@ -251,6 +298,47 @@ struct LiteralEdit {
         let source = String(decoding: edit.bytes[literal.range], as: UTF8.self)
         let words = source.contains("YES") || source.contains("NO") ? ["NO", "YES"] : ["false", "true"]
         edit.replace(literal.range, with: source.replacing(words[old ? 1 : 0], with: words[value ? 1 : 0]))
+    }
+}
+
+extension MarkupEdit {
+    /// Returns a pin in the form of a literal, or `nil` if that isn't one plain string.
+    func text(_ pin: CanonicalPin, like literal: SourceLiteral) -> String? {
+        // JSON may escape the slash.
+        let source = String(decoding: bytes[literal.range], as: UTF8.self).replacing("\\/", with: "/")
+        guard let old = literal.text, let form = PinText(old, []), source.contains(old) else { return nil }
+        return source.replacing(old, with: form.spelled(pin))
+    }
+
+    /// Whether a line of a preprocessor is in a part of a program, which may choose between its elements.
+    func hasDirective(in range: Range<Int>) -> Bool {
+        bytes[range].split(whereSeparator: \.isLineEnd).contains { $0.first { !$0.isBlank } == UInt8(ascii: "#") }
+    }
+
+    /// Removes the elements of a list that aren't kept, with their comments, and adds others. Returns false if an
+    /// element is written elsewhere, which an alias in YAML stands for.
+    mutating func change(
+        _ elements: [SourceLiteral], in list: Range<Int>, isYAML: Bool, keeping isKept: [Bool], adding texts: [String]
+    ) -> Bool {
+        let ranges = elements.map(\.range)
+        guard isYAML else {
+            let items = items(ranges, from: list.lowerBound, to: list.upperBound, .program, hasCommas: true)
+            change(
+                items, keeping: isKept, adding: texts.map { text in NewItem(text: { _ in text }) }, .program,
+                hasCommas: true)
+            return true
+        }
+        guard let items = items(ranges, ofYAML: list, isList: true) else { return false }
+        // The dash and the blanks behind it, without an anchor.
+        let dash = zip(items, ranges).map { bytes[$0.range.lowerBound..<$1.lowerBound] }.first {
+            $0.dropFirst().allSatisfy { $0 == UInt8(ascii: " ") }
+        }
+        let isFlow = bytes[list].first == UInt8(ascii: "[")
+        let prefix = isFlow ? "" : String(decoding: dash ?? Array("- ".utf8)[...], as: UTF8.self)
+        change(
+            items, keeping: isKept, adding: texts.map { text in NewItem(text: { _ in prefix + text }) }, .hash,
+            hasCommas: isFlow)
+        return true
     }
 }
 

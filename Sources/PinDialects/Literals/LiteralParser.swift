@@ -294,20 +294,24 @@ extension LiteralParser {
             if !inBrackets, cursor.stands("...") {
                 for _ in 0..<3 { cursor.step() }
                 let value = value(depth: depth + 1)
-                members.append(.init(key: "...", isComputed: true, position: position, value: value))
+                members.append(
+                    .init(
+                        key: "...", isComputed: true, keyRange: start..<start + 3, position: position, value: value))
                 continue
             }
             guard let (key, isComputed) = key(inBrackets: inBrackets, depth: depth) else { return nil }
+            let range = start..<cursor.index
             if take(":") {
                 let value = value(depth: depth + 1)
-                members.append(.init(key: key, isComputed: isComputed, position: position, value: value))
+                members.append(
+                    .init(key: key, isComputed: isComputed, keyRange: range, position: position, value: value))
             } else if !inBrackets, closer == "}", !isComputed, cursor.byte.map(",}".utf8.contains) ?? false,
                 !members.isEmpty
             {
                 // `{ pins }` is short for `{ pins: pins }`.
                 members.append(
                     .init(
-                        key: key, isComputed: false, position: position,
+                        key: key, isComputed: false, keyRange: range, position: position,
                         value: SourceLiteral(
                             kind: .word(key), position: position, range: start..<start + key.utf8.count)))
             } else {

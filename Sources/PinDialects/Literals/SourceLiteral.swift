@@ -6,7 +6,7 @@ struct SourceLiteral {
     enum Kind {
         /// Members in the order of the text. The same key may appear several times.
         case object([Member])
-        /// `inside` is the range of the bytes between the brackets.
+        /// `inside` is the range of the bytes between the brackets, or of the whole list in YAML.
         case list([SourceLiteral], inside: Range<Int>)
         case text(String)
         /// A number, `true`, or the name of a constant, such as `Pins.api`.
@@ -20,8 +20,13 @@ struct SourceLiteral {
         let key: String
         /// Whether the key is a constant or an expression in brackets, so that the text isn't the key itself.
         let isComputed: Bool
+        /// The bytes of the key, with its quotes.
+        let keyRange: Range<Int>
         let position: SourcePosition
         let value: SourceLiteral
+
+        /// The bytes of the key and the value.
+        var range: Range<Int> { keyRange.lowerBound..<max(keyRange.upperBound, value.range.upperBound) }
     }
 
     /// A part of a program, in which other literals may be.
@@ -75,7 +80,9 @@ extension SourceLiteral {
         case .mapping(let members):
             kind = .object(
                 members.map {
-                    Member(key: $0.key, isComputed: false, position: $0.position, value: SourceLiteral($0.value))
+                    Member(
+                        key: $0.key, isComputed: false, keyRange: $0.keyRange, position: $0.position,
+                        value: SourceLiteral($0.value))
                 })
         }
     }

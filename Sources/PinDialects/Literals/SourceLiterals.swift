@@ -44,8 +44,11 @@ struct SourceLiterals {
 
     /// Whether a comment can contain another one, as in Dart and Swift, but not in JavaScript and Objective-C.
     private let nestsComments: Bool
+    /// Whether these are the values of documents in YAML.
+    let isYAML: Bool
 
     init(_ bytes: [UInt8], _ cursor: TextCursor, path: String) {
+        isYAML = false
         // mutant map-nested: false by PinMapTests/comments
         nestsComments = [".dart", ".swift"].contains(where: path.lowercased().hasSuffix)
         var budget = 16 * bytes.count + 10_000
@@ -56,7 +59,16 @@ struct SourceLiterals {
     /// Takes the documents of a text in YAML, which has no constants: aliases are values.
     init(_ documents: [YAMLNode]) {
         nestsComments = false
+        isYAML = true
         roots = documents.map { Root(literal: SourceLiteral($0), argument: nil, constant: nil) }
+    }
+
+    /// Returns the texts of the comments in a program, or in a document in YAML, where // doesn't begin one.
+    static func comments(in bytes: [UInt8], isYAML: Bool) -> [String] {
+        guard isYAML else { return LiteralParser.comments(in: bytes) }
+        return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            line.firstIndex(of: UInt8(ascii: "#")).map { String(decoding: line[($0 + 1)...], as: UTF8.self) }
+        }
     }
 
     private mutating func scan(from cursor: TextCursor, to end: Int, _ budget: inout Int) {

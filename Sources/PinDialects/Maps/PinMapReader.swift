@@ -35,6 +35,8 @@ struct PinMapReader {
     private var switches: Set<SourcePosition> = []
     /// The values with hosts of which the program chooses one.
     private var choices: [SourcePosition] = []
+    /// The number of times that a pin is one of a host. In YAML, an alias uses it again.
+    private var uses: [PolicyLocation: Int] = [:]
     /// The hosts beside others with pins that have none there.
     private var unpinned: [(host: HostPattern, position: SourcePosition)] = []
 
@@ -80,6 +82,19 @@ struct PinMapReader {
     ) -> (isMap: Bool, hasPins: Bool, stray: [CanonicalPin]) {
         guard let reader = try? PinMapReader(bytes, path, suffixes, withTexts: false) else { return (false, false, []) }
         return (!reader.rules.isEmpty || !reader.problems.isEmpty, reader.hasPins, reader.stray)
+    }
+
+    /// Returns the literals of a map, and the number of times that the pin at a location is one of a host.
+    static func literals(
+        of bytes: [UInt8], path: String
+    ) throws(PolicyFileError) -> (literals: SourceLiterals, uses: [PolicyLocation: Int]) {
+        let reader = try PinMapReader(bytes, path, .system, withTexts: true)
+        return (reader.literals, reader.uses)
+    }
+
+    /// Whether a text is read as YAML.
+    static func isYAML(_ bytes: [UInt8]) -> Bool {
+        (try? literals(of: bytes, path: ""))?.literals.isYAML ?? false
     }
 
     /// Takes the literals of a text, as YAML if it is, because other readers would see a part of it.
@@ -492,6 +507,7 @@ extension PinMapReader {
         }
         for (message, position) in scope.unread { problems.add(message, at: position) }
         switches.formUnion(scope.switches)
+        for location in pins.compactMap(\.location) { uses[location, default: 0] += 1 }
         for (pattern, position) in scope.hosts {
             var pattern = pattern
             if scope.includesSubdomains, pattern.scope == .exact { pattern.scope = .exactAndBelow }

@@ -192,7 +192,7 @@ package struct PinSearch: Sendable {
             sightings[sighting].location = locations[index]
             // git's pins for all other servers aren't those of a server that the file names.
             // mutant find-git: false by PinctlTests.FindTests
-            let isForOthers = sightings[sighting].dialect == .curl && namesHosts
+            let isForOthers = sightings[sighting].dialect == .git && namesHosts
             if sightings[sighting].host == nil, sightings[sighting].standing != .denied, !isForOthers {
                 sightings[sighting].host = hosts.host(ofPinAt: shapes[index].range)
             }

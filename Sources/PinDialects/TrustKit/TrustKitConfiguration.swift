@@ -52,7 +52,7 @@ enum TrustKitConfiguration {
     ) throws(DialectWriteError) -> [UInt8] {
         guard !PropertyList.areLiterals(bytes) else {
             return try LiteralEdit.replacing(bytes, path: path, of: .trustkit, with: policy) {
-                (edit: inout LiteralEdit) throws(DialectWriteError) in
+                (edit: inout LiteralEdit, policy: CanonicalPolicy) throws(DialectWriteError) in
                 try changeSettings(in: bytes, path: path, to: policy, &edit)
             }
         }

@@ -194,9 +194,16 @@ extension TrustKitReader {
             pins.append(pin)
         }
         if isWhole, pins.count < minimum {
+            // mutant trustkit-duplicate: false for `pins.count < texts.count` by LiteralEditTests/duplicates
+            let isRepeated = pins.count < texts.count
             problems.add(
-                "\(quoted(entry.key)) has \(pins.count) different pins, but TrustKit requires \(minimum): add the "
-                    + "pin of a backup key", at: entry.position)
+                "\(quoted(entry.key)) "
+                    + (isRepeated
+                        ? "lists a pin twice, which TrustKit counts once, and it requires \(minimum) different ones: "
+                            + "replace the second with the pin of a backup key"
+                        : "has \(pins.count) different pins, but TrustKit requires \(minimum): add the pin of a backup "
+                            + "key"),
+                at: entry.position)
         }
         return pins
     }

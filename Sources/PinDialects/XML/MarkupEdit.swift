@@ -3,7 +3,6 @@ import CertificatePinning
 /// A set of changes to a text with markup that leave every other byte as it is.
 struct MarkupEdit {
     let bytes: [UInt8]
-    private let lineEnd: String
     private let usualStep: String
     private var replacements: [(range: Range<Int>, text: String)] = []
 
@@ -11,8 +10,6 @@ struct MarkupEdit {
     init(_ bytes: [UInt8], usualStep: String) {
         self.bytes = bytes
         self.usualStep = usualStep
-        let firstEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? 0
-        lineEnd = firstEnd > 0 && bytes[firstEnd - 1] == UInt8(ascii: "\r") ? "\r\n" : "\n"
     }
 
     /// Replaces a range with text. Ranges must not overlap. Texts at the same place are inserted in the order of the
@@ -57,10 +54,19 @@ struct MarkupEdit {
         for (range, text) in ordered.map(\.element) {
             // The result is read again, which finds ranges that overlap in spite of everything.
             if index < range.lowerBound { result += bytes[index..<range.lowerBound] }
-            result += text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: lineEnd).utf8
+            result += text.contains("\n") ? text.replacing("\n", with: lineEnd(at: range.lowerBound)).utf8 : text.utf8
             index = max(index, range.upperBound)
         }
         return result + bytes[index...]
+    }
+
+    /// Returns the line end of the line with an offset, or else of the line above.
+    private func lineEnd(at offset: Int) -> String {
+        let newline = UInt8(ascii: "\n")
+        // mutant edit-line-end: bytes.firstIndex(of: newline) for `bytes[offset...].firstIndex(of: newline)` by
+        //   LiteralEditTests/lineEnds
+        let end = bytes[offset...].firstIndex(of: newline) ?? bytes[..<offset].lastIndex(of: newline)
+        return end.map { bytes[..<$0].last == UInt8(ascii: "\r") } ?? false ? "\r\n" : "\n"
     }
 
     /// Returns the blanks between the start of the line and an offset, or `nil` if there is anything else.

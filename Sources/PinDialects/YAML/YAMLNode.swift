@@ -16,6 +16,8 @@ package struct YAMLNode: Sendable {
 
     package struct Member: Sendable {
         package let key: String
+        /// The bytes of the key, with its quotes.
+        let keyRange: Range<Int>
         let position: SourcePosition
         package let value: YAMLNode
     }

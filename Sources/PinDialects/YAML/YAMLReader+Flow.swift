@@ -72,7 +72,7 @@ extension YAMLReader {
             if key.isMergeKey {
                 merges.append(value)
             } else {
-                members.append(YAMLNode.Member(key: name, position: key.position, value: value))
+                members.append(YAMLNode.Member(key: name, keyRange: key.range, position: key.position, value: value))
             }
             try endElement(before: "}")
         }

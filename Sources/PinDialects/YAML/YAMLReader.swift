@@ -35,10 +35,14 @@ package struct YAMLReader {
     /// The values with an anchor.
     private var anchors: [String: YAMLNode] = [:]
 
+    /// The start of the document in the whole text.
+    private let offset: Int
+
     private init(
-        _ bytes: [UInt8], path: String, line: Int32 = 1, _ references: References
+        _ bytes: [UInt8], path: String, line: Int32 = 1, offset: Int = 0, _ references: References
     ) throws(PolicyFileError) {
         self.path = path
+        self.offset = offset
         self.references = references
         cursor = try TextCursor(checking: bytes, path: path, line: line)
         try checkCharacters()
@@ -78,7 +82,8 @@ package struct YAMLReader {
         var documents: [YAMLNode] = []
         // No value may contain such a line, not even a text over several lines (YAML 1.2, section 9.1.2).
         for part in bytes.parts(startedBy: "---", limit: maximumDocuments) {
-            var reader = try YAMLReader(Array(part.bytes), path: path, line: part.line, .merges)
+            var reader = try YAMLReader(
+                Array(part.bytes), path: path, line: part.line, offset: part.bytes.startIndex, .merges)
             guard documents.count < maximumDocuments else {
                 throw reader.problem(
                     "the file has more than \(maximumDocuments) documents: give those with pins or keys in a file of "
@@ -213,7 +218,8 @@ extension YAMLReader {
         _ kind: YAMLNode.Kind, _ position: SourcePosition, from start: Int, isFlow: Bool = false
     ) throws(PolicyFileError) -> YAMLNode {
         try countOne(at: position)
-        return YAMLNode(kind: kind, position: position, range: start..<max(start, lastEnd), isFlow: isFlow)
+        let range = offset + start..<offset + max(start, lastEnd)
+        return YAMLNode(kind: kind, position: position, range: range, isFlow: isFlow)
     }
 
     private mutating func countOne(at position: SourcePosition) throws(PolicyFileError) {
@@ -344,7 +350,7 @@ extension YAMLReader {
             if key.isMergeKey {
                 merges.append(value)
             } else {
-                members.append(YAMLNode.Member(key: name, position: key.position, value: value))
+                members.append(YAMLNode.Member(key: name, keyRange: key.range, position: key.position, value: value))
             }
             guard cursor.byte != nil, self.column >= column else { break }
             guard self.column == column else {
@@ -357,7 +363,8 @@ extension YAMLReader {
                 throw problem("expected a key and a colon: write key: value", at: key.position)
             }
         }
-        return try made(.mapping(try merged(members, merges)), first.position, from: first.range.lowerBound)
+        return try made(
+            .mapping(try merged(members, merges)), first.position, from: first.range.lowerBound - offset)
     }
 
     /// Throws for a merge key if the text's reader doesn't know it.

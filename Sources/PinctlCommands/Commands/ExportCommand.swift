@@ -17,12 +17,13 @@ extension CommandDefinition {
             "",
             "If the target format cannot express a setting, pinctl reports whether the result is stricter",
             "or weaker, and writes nothing without --allow or --lossy. --into changes the pins in a file",
-            "(android, apple, trustkit, okhttp, envoy, map): it adds and removes those that differ,",
+            "(android, apple, trustkit, okhttp, git, envoy, map): it adds and removes those that differ,",
             "together with the comments of pins that it removes, and leaves every other byte unchanged. If",
             "the file pins a host that has no rule in the policy, this is such a change, hosts-lost. In",
             "Kotlin or Java, the pins are the strings in the calls of add on one",
-            "CertificatePinner.Builder(). In the literals of other programs and of JSON (map, trustkit,",
-            "apple), every host has to be there with a pin: pinctl changes the digests in place.",
+            "CertificatePinner.Builder(). In the literals of other programs, of JSON and of YAML (map,",
+            "trustkit, apple), pinctl changes the digests in place. A host that isn't there gets a copy of",
+            "the entry of one that has the same settings.",
             "",
             "--update does this with every file that the policy lists in \"exports\", or with none of them",
             "if a change needs to be allowed or a file can't be changed. With --mode report, apps report",
@@ -268,12 +269,12 @@ struct ExportJob {
                     lost.count == names.count
                         ? ConversionNote(
                             .splitLost, .weaker,
-                            "\(pattern.title()) loses its pins in \(file), because the policy has no rule for it",
+                            "\(pattern.title()) loses its pins in \(file), because no rule of the policy pins it",
                             at: rule.location)
                         : ConversionNote(
                             .scopeNarrowed, .weaker,
-                            "names below \(pattern.host) lose their pins in \(file), because the policy has no rule "
-                                + "for them",
+                            "names below \(pattern.host) lose their pins in \(file), because no rule of the policy "
+                                + "pins them",
                             at: rule.location))
             }
         }

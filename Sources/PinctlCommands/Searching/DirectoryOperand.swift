@@ -12,6 +12,8 @@ struct DirectoryOperand {
     private(set) var problems: [PolicyProblem] = []
     /// The number of pins that are in force and were found by their form alone.
     private(set) var otherPins = 0
+    /// The first file of a dialect that isn't wanted, because its pins may name no host.
+    private var hostless: String?
     private(set) var notes: [String] = []
 
     /// Returns the operands with the files of each directory in its place, and the problems in these directories.
@@ -32,6 +34,13 @@ struct DirectoryOperand {
                 operand, at: time, variables: variables, projects, where: isWanted, needsPins: needsPins)
             for note in directory.notes { console.note("note: \(note)") }
             guard !directory.files.isEmpty || !directory.problems.isEmpty else {
+                // mutant import-hostless: String?.none by FindTests/withoutHost
+                if let file = directory.hostless {
+                    throw .unusable([
+                        "\(file): its pins may name no host, so it isn't read as part of a directory: import the file "
+                            + "itself, with \(Flag.importedHost.dashed) if they don't"
+                    ])
+                }
                 throw .unusable([
                     "\(operand): has no pin file of a known dialect: search it with pinctl find \(operand)"
                 ])
@@ -82,9 +91,13 @@ struct DirectoryOperand {
             }
             let pins = search.sightings.filter(\.isInForce)
             constants.add(search)
+            if hostless == nil, search.dialects.contains(where: { [.curl, .git, .hpkp].contains($0) && !isWanted($0) })
+            {
+                hostless = file.path
+            }
             others += pins.filter { pin in
                 // Pins without hosts aren't part of a policy.
-                pin.dialect.map { [.curl, .hpkp].contains($0) && !isWanted($0) } ?? true
+                pin.dialect.map { [.curl, .git, .hpkp].contains($0) && !isWanted($0) } ?? true
             }
             guard !search.isTest else {
                 testFailures += search.failures.map(\.first)

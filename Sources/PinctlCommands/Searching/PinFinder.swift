@@ -49,6 +49,13 @@ struct PinFinder {
         } each: { results in
             for result in results { add(result) }
         }
+        // git uses the settings of a repository in its work tree. Nobody writes the other files of .git.
+        let path = SourceTree.path(".git/config", in: operand)
+        guard FileKind(path) != .missing else { return }
+        let configuration = FileSearch(path, name: ".git/config", at: time, projects)
+        if case .searched(let search) = configuration.result, search.dialects.isEmpty { return }
+        // mutant find-git-config: {} by FindTests/gitConfiguration
+        add(configuration)
     }
 
     private static let filesPerTask = 64

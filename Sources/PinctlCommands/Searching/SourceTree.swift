@@ -49,7 +49,7 @@ struct SourceTree {
     }
 
     /// Returns the path of a file in a directory. The working directory isn't named.
-    private static func path(_ name: String, in directory: String) -> String {
+    static func path(_ name: String, in directory: String) -> String {
         directory == "." ? name : directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
     }
 

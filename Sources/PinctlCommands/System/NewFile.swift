@@ -92,6 +92,9 @@ struct FilesError: Error {
 func withTemporaryFile(
     beside path: String, mode: mode_t, _ bytes: [UInt8], _ body: (String) throws(NewFileError) -> Void
 ) throws(NewFileError) {
+    // mutant new-file-signal: {} by PinctlTests.FailedCallTests/signals
+    DeferredSignals.begin()
+    defer { DeferredSignals.end() }
     let temporary = "\(path).\(getpid()).new"
     let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw NewFileError(errno: errno) }

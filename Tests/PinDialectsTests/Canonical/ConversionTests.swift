@@ -407,6 +407,20 @@ struct ConversionTests {
         }
     }
 
+    @Test("A policy whose rules are all off says so in place of a missing pin")
+    func off() {
+        for mode in [PinningMode.off, .enforce] {
+            let rule = Self.rule("example.com", .exact, [Self.pin(1, .any, .publicKey, .sha1)]) { $0.mode = mode }
+            let policy = CanonicalPolicy(rules: [rule], combination: .closest)
+            for dialect in [PinDialect.trustkit, .android, .map] {
+                let notes = policy.converted(to: dialect, at: Self.now, publicSuffixes: Self.suffixes).notes
+                let isNamed = notes.contains { $0.message.hasPrefix("the mode of every rule is off") }
+                #expect(isNamed == (mode == .off), "\(notes)")
+                #expect(notes.contains { $0.direction == .impossible })
+            }
+        }
+    }
+
     @Test("The rule for a host is chosen as this project chooses rules")
     func chosen() {
         let rules = [Self.rule("example.com", .exactAndBelow, [Self.pin(1, .leaf)]), Self.rule("b.example")]

@@ -129,6 +129,64 @@ struct LiteralEditTests {
                       b.example.com: { includeSubdomains: true, pins: ["sha256/K2", "sha256/K1"] }
                     """),
             Row(
+                title: "lists of YAML with dashes, comments and both kinds of line ends",
+                old: """
+                    # 'sha256/K3'\r
+                    hosts:\r
+                      a.example.com: # ours
+                        # old
+                        -   'sha256/K3' # then
+                        # kept
+                        - sha256/K1 # now
+                      b.example.com:\r
+                        includeSubdomains: true\r
+                        pins: &both\r
+                        - sha256/K1 # one\r
+                        # gone\r
+                        - "sha256/K4"\r
+                        - sha256/K3\r
+                    # end
+                    other: [1]
+                    """,
+                new: """
+                    # 'sha256/K3'\r
+                    hosts:\r
+                      a.example.com: # ours
+                        -   'sha256/K2'
+                        # kept
+                        - sha256/K1 # now
+                      b.example.com:\r
+                        includeSubdomains: true\r
+                        pins: &both\r
+                        - sha256/K1 # one\r
+                        - sha256/K2\r
+                    # end
+                    other: [1]
+                    """),
+            Row(
+                title: "an anchor above the hosts, in the second document of a text",
+                old: """
+                    x: 1
+                    ---
+                    ours: &ours
+                    - sha256/K3
+                    a.example.com: *ours
+                    b.example.com:
+                      includeSubdomains: true
+                      pins: *ours
+                    """,
+                new: """
+                    x: 1
+                    ---
+                    ours: &ours
+                    - sha256/K1
+                    - sha256/K2
+                    a.example.com: *ours
+                    b.example.com:
+                      includeSubdomains: true
+                      pins: *ours
+                    """),
+            Row(
                 title: "a comment before the comma behind the last pin",
                 old: """
                     {
@@ -204,6 +262,190 @@ struct LiteralEditTests {
         #expect(try row.dialect.replacing(result, path: "pins", with: policy) == result)
     }
 
+    @Test(
+        "A host that isn't there gets a copy of an entry with the same settings",
+        arguments: [
+            Row(
+                title: "JSON on one line",
+                old: #"{"a.example.com":{"includeSubdomains":false,"pins":["sha256/K3"],"enabled":true}}"#,
+                new: #"""
+                    {"a.example.com":{"includeSubdomains":false,"pins":["sha256/K1", "sha256/K2"],"enabled":true}, \#
+                    "c.example.com":{"includeSubdomains":false,"pins":["sha256/K3", "sha256/K4"],"enabled":true}}
+                    """#),
+            Row(
+                title: "TypeScript with a trailing comma, and comments of the pins only",
+                old: """
+                    export const pins = {
+                      'a.example.com': {
+                        pins: [
+                          // now
+                          'sha256/K1', // one
+                          'sha256/K2', // two
+                        ],
+                      }, // ours
+                    };
+                    """,
+                new: """
+                    export const pins = {
+                      'a.example.com': {
+                        pins: [
+                          // now
+                          'sha256/K1', // one
+                          'sha256/K2', // two
+                        ],
+                      }, // ours
+                      'c.example.com': {
+                        pins: [
+                          'sha256/K3',
+                          'sha256/K4',
+                        ],
+                      },
+                    };
+                    """),
+            Row(
+                title: "YAML, below a host whose list loses its last pin",
+                old: """
+                    hosts:\r
+                      a.example.com:
+                      - "sha256/K1"
+                      - sha256/K2
+                      - sha256/K4 # gone
+
+                    other: 1\r
+
+                    """,
+                new: """
+                    hosts:\r
+                      a.example.com:
+                      - "sha256/K1"
+                      - sha256/K2
+                      c.example.com:
+                      - "sha256/K3"
+                      - "sha256/K4"
+
+                    other: 1\r
+
+                    """),
+            Row(
+                title: "a list of YAML, and no line end at the end",
+                old: "rules:\n- host: a.example.com\n  pins: [sha256/K1]",
+                new: """
+                    rules:
+                    - host: a.example.com
+                      pins: [sha256/K1, sha256/K2]
+                    - host: c.example.com
+                      pins: [sha256/K3, sha256/K4]
+                    """),
+            Row(
+                title: "a list of objects",
+                old: "const p = [{ host: 'a.example.com', pins: ['K1'] }]",
+                new: """
+                    const p = [{ host: 'a.example.com', pins: ['K1', 'K2'] }, \
+                    { host: 'c.example.com', pins: ['K3', 'K4'] }]
+                    """),
+            Row(
+                title: "a dictionary of Swift",
+                old: "let pins: [String: [String]] = [\"a.example.com\": [\"sha256/K1\"]]",
+                new: """
+                    let pins: [String: [String]] = ["a.example.com": ["sha256/K1", "sha256/K2"], \
+                    "c.example.com": ["sha256/K3", "sha256/K4"]]
+                    """),
+            Row(
+                title: "a dictionary of Objective-C",
+                old: "NSDictionary *p = @{\n  @\"a.example.com\" : @[ @\"sha256/K1\", @\"sha256/K3\" ],\n};",
+                new: """
+                    NSDictionary *p = @{
+                      @"a.example.com" : @[ @"sha256/K1", @"sha256/K2" ],
+                      @"c.example.com" : @[ @"sha256/K3", @"sha256/K4" ],
+                    };
+                    """),
+            Row(
+                title: "TrustKit's dictionary", dialect: .trustkit,
+                old: """
+                    let c = [kTSKPinnedDomains: [
+                        "a.example.com": [kTSKDisableDefaultReportUri: true, kTSKPublicKeyHashes: ["K1", "K2"]]
+                    ]]
+                    """,
+                new: """
+                    let c = [kTSKPinnedDomains: [
+                        "a.example.com": [kTSKDisableDefaultReportUri: true, kTSKPublicKeyHashes: ["K1", "K2"]],
+                        "c.example.com": [kTSKDisableDefaultReportUri: true, kTSKPublicKeyHashes: ["K3", "K4"]]
+                    ]]
+                    """),
+        ])
+    func added(_ row: Row) throws {
+        var policy = Self.policy
+        if row.dialect == .trustkit { policy.combination = .closest }
+        policy.rules[1] = ReplacingTests.rule(
+            "c.example.com", .exact, [ReplacingTests.pin(3), ReplacingTests.pin(4)])
+        let result = try row.dialect.replacing(Array(Self.text(row.old).utf8), path: "pins", with: policy)
+        #expect(String(decoding: result, as: UTF8.self) == Self.text(row.new))
+        #expect(try row.dialect.replacing(result, path: "pins", with: policy) == result)
+    }
+
+    @Test("A line that is added has the line end of the line beside it")
+    func lineEnds() throws {
+        var policy = Self.policy
+        policy.rules.removeLast()
+        for (first, second) in [("\r\n", "\n"), ("\n", "\r\n")] {
+            let text = Self.text("x: 1\(first)a.example.com:\(first)- sha256/K1\(second)# end\(first)")
+            let result = try PinDialect.map.replacing(Array(text.utf8), path: "pins", with: policy)
+            #expect(
+                Array(result)
+                    == Array(
+                        Self.text(
+                            "x: 1\(first)a.example.com:\(first)- sha256/K1\(second)- sha256/K2\(second)# end\(first)"
+                        )
+                        .utf8))
+        }
+    }
+
+    @Test(
+        "A value of YAML that an alias uses for something else isn't changed",
+        arguments: [
+            ("a.example.com: &p\n- sha256/K3\nother: *p\n", "pins:2:3: an alias uses this value for something else"),
+            ("x: &p\n- sha256/K3\ny: *p\na.example.com: *p\n", "pins:2:3: an alias uses this value"),
+            (
+                "x: &p sha256/K3\ny: *p\na.example.com:\n- *p\n- sha256/K2\n",
+                "pins:1:7: this list has an alias for a pin"
+            ),
+            ("x: &p sha256/K3\na.example.com: *p\ny: *p\n", "more pins in the policy"),
+            ("x: &p\n- sha256/K3\na.example.com: *p\n", ""),
+        ])
+    func aliases(_ text: String, _ message: String) {
+        var policy = Self.policy
+        policy.rules.removeLast()
+        do throws(DialectWriteError) {
+            let result = try PinDialect.map.replacing(Array(Self.text(text).utf8), path: "pins", with: policy)
+            #expect(message.isEmpty, "\(String(decoding: result, as: UTF8.self))")
+        } catch {
+            #expect(!message.isEmpty && error.description.contains(message), "\(error)")
+        }
+    }
+
+    @Test("A pin that a list has twice is removed twice, and TrustKit's reason for too few pins says so")
+    func duplicates() throws {
+        var policy = Self.policy
+        policy.rules.removeLast()
+        policy.combination = .closest
+        func text(_ hashes: String) -> [UInt8] {
+            Array(
+                Self.text(
+                    "let c = [kTSKPinnedDomains: [\"a.example.com\": [kTSKDisableDefaultReportUri: true,\n"
+                        + "    kTSKPublicKeyHashes: [\(hashes)]]]]"
+                ).utf8)
+        }
+        let old = text("\"K3\", \"K1\", \"K1\", \"K3\"")
+        let result = try PinDialect.trustkit.replacing(old, path: "c.swift", with: policy)
+        #expect(result == text("\"K2\", \"K1\", \"K1\""))
+        do throws(DialectWriteError) {
+            _ = try PinDialect.trustkit.replacing(text("\"K3\", \"K3\""), path: "c.swift", with: policy)
+            Issue.record("it was replaced")
+        } catch {
+            #expect(error.description.contains("lists a pin twice, which TrustKit counts once"), "\(error)")
+        }
+    }
+
     @Test("The digests of NSPinnedDomains in an app's configuration are replaced one by one")
     func apple() throws {
         func text(_ first: String, _ second: String) -> [UInt8] {
@@ -274,11 +516,31 @@ struct LiteralEditTests {
         "A text in which something other than digests would have to change is refused",
         arguments: [
             // A host is missing.
-            ("{ \"a.example.com\": [\"sha256/K1\"] }", "b.example.com isn't in this file: add it"),
+            (
+                "{ \"a.example.com\": [\"sha256/K1\"] }",
+                "b.example.com isn't in this file, and no host here has the same settings"
+            ),
+            (
+                "{ 'a.example.com': { includeSubdomains: true, pins: ['sha256/K1'], title: 'A' } }",
+                "b.example.com isn't in this file, and no entry here has only pins"
+            ),
+            (
+                "{ 'a.example.com': { /* ours */ includeSubdomains: true, pins: ['sha256/K1'] } }",
+                "b.example.com isn't in this file, and no entry here has only pins"
+            ),
+            (
+                "{ 'a.example.com': { includeSubdomains: true, pins: PINS } };\nconst PINS = ['sha256/K1'];",
+                "b.example.com isn't in this file, and no entry here has only pins"
+            ),
+            (
+                "@{\n#if X\n@\"a.example.com\": @{ @\"includeSubdomains\": @YES, @\"pins\": @[@\"sha256/K1\"] },\n"
+                    + "#endif\n}", "b.example.com isn't in this file, and the entries here are more than literals"
+            ),
             // A host has no rule.
             (
                 "{ \"a.example.com\": [\"sha256/K1\"], \"b.example.com\": [\"sha256/K1\"],\n"
-                    + "\"c.example.com\": [\"sha256/K1\"] }", "2:1: the policy has no rule for c.example.com"
+                    + "\"c.example.com\": [\"sha256/K1\"] }",
+                "2:1: no rule of the policy pins c.example.com: remove it here, or add one"
             ),
             // Subdomains differ.
             (
@@ -316,8 +578,6 @@ struct LiteralEditTests {
                     + "@\"b.example.com\": @[@\"sha256/K1\"] }", "3:1: this list has lines that begin with #"
             ),
             ("export const pins = {};", "nothing is pinned here"),
-            // A list of YAML with dashes.
-            ("a.example.com:\n- sha256/K1\nb.example.com:\n- sha256/K2\n", "2:3: only a pin in quotes can be changed"),
         ])
     func refused(_ text: String, _ message: String) {
         do throws(DialectWriteError) {
@@ -325,6 +585,21 @@ struct LiteralEditTests {
             Issue.record("became \(String(decoding: result, as: UTF8.self))")
         } catch {
             #expect(error.description.contains(message), "\(error)")
+        }
+    }
+
+    @Test("A host isn't added if several objects have hosts")
+    func collections() {
+        var policy = Self.policy
+        policy.rules.append(ReplacingTests.rule("c.example.com", .exact, [ReplacingTests.pin(1)]))
+        let text = Self.text(
+            "p = { 'a.example.com': ['sha256/K1', 'sha256/K2'] };\n"
+                + "q = { 'b.example.com': { includeSubdomains: true, pins: ['sha256/K1', 'sha256/K2'] } };")
+        do throws(DialectWriteError) {
+            let result = try PinDialect.map.replacing(Array(text.utf8), path: "pins", with: policy)
+            Issue.record("became \(String(decoding: result, as: UTF8.self))")
+        } catch {
+            #expect(error.description.contains("c.example.com isn't in this file, and several objects here have hosts"))
         }
     }
 

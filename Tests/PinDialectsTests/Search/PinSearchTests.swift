@@ -193,7 +193,7 @@ struct PinSearchTests {
                 add_header Public-Key-Pins 'pin-sha256="{A}"; pin-sha256=\\"{B}\\"; max-age=5184000';
                 # add_header Public-Key-Pins 'pin-sha256="{C}"';
             }
-            """, "3: A www.example.com", "3: B www.example.com", "4: C www.example.com (comment)"),
+            """, "3: A www.example.com hpkp", "3: B www.example.com hpkp", "4: C www.example.com (comment)"),
         Row(
             "README.md", "Pin `api.example.com` with `sha256/{A}`.\n", "1: A api.example.com (documentation)"),
         Row(
@@ -409,7 +409,7 @@ struct PinSearchTests {
         let rows = [
             ("pins.py", "pin = 'sha256/\(damaged)'", 1), ("pins.py", "# pin = 'sha256/\(damaged)'", 0),
             ("tests/pins.py", "pin = 'sha256/\(damaged)'", 0), ("pins.md", "`sha256/\(damaged)`", 0),
-            ("nginx.conf", "add_header Public-Key-Pins 'pin-sha256=\"\(damaged)\"; max-age=1';", 1),
+            ("nginx.conf", "add_header Public-Key-Pins 'pin-sha256=\"\(damaged)\"; max-age=1';", 2),
             ("pins.go", "const pin = \"sha256/\(damaged.replacing("A", with: "-"))\"", 1),
             ("pins.c", "CURLOPT_PINNEDPUBLICKEY, \"sha256//\(damaged.dropLast());sha256//x\"", 1),
             ("blob.go", "p := \"/v2/blobs/sha256/\(damaged)\" + \"crypto/sha256/\(damaged)\" + \"sha256/\" + x", 0),

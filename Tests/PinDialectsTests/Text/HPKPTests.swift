@@ -57,6 +57,76 @@ struct HPKPTests {
         #expect(deviations == Self.singleQuotes.count)
     }
 
+    private static let value =
+        "pin-sha256=\"\(ReplacingTests.base64(1))\"; pin-sha256=\"\(ReplacingTests.base64(2))\"; max-age=5184000"
+    private static let escaped = value.replacing("\"", with: "\\\"")
+
+    @Test(
+        "The fields that nginx and Apache add are read, with the one name of their server as the host",
+        arguments: [
+            (
+                "server {\n  add_header Public-Key-Pins '\(value)' always;\n  server_name A.example.com;\n}\n",
+                ["a.example.com"]
+            ),
+            (
+                "http { server { server_name a.example.com;\n"
+                    + "location / { add_header\tpublic-key-pins \"\(escaped)\"; } }\n"
+                    + "server { server_name b.example.com; # c.test\n add_header Public-Key-Pins '\(value)'; } }\n",
+                ["a.example.com", "b.example.com"]
+            ),
+            (
+                "# add_header Public-Key-Pins 'x';\nserver { server_name a.test b.test;\n"
+                    + "add_header Public-Key-Pins '\(value)'; }",
+                [""]
+            ),
+            ("server { server_name _; }\nadd_header Public-Key-Pins '\(value)';", [""]),
+            ("server { server_name *.a.test;\n add_header Public-Key-Pins '\(value)';\n}", [""]),
+            ("server { server_name 192.0.2.1;\n add_header Public-Key-Pins '\(value)';\n}", [""]),
+            ("Header always set Public-Key-Pins \"\(escaped)\"\n", [""]),
+            (
+                "<VirtualHost *:443>\r\n  ServerName https://a.example.com:443\r\n  Header set Public-Key-Pins \\\r\n"
+                    + "    '\(value)'\r\n</VirtualHost>\r\nServerName other.test\r\n", ["a.example.com"]
+            ),
+            (
+                "<VirtualHost *:443>\nServerName a.test\nServerAlias b.test\n"
+                    + " header always set Public-Key-Pins \"\(escaped)\"\n"
+                    + "</VirtualHost>\n", [""]
+            ),
+        ])
+    func configurations(_ text: String, _ hosts: [String]) throws {
+        #expect(PinDialect.recognized(in: Array(text.utf8)) == .hpkp)
+        let reading = try read(text, host: nil)
+        #expect(reading.policy.rules.map { $0.patterns[0].host } == hosts)
+        for rule in reading.policy.rules {
+            #expect(rule.pins.map(\.value) == [[UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32)])
+            #expect(rule.patterns[0].scope == (rule.patterns[0].host.isEmpty ? .every : .exact))
+        }
+        #expect(reading.notes.isEmpty, "\(reading.notes)")
+    }
+
+    @Test(
+        "A field of a configuration whose value isn't known is an error",
+        arguments: [
+            ("server { add_header Public-Key-Pins \"$pins\"; }", "the server computes this value"),
+            (
+                "server {\n add_header Public-Key-Pins '\(value);\n includeSubDomains'; }",
+                "f:2:29: error: the value is on"
+            ),
+            ("Header set Public-Key-Pins \"%{PINS}e\"\n", "the server computes this value"),
+            ("Header set Public-Key-Pins \"\(escaped)\" env=HTTPS\n", "Apache sends this field only under a condition"),
+            ("Header edit Public-Key-Pins a b\n", "Apache sends this field only under a condition"),
+            ("Header unset Public-Key-Pins\n", "no add_header or Header sets Public-Key-Pins here"),
+            ("server { add_header Public-Key-Pins 'max-age=5'; }", "the header has no pin"),
+        ])
+    func refusedConfigurations(_ text: String, _ message: String) {
+        do throws(PolicyFileError) {
+            let reading = try HPKPReader.read(Array(text.utf8), path: "f", host: nil)
+            Issue.record("\(reading.policy.rules)")
+        } catch {
+            #expect(error.problems.contains { $0.description.contains(message) }, "\(error)")
+        }
+    }
+
     @Test("The RFC's examples survive reading and writing", .enabled(if: PeerCases.all != nil, "\(PeerCases.absence)"))
     func examples() throws {
         let rows = try #require(PeerCases.all).hpkp.rfc7469_2_1_5.cases.elements

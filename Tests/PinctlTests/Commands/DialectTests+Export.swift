@@ -158,7 +158,7 @@ extension DialectTests {
         let run = await pinctl("export", "--to", "android", "--lossy", "--into", file, policy)
         #expect(
             run.errors.contains(
-                "note: \(file): old.test: removed, because the policy has no rule for it"), "\(run)")
+                "note: \(file): old.test: removed, because no rule of the policy pins it"), "\(run)")
         #expect(run.status == 0)
         let wrong = await pinctl("check", "--policy", file, "api.test")
         #expect(wrong.errors.contains("convert it with pinctl import \(file)"))
@@ -188,7 +188,7 @@ extension DialectTests {
         for host in ["pay.example.com", "www.pay.example.com"] {
             #expect(
                 refused.errors.contains(
-                    "hosts-lost (weaker): \(host) loses its pins in \(file), because the policy has no rule for it"),
+                    "hosts-lost (weaker): \(host) loses its pins in \(file), because no rule of the policy pins it"),
                 "\(refused)")
         }
         #expect(refused.errors.contains("give --allow hosts-lost, or --lossy"))

@@ -222,6 +222,25 @@ struct FindTests {
         let run = await find()
         #expect(run.status == 0, "\(run.output)")
         #expect(run.lines.last == "2 places, 3 pins, 1 host: no disagreement (2 files searched)", "\(run.output)")
+        // The repository's own configuration is one of its places, without the rest of .git.
+        try write(".git/config", "[http \"https://git.example.com\"]\n\tpinnedPubkey = sha256//\(pin(4))\n")
+        try write(".git/other.ts", "export const pins = { 'other.example.com': ['sha256/\(pin(5))'] }")
+        let own = await find()
+        #expect(own.status == 1)
+        #expect(own.output.contains(".git/config:2:17") && !own.output.contains("other.example.com"), "\(own.output)")
+        #expect(own.output.contains("(3 files searched)"))
+    }
+
+    @Test("import of a directory with a file whose pins may name no host says how to import it")
+    func withoutHost() async throws {
+        try write(
+            "gitconfig", "[http]\n\tpinnedPubkey = sha256//\(Base64.encode([UInt8](repeating: 1, count: 32).span))\n")
+        let run = await pinctl("import", directory.path)
+        #expect(run.status == 2)
+        #expect(run.errors.contains("gitconfig: its pins may name no host"), "\(run.errors)")
+        #expect(run.errors.contains("--host"))
+        let named = await pinctl("import", "--host", "git.example.com", directory.path + "/gitconfig")
+        #expect(named.status == 0 && named.output.contains("git.example.com"), "\(named.errors)")
     }
 
     @Test("A repository in another one is searched", .enabled(if: hasGit))

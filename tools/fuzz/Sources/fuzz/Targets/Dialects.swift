@@ -23,7 +23,7 @@ extension FuzzTarget {
         .dialect(.curl),
         .dialect(.envoy),
         .dialect(.tlsa),
-        .dialect(.certspotter),
+        .dialect(.certspotter), .dialect(.git),
         .dialect(.map),
         FuzzTarget(name: "literals") { bytes in
             // TrustKit's dictionary in a program.
