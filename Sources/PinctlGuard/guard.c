@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <alloca.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -33,7 +35,8 @@
 
 enum { question = 1, connected = 2, started = 3 };
 enum { host = 1, port, address, certificate, ocsp, scts, resumed, program, pid, library_name };
-enum { largest_frame = 4 + 262144, largest_answer = 4096, seconds_to_answer = 10, longest_reason = 512 };
+enum { largest_frame = 4 + 262144, largest_answer = 4096, longest_path = 4096, longest_event = longest_path + 100 };
+enum { seconds_to_answer = 10, longest_reason = 512 };
 
 struct frame {
     unsigned char *bytes;
@@ -69,7 +72,7 @@ static void put(struct frame *frame, int type, const void *value, size_t length)
     uint32_t size = htonl((uint32_t)length);
     field[0] = (unsigned char)type;
     memcpy(field + 1, &size, 4);
-    memcpy(field + 5, value, length);
+    memmove(field + 5, value, length);
     frame->used += 5 + length;
 }
 
@@ -77,10 +80,9 @@ static struct frame frame_of(int kind, void *bytes, size_t size) {
     struct frame frame = {bytes, 6, size, false};
     frame.bytes[4] = 1;
     frame.bytes[5] = (unsigned char)kind;
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-    if (length > 0) put(&frame, program, path, (size_t)length);
-    else put(&frame, program, program_invocation_name, strlen(program_invocation_name));
+    // Into the place of the field's value, as stacks may be small.
+    ssize_t length = readlink("/proc/self/exe", (char *)frame.bytes + 11, longest_path);
+    if (length > 0) put(&frame, program, frame.bytes + 11, (size_t)length);
     uint32_t number = htonl((uint32_t)getpid());
     put(&frame, pid, &number, 4);
     return frame;
@@ -161,7 +163,7 @@ static bool ask(struct frame *frame, char *text) {
     struct timespec deadline;
     clock_gettime(CLOCK_MONOTONIC, &deadline);
     deadline.tv_sec += seconds_to_answer;
-    unsigned char answer[largest_answer];
+    unsigned char *answer = frame->bytes + largest_frame;  // Of a question.
     uint32_t size = htonl((uint32_t)frame->used - 4);
     memcpy(frame->bytes, &size, 4);
     struct stat before, after;
@@ -253,64 +255,37 @@ static struct peer find_peer(int descriptor) {
 
 // MARK: The functions of other libraries
 
-#define FUNCTIONS(required, optional) \
-    required(unsigned long, OpenSSL_version_num, (void)) \
-    required(int, CRYPTO_get_ex_new_index, (int, long, void *, void *, void *, void *)) \
-    required(int, CRYPTO_set_ex_data, (void *, int, void *)) \
-    required(void *, CRYPTO_get_ex_data, (const void *, int)) \
-    required(void, CRYPTO_free, (void *, const char *, int)) \
-    required(void *, SSL_get_ex_data, (const void *, int)) \
-    required(void, SSL_set_info_callback, (void *, void *)) \
-    required(void *, SSL_CTX_get_info_callback, (void *)) \
-    required(void *, SSL_get_SSL_CTX, (const void *)) \
-    required(void *, SSL_get_session, (const void *)) \
-    required(int, SSL_is_server, (const void *)) \
-    required(int, SSL_in_before, (const void *)) \
-    required(const char *, SSL_state_string, (const void *)) \
-    required(const char *, SSL_get_servername, (const void *, int)) \
-    required(void *, SSL_get0_param, (void *)) \
-    required(int, SSL_get_fd, (const void *)) \
-    required(void *, SSL_get_peer_cert_chain, (const void *)) \
-    required(long, SSL_ctrl, (void *, int, long, void *)) \
-    required(int, SSL_session_reused, (const void *)) \
-    required(void, SSL_set_verify_result, (void *, long)) \
-    required(void, SSL_set_shutdown, (void *, int)) \
-    required(void *, SSL_get_rbio, (const void *)) \
-    required(void *, SSL_get_wbio, (const void *)) \
-    required(void, SSL_set0_rbio, (void *, void *)) \
-    required(void, SSL_set0_wbio, (void *, void *)) \
-    required(int, OPENSSL_sk_num, (const void *)) \
-    required(void *, OPENSSL_sk_value, (const void *, int)) \
-    required(int, i2d_X509, (const void *, unsigned char **)) \
-    required(void, X509_free, (void *)) \
-    required(void *, BIO_meth_new, (int, const char *)) \
-    required(int, BIO_meth_set_write, (void *, void *)) \
-    required(int, BIO_meth_set_read, (void *, void *)) \
-    required(int, BIO_meth_set_ctrl, (void *, void *)) \
-    required(int, BIO_meth_set_destroy, (void *, void *)) \
-    required(int, BIO_get_new_index, (void)) \
-    required(void *, BIO_new, (const void *)) \
-    required(int, BIO_up_ref, (void *)) \
-    required(int, BIO_method_type, (const void *)) \
-    required(void *, BIO_next, (void *)) \
-    required(void, BIO_set_next, (void *, void *)) \
-    required(void, BIO_set_init, (void *, int)) \
-    required(void, BIO_set_data, (void *, void *)) \
-    required(void *, BIO_get_data, (void *)) \
-    required(void, BIO_clear_flags, (void *, int)) \
-    required(long, BIO_ctrl, (void *, int, long, void *)) \
-    required(int, ERR_set_mark, (void)) \
-    required(int, ERR_pop_to_mark, (void)) \
-    optional(void *, SSL_get1_peer_certificate, (const void *)) \
-    optional(void *, SSL_get_peer_certificate, (const void *)) \
-    optional(const char *, X509_VERIFY_PARAM_get0_host, (void *, int)) \
-    optional(char *, X509_VERIFY_PARAM_get1_ip_asc, (void *)) \
-    optional(int, SSL_SESSION_set_max_early_data, (void *, uint32_t)) \
-    optional(void, ERR_new, (void)) \
-    optional(void, ERR_set_debug, (const char *, int, const char *)) \
-    optional(void, ERR_set_error, (int, int, const char *, ...)) \
-    optional(void, ERR_put_error, (int, int, int, const char *, int)) \
-    optional(void, ERR_add_error_data, (int, ...))
+#define FUNCTIONS(must, may) \
+    must(unsigned long, OpenSSL_version_num, (void)) \
+    must(int, CRYPTO_get_ex_new_index, (int, long, void *, void *, void *, void *)) \
+    must(int, CRYPTO_set_ex_data, (void *, int, void *)) must(void *, CRYPTO_get_ex_data, (const void *, int)) \
+    must(void, CRYPTO_free, (void *, const char *, int)) must(void *, SSL_get_ex_data, (const void *, int)) \
+    must(void, SSL_set_info_callback, (void *, void *)) must(void *, SSL_CTX_get_info_callback, (void *)) \
+    must(void *, SSL_get_SSL_CTX, (const void *)) must(void *, SSL_get_session, (const void *)) \
+    must(int, SSL_is_server, (const void *)) must(int, SSL_in_before, (const void *)) \
+    must(const char *, SSL_state_string, (const void *)) must(const char *, SSL_get_servername, (const void *, int)) \
+    must(void *, SSL_get0_param, (void *)) must(int, SSL_get_fd, (const void *)) \
+    must(void *, SSL_get_peer_cert_chain, (const void *)) must(long, SSL_ctrl, (void *, int, long, void *)) \
+    must(int, SSL_session_reused, (const void *)) must(void, SSL_set_verify_result, (void *, long)) \
+    must(void, SSL_set_shutdown, (void *, int)) must(void *, SSL_get_rbio, (const void *)) \
+    must(void *, SSL_get_wbio, (const void *)) must(void, SSL_set0_rbio, (void *, void *)) \
+    must(void, SSL_set0_wbio, (void *, void *)) must(int, OPENSSL_sk_num, (const void *)) \
+    must(void *, OPENSSL_sk_value, (const void *, int)) must(int, i2d_X509, (const void *, unsigned char **)) \
+    must(void, X509_free, (void *)) must(void *, BIO_meth_new, (int, const char *)) \
+    must(int, BIO_meth_set_write, (void *, void *)) must(int, BIO_meth_set_read, (void *, void *)) \
+    must(int, BIO_meth_set_ctrl, (void *, void *)) must(int, BIO_meth_set_destroy, (void *, void *)) \
+    must(int, BIO_get_new_index, (void)) must(void *, BIO_new, (const void *)) must(int, BIO_up_ref, (void *)) \
+    must(int, BIO_method_type, (const void *)) must(void *, BIO_next, (void *)) \
+    must(void, BIO_set_next, (void *, void *)) must(void, BIO_set_init, (void *, int)) \
+    must(void, BIO_set_data, (void *, void *)) must(void *, BIO_get_data, (void *)) \
+    must(void, BIO_clear_flags, (void *, int)) must(long, BIO_ctrl, (void *, int, long, void *)) \
+    must(int, ERR_set_mark, (void)) must(int, ERR_pop_to_mark, (void)) \
+    may(void *, SSL_get1_peer_certificate, (const void *)) may(void *, SSL_get_peer_certificate, (const void *)) \
+    may(const char *, X509_VERIFY_PARAM_get0_host, (void *, int)) \
+    may(char *, X509_VERIFY_PARAM_get1_ip_asc, (void *)) may(int, SSL_SESSION_set_max_early_data, (void *, uint32_t)) \
+    may(void, ERR_new, (void)) may(void, ERR_set_debug, (const char *, int, const char *)) \
+    may(void, ERR_set_error, (int, int, const char *, ...)) \
+    may(void, ERR_put_error, (int, int, int, const char *, int)) may(void, ERR_add_error_data, (int, ...))
 
 // A copy of OpenSSL in this process.
 struct library {
@@ -342,6 +317,17 @@ static int refuse_transfer(void *, void *, int);
 static long control_fence(void *, int, long, void *);
 static int destroy_fence(void *);
 
+// The dlsym after ours. Calls of it are looked up from this library.
+static void *(*next_dlsym(void))(void *, const char *) {
+    static _Atomic(void *(*)(void *, const char *)) cached;
+    void *(*next)(void *, const char *) = atomic_load(&cached);
+    const char *versions[] = {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"};
+    for (int i = 0; next == NULL && i < 3; i++) atomic_store(&cached, next = dlvsym(RTLD_NEXT, "dlsym", versions[i]));
+    return next;
+}
+
+static void *find(void *module, const char *name) { return next_dlsym()(module, name); }
+
 // Returns the module that contains an address, which stays loaded from then on.
 static void *module_of(const void *code, const void **base) {
     Dl_info info;
@@ -362,18 +348,18 @@ static struct library *known_library(const void *base) {
 // checked, because LibreSSL and OpenSSL 1.0 number the classes of CRYPTO_new_ex_data otherwise.
 static struct library *library_of(void *module) {
     const void *base, *own;
-    void *function = module != NULL ? dlsym(module, "SSL_get_ex_data") : NULL;
-    if (function == NULL) function = dlsym(RTLD_DEFAULT, "SSL_get_ex_data");
+    void *function = module != NULL ? find(module, "SSL_get_ex_data") : NULL;
+    if (function == NULL) function = find(RTLD_DEFAULT, "SSL_get_ex_data");
     void *handle = module_of(function, &base);
     struct library *library = known_library(base);
     if (handle == NULL || library != NULL) return library;
-    unsigned long (*version)(void) = dlsym(handle, "OpenSSL_version_num");
+    unsigned long (*version)(void) = find(handle, "OpenSSL_version_num");
     if (version == NULL || version() < 0x10100000 || version() == 0x20000000) return NULL;
     library = calloc(1, sizeof *library);
     if (library == NULL) return NULL;
     library->base = base;
     library->is_complete = true;
-#define LOAD(type, name, parameters) *(void **)&library->name = dlsym(handle, #name);
+#define LOAD(type, name, parameters) *(void **)&library->name = find(handle, #name);
 #define REQUIRE(type, name, parameters) LOAD(type, name, parameters) library->is_complete &= library->name != NULL;
     FUNCTIONS(REQUIRE, LOAD)
     module_of((void *)library->SSL_set_info_callback, &base);
@@ -415,11 +401,18 @@ static struct site *site_of(const void *caller, const char *name) {
     site->library = strncmp(name, "gnutls", 6) == 0 ? NULL : library_of(module);
     site->in_library = site->library != NULL && site->library->base == base;
     // First among what the caller is linked with. In the program itself, that may be our function.
-    site->next = module != NULL ? dlsym(module, name) : NULL;
+    site->next = module != NULL ? find(module, name) : NULL;
     module_of((void *)site_of, &own);
     module_of(site->next, &base);
     if (base == own) site->next = NULL;
-    if (site->next == NULL) site->next = dlsym(RTLD_NEXT, name);
+    if (site->next == NULL) site->next = find(RTLD_NEXT, name);
+    // The caller found our function by dlsym, or is another preloaded library.
+    const char *known[] = {"libssl.so.3", "libssl.so.1.1", "libgnutls.so.30"};
+    for (int i = 0; site->next == NULL && i < 3; i++) {
+        module = dlopen(known[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (module != NULL) site->next = find(module, name);
+        if (module != NULL && site->library == NULL && i < 2) site->library = library_of(module);
+    }
     struct site *empty = NULL;
     if (site != &spare) atomic_compare_exchange_strong(&sites[(slot + probes) % 1024], &empty, site);
     errno = error;
@@ -449,7 +442,7 @@ static bool is_accepted(struct frame *frame, const char *sni, const char *expect
 }
 
 static struct frame new_question(const char *library) {
-    void *bytes = malloc(largest_frame);
+    void *bytes = malloc(largest_frame + largest_answer);
     if (bytes == NULL) return (struct frame){.too_long = true};
     struct frame frame = frame_of(question, bytes, largest_frame);
     put(&frame, library_name, library, strlen(library));
@@ -529,6 +522,12 @@ static void *new_fence(struct library *library, void *behind) {
 // last messages aren't sent, so the server can't continue either.
 static void refuse(struct library *library, void *ssl, struct state *state) {
     void *reads = library->SSL_get_rbio(ssl), *writes = library->SSL_get_wbio(ssl);
+    if (writes != NULL && library->BIO_method_type(writes) == library->fence_type) return;
+    if (writes == NULL && !state->is_fenced) {
+        // As in QUIC, whose messages are sent otherwise.
+        dprintf(2, "%s (the handshake can't be stopped, so the program is)\n", reason);
+        abort();
+    }
     void *read_fence = new_fence(library, reads), *write_fence = read_fence;
     if (reads != writes) write_fence = new_fence(library, writes);
     else if (read_fence != NULL) library->BIO_up_ref(read_fence);
@@ -627,6 +626,7 @@ static void observe(const void *constant, int where, int value) {
         const char *message = library->SSL_state_string(ssl);
         bool is_last = where & loop && (strcmp(message, "TRSD") == 0 || strcmp(message, "TRFIN") == 0);
         if (where & start) begin(library, ssl, state);
+        else if (state->is_fenced) refuse(library, ssl, state);  // Again, if the program has set other BIOs.
         else if ((is_last || where & done) && !state->is_judged) judge(library, ssl, state);
         // No message follows, so that what the server sent already could still be read: SSL_RECEIVED_SHUTDOWN.
         if (where & done && state->is_fenced) library->SSL_set_shutdown(ssl, 2);
@@ -806,7 +806,7 @@ EXPORTED int gnutls_handshake(void *session) {
     reason[0] = 0;
     int result = next(session);
     if (result != 0) return result;
-#define GNUTLS(type, name, ...) type (*name)(__VA_ARGS__) = dlsym(module, "gnutls_" #name)
+#define GNUTLS(type, name, ...) type (*name)(__VA_ARGS__) = find(module, "gnutls_" #name)
     GNUTLS(int, server_name_get, void *, void *, size_t *, unsigned *, unsigned);
     GNUTLS(const void *, certificate_get_peers, void *, unsigned *);
     GNUTLS(int, ocsp_status_request_get, void *, void *);
@@ -872,7 +872,7 @@ EXPORTED const char *gnutls_strerror(int error) {
 EXPORTED int connect(int descriptor, const struct sockaddr *name, socklen_t length) {
     static _Atomic(int (*)(int, const struct sockaddr *, socklen_t)) cached;
     int (*next)(int, const struct sockaddr *, socklen_t) = atomic_load(&cached);
-    if (next == NULL) atomic_store(&cached, next = dlsym(RTLD_NEXT, "connect"));
+    if (next == NULL) atomic_store(&cached, next = find(RTLD_NEXT, "connect"));
     int result = next(descriptor, name, length), error = errno;
     if (result != 0 && error != EINPROGRESS && error != EINTR) return result;
     struct peer peer;
@@ -885,7 +885,7 @@ EXPORTED int connect(int descriptor, const struct sockaddr *name, socklen_t leng
     if (is_watched && result != 0 && getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &information, &whole) == 0)
         is_watched = information.tcpi_state != TCP_CLOSE;
     if (is_watched) {
-        unsigned char bytes[8192];
+        unsigned char bytes[longest_event];
         char text[longest_reason];
         struct frame frame = frame_of(connected, bytes, sizeof bytes);
         put_peer(&frame, &peer);
@@ -899,10 +899,104 @@ EXPORTED int connect(int descriptor, const struct sockaddr *name, socklen_t leng
     return result;
 }
 
+// Symbols of libraries that are loaded with RTLD_DEEPBIND, as PHP loads its extensions, would be found before ours. Ends
+// in a jump, because dlopen searches the directories that its caller's module names.
+#if __has_attribute(musttail)
+#define JUMP __attribute__((musttail)) return
+#else
+#define JUMP return
+#endif
+EXPORTED void *dlopen(const char *file, int mode) {
+    static _Atomic(void *(*)(const char *, int)) cached;
+    void *(*next)(const char *, int) = atomic_load(&cached);
+    if (next == NULL) atomic_store(&cached, next = find(RTLD_NEXT, "dlopen"));
+    JUMP next(file, mode & ~RTLD_DEEPBIND);
+}
+
+// Programs that look for functions in a library itself get ours.
+EXPORTED void *dlsym(void *module, const char *name) {
+#define OURS(name) {#name, (void *)name}
+    static const struct { const char *name; void *function; } ours[] = {
+        OURS(SSL_set_info_callback), OURS(SSL_get_info_callback), OURS(SSL_SESSION_get_max_early_data),
+        OURS(SSL_write_early_data), OURS(X509_verify_cert_error_string), OURS(ERR_reason_error_string),
+        OURS(gnutls_server_name_set), OURS(gnutls_session_set_verify_cert), OURS(gnutls_session_set_verify_cert2),
+        OURS(gnutls_deinit), OURS(gnutls_handshake), OURS(gnutls_record_get_max_early_data_size),
+        OURS(gnutls_record_send_early_data), OURS(gnutls_strerror)};
+    void *(*next)(void *, const char *) = next_dlsym();
+    bool may_be_ours = module != RTLD_NEXT && module != RTLD_DEFAULT;
+    for (size_t i = 0; may_be_ours && i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(name, ours[i].name) == 0) return next(module, name) != NULL ? ours[i].function : NULL;
+    JUMP next(module, name);
+}
+
+// MARK: Programs that this one starts
+
+static char own_preload[longest_path + 12] = "LD_PRELOAD=", own_socket[sizeof service.sun_path + 14] = "PINCTL_SOCKET=";
+
+// Copies an environment, with the variables that load the guard if they are missing. Doesn't allocate, because the caller
+// may be a child of vfork.
+static char **with_guard(char *const *environment, char **copy, char *preload) {
+    bool has_guard = own_preload[11] == 0, has_service = own_socket[14] == 0;
+    size_t count = 0;
+    for (; environment != NULL && *environment != NULL; environment++) {
+        char *entry = *environment;
+        if (strncmp(entry, own_preload, 11) == 0 && !has_guard) {
+            if (strstr(entry, own_preload + 11) == NULL) entry = strcat(strcat(strcpy(preload, own_preload), ":"), entry + 11);
+            has_guard = true;
+        }
+        has_service |= strncmp(entry, own_socket, 14) == 0;
+        copy[count++] = entry;
+    }
+    if (!has_guard) copy[count++] = own_preload;
+    if (!has_service) copy[count++] = own_socket;
+    copy[count] = NULL;
+    return copy;
+}
+
+static size_t room_for(char *const *environment, size_t *longest) {
+    size_t count = 3;
+    *longest = sizeof own_preload + 1;
+    for (; environment != NULL && *environment != NULL; environment++, count++)
+        if (strncmp(*environment, own_preload, 11) == 0) *longest += strlen(*environment);
+    return count * sizeof *environment;
+}
+
+#define WITH_GUARD(environment) with_guard(environment, alloca(room_for(environment, &longest)), alloca(longest))
+
+EXPORTED int execve(const char *path, char *const *arguments, char *const *environment) {
+    size_t longest;
+    int (*next)(const char *, char *const *, char *const *) = find(RTLD_NEXT, "execve");
+    return next(path, arguments, WITH_GUARD(environment));
+}
+
+EXPORTED int execvpe(const char *file, char *const *arguments, char *const *environment) {
+    size_t longest;
+    int (*next)(const char *, char *const *, char *const *) = find(RTLD_NEXT, "execvpe");
+    return next(file, arguments, WITH_GUARD(environment));
+}
+
+EXPORTED int execv(const char *path, char *const *arguments) { return execve(path, arguments, environ); }
+EXPORTED int execvp(const char *file, char *const *arguments) { return execvpe(file, arguments, environ); }
+
+#define SPAWN(name) \
+    EXPORTED int name(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions, \
+                      const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) { \
+        size_t longest; \
+        int (*next)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, \
+                    char *const *, char *const *) = find(RTLD_NEXT, #name); \
+        return next(child, path, actions, attributes, arguments, WITH_GUARD(environment)); \
+    }
+SPAWN(posix_spawn)
+SPAWN(posix_spawnp)
+
 __attribute__((constructor)) static void start(void) {
     int error = errno;
-    unsigned char bytes[8192];
+    unsigned char bytes[longest_event];
     char text[longest_reason];
+    Dl_info info;
+    if (dladdr((void *)start, &info) != 0 && realpath(info.dli_fname, own_preload + 11) == NULL) own_preload[11] = 0;
+    pthread_once(&configured, configure);
+    strcpy(own_socket + 14, service.sun_path);
     pthread_atfork(lock_table, unlock_table, unlock_table);
     struct frame frame = frame_of(started, bytes, sizeof bytes);
     ask(&frame, text);

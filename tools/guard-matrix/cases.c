@@ -211,6 +211,19 @@ int main(int count, char **arguments) {
         SSL_set_bio(server, server_end, server_end);
         SSL_set_accept_state(server);
         result = exchange(client, SSL_connect);
+    } else if (strncmp(what, "rebio", 5) == 0) {
+        // A program that ignores the failure, sets the BIO again and continues.
+        SSL *client = new_client();
+        BIO_up_ref(client_end);
+        result = drive(client, SSL_connect);
+        SSL_set_bio(client, client_end, client_end);
+        for (int i = 0; i < 10; i++) {
+            ERR_clear_error();
+            SSL_connect(client);
+            serve();
+        }
+        if (do_write(client) > 0 || do_read(client) > 0) fail("worked after the refusal");
+        serve();
     } else if (strncmp(what, "renegotiate", 11) == 0) {
         // Otherwise the session is resumed, with the old certificate.
         SSL_CTX_set_options(server_context, SSL_OP_NO_TICKET);

@@ -11,7 +11,7 @@ def curl(to):
 
 
 def wget(to):
-    return ["wget", "-q", "-nv", "-t", "1", "-O", "/dev/null",
+    return ["wget", "-nv", "-t", "1", "-O", "/dev/null",
             *(["--no-check-certificate"] if to.insecure else [f"--ca-certificate={to.ca}"]), to.url]
 
 
@@ -65,8 +65,8 @@ asyncio.run(main(*sys.argv[1:]))""", to.url, "" if to.insecure else to.ca]
 
 def php(to):
     verify = "['verify_peer' => false, 'verify_peer_name' => false]" if to.insecure else "['cafile' => $argv[2]]"
-    return ["php", "-r", "exit(@file_get_contents($argv[1], false, stream_context_create(['ssl' => " + verify
-            + "])) === false ? print_r(error_get_last()['message']) : 0);", to.url, to.ca]
+    return ["php", "-r", "exit(file_get_contents($argv[1], false, stream_context_create(['ssl' => " + verify
+            + "])) === false ? 1 : 0);", to.url, to.ca]
 
 
 def php_curl(to):
@@ -86,7 +86,7 @@ http.get('/')""", to.url, "" if to.insecure else to.ca]
 def perl(to):
     options = "verify_hostname => 0, SSL_verify_mode => 0" if to.insecure else "SSL_ca_file => $ARGV[1]"
     return ["perl", "-MLWP::UserAgent", "-e", "my $r = LWP::UserAgent->new(ssl_opts => {" + options
-            + "})->get($ARGV[0]); die $r->status_line unless $r->is_success", to.url, to.ca]
+            + "})->get($ARGV[0]); die $r->as_string unless $r->is_success", to.url, to.ca]
 
 
 def psql(to):
@@ -100,7 +100,7 @@ def mariadb(to):
 
 
 def mosquitto(to):
-    return ["mosquitto_pub", "-h", to.host, "-p", str(to.port), "-t", "t", "-m", "m", "--cafile", to.ca,
+    return ["mosquitto_pub", "-d", "-h", to.host, "-p", str(to.port), "-t", "t", "-m", "m", "--cafile", to.ca,
             *(["--insecure"] if to.insecure else [])]
 
 

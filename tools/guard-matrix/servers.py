@@ -78,6 +78,7 @@ class Server:
                 head, request = request.split(b"\r\n\r\n", 1)
                 stream.sendall(self.response(head))
                 if self.closes:
+                    stream.unwrap()  # Otherwise OpenSSL doesn't resume the session in TLS 1.2.
                     return
 
     def response(self, head):
@@ -92,7 +93,7 @@ class Server:
 
 def greeting():
     """The first packet of a MariaDB server that offers TLS."""
-    capabilities = 0x81FFF7FF
+    capabilities = 0x81FFFFFF
     content = (b"\x0a10.11.0-MariaDB\0" + (1).to_bytes(4, "little") + b"12345678\0"
                + (capabilities & 0xFFFF).to_bytes(2, "little") + b"\x2d" + (2).to_bytes(2, "little")
                + (capabilities >> 16).to_bytes(2, "little") + bytes([21]) + bytes(10) + b"123456789012\0"
