@@ -15,12 +15,21 @@
 #include <string.h>
 #include <unistd.h>
 
+// The functions after ours, found when the guard is loaded: a child of fork may call exec, but not the loader.
+enum { next_connect, next_dlopen, next_execve, next_execvpe, next_posix_spawn, next_posix_spawnp, count_of_next };
+static _Atomic(void *) next_functions[count_of_next];
+
+static void *next_function(int which) {
+    static const char *const names[] = {"connect", "dlopen", "execve", "execvpe", "posix_spawn", "posix_spawnp"};
+    void *next = atomic_load(&next_functions[which]);
+    if (next == NULL) atomic_store(&next_functions[which], next = find(RTLD_NEXT, names[which]));
+    return next;
+}
+
 // Reports each TCP connection, so that the service knows of those without a question. One that can't be reported fails,
 // because it would be hidden otherwise.
 EXPORTED int connect(int descriptor, const struct sockaddr *name, socklen_t length) {
-    static _Atomic(int (*)(int, const struct sockaddr *, socklen_t)) cached;
-    int (*next)(int, const struct sockaddr *, socklen_t) = atomic_load(&cached);
-    if (next == NULL) atomic_store(&cached, next = find(RTLD_NEXT, "connect"));
+    int (*next)(int, const struct sockaddr *, socklen_t) = next_function(next_connect);
     int result = next(descriptor, name, length), error = errno;
     if (result != 0 && error != EINPROGRESS && error != EINTR) return result;
     struct peer peer;
@@ -55,9 +64,7 @@ EXPORTED int connect(int descriptor, const struct sockaddr *name, socklen_t leng
 #define JUMP return
 #endif
 EXPORTED void *dlopen(const char *file, int mode) {
-    static _Atomic(void *(*)(const char *, int)) cached;
-    void *(*next)(const char *, int) = atomic_load(&cached);
-    if (next == NULL) atomic_store(&cached, next = find(RTLD_NEXT, "dlopen"));
+    void *(*next)(const char *, int) = next_function(next_dlopen);
     JUMP next(file, mode & ~RTLD_DEEPBIND);
 }
 
@@ -114,13 +121,13 @@ static size_t room_for(char *const *environment, size_t *longest) {
     char **guarded = with_guard(environment, copy, preload)
 
 EXPORTED int execve(const char *path, char *const *arguments, char *const *environment) {
-    int (*next)(const char *, char *const *, char *const *) = find(RTLD_NEXT, "execve");
+    int (*next)(const char *, char *const *, char *const *) = next_function(next_execve);
     WITH_GUARD(environment);
     return next(path, arguments, guarded);
 }
 
 EXPORTED int execvpe(const char *file, char *const *arguments, char *const *environment) {
-    int (*next)(const char *, char *const *, char *const *) = find(RTLD_NEXT, "execvpe");
+    int (*next)(const char *, char *const *, char *const *) = next_function(next_execvpe);
     WITH_GUARD(environment);
     return next(file, arguments, guarded);
 }
@@ -132,7 +139,7 @@ EXPORTED int execvp(const char *file, char *const *arguments) { return execvpe(f
     EXPORTED int name(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions, \
                       const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) { \
         int (*next)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, \
-                    char *const *, char *const *) = find(RTLD_NEXT, #name); \
+                    char *const *, char *const *) = next_function(next_##name); \
         WITH_GUARD(environment); \
         return next(child, path, actions, attributes, arguments, guarded); \
     }
@@ -147,6 +154,7 @@ __attribute__((constructor)) static void start(void) {
     if (dladdr((void *)start, &info) != 0 && realpath(info.dli_fname, own_preload + 11) == NULL) own_preload[11] = 0;
     strcpy(own_socket + 14, service_path());
     watch_forks();
+    for (int i = 0; i < count_of_next; i++) next_function(i);
     struct frame frame = frame_of(started, bytes, sizeof bytes);
     ask(&frame, text);
     errno = error;

@@ -211,6 +211,12 @@ int main(int count, char **arguments) {
         SSL_set_bio(server, server_end, server_end);
         SSL_set_accept_state(server);
         result = exchange(client, SSL_connect);
+    } else if (strncmp(what, "names", 5) == 0) {
+        // SNI and the name that is verified differ.
+        SSL_CTX_set_verify(client_context, SSL_VERIFY_NONE, NULL);
+        SSL *client = new_client();
+        SSL_set1_host(client, "other.example");
+        result = exchange(client, SSL_connect);
     } else if (strncmp(what, "rebio", 5) == 0) {
         // A program that ignores the failure, sets the BIO again and continues.
         SSL *client = new_client();
