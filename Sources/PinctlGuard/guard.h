@@ -55,7 +55,7 @@ struct peer find_peer(int descriptor);
     must(int, CRYPTO_get_ex_new_index, (int, long, void *, void *, void *, void *)) \
     must(int, CRYPTO_set_ex_data, (void *, int, void *)) must(void *, CRYPTO_get_ex_data, (const void *, int)) \
     must(void, CRYPTO_free, (void *, const char *, int)) must(void *, SSL_get_ex_data, (const void *, int)) \
-    must(void, SSL_set_info_callback, (void *, void *)) must(void *, SSL_CTX_get_info_callback, (void *)) \
+    must(void, SSL_CTX_set_info_callback, (void *, void *)) must(void *, SSL_CTX_get_ex_data, (const void *, int)) \
     must(void *, SSL_get_SSL_CTX, (const void *)) must(void *, SSL_get_session, (const void *)) \
     must(int, SSL_is_server, (const void *)) must(int, SSL_in_before, (const void *)) \
     must(const char *, SSL_state_string, (const void *)) must(const char *, SSL_get_servername, (const void *, int)) \
@@ -87,7 +87,7 @@ struct library {
     struct library *next;
     const void *base;
     bool is_complete;  // Otherwise no SSL can be made.
-    int index;         // Of `struct state` in the data of an SSL.
+    int indexes[2];    // Of `struct state` in the data of an SSL, and of an SSL_CTX.
     int fence_type;
     void *fence;
 #define DECLARE(type, name, parameters) type(*name) parameters;
@@ -111,8 +111,11 @@ struct site *site_of(const void *caller, const char *name);
 // MARK: openssl.c
 
 bool prepare(struct library *library);
-void SSL_set_info_callback(void *ssl, void (*callback)(const void *, int, int));
-void (*SSL_get_info_callback(const void *ssl))(const void *, int, int);
+typedef void callback_function(const void *ssl, int where, int value);
+void SSL_set_info_callback(void *ssl, callback_function *callback);
+callback_function *SSL_get_info_callback(const void *ssl);
+void SSL_CTX_set_info_callback(void *context, callback_function *callback);
+callback_function *SSL_CTX_get_info_callback(void *context);
 uint32_t SSL_SESSION_get_max_early_data(const void *session);
 int SSL_write_early_data(void *ssl, const void *bytes, size_t length, size_t *written);
 const char *X509_verify_cert_error_string(long error);

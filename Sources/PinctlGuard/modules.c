@@ -57,7 +57,7 @@ static struct library *library_of(void *module) {
 #define LOAD(type, name, parameters) *(void **)&library->name = find(handle, #name);
 #define REQUIRE(type, name, parameters) LOAD(type, name, parameters) library->is_complete &= library->name != NULL;
     FUNCTIONS(REQUIRE, LOAD)
-    module_of((void *)library->SSL_set_info_callback, &base);
+    module_of((void *)library->SSL_CTX_set_info_callback, &base);
     module_of((void *)library_of, &own);
     library->is_complete = library->is_complete && base != own && prepare(library);
     library->next = atomic_load(&libraries);

@@ -9,11 +9,11 @@
 #include <strings.h>
 #include <unistd.h>
 
-// What the guard keeps for an SSL.
+// What the guard keeps for an SSL, and the callback also for an SSL_CTX.
 struct state {
-    void (*callback)(const void *, int, int);  // The program's.
-    char *name;                                // SNI when the handshake started.
-    bool is_judged;                            // In this handshake.
+    callback_function *callback;  // The program's.
+    char *name;                   // SNI when the handshake started.
+    bool is_judged;               // In this handshake.
     bool is_fenced;
 };
 
@@ -170,15 +170,15 @@ static void begin(struct library *library, void *ssl, struct state *state) {
     state->name = name != NULL ? strdup(name) : NULL;
 }
 
-// The information callback of every SSL. The verdict comes before the client's last messages: after ServerHelloDone, or
+// The information callback of every SSL_CTX. The verdict comes before the client's last messages: after ServerHelloDone, or
 // in TLS 1.3 and resumed sessions after the server's Finished. Calls the program's callback, too.
 static void observe(const void *constant, int where, int value) {
     enum { loop = 0x01, start = 0x10, done = 0x20 };
     struct library *library = site_of(CALLER, "SSL_get_ex_data")->library;
     if (library == NULL || !library->is_complete) return;
     void *ssl = (void *)(uintptr_t)constant;
-    struct state *state = library->SSL_get_ex_data(ssl, library->index);
-    if (state == NULL) return;
+    struct state nothing = {.callback = NULL}, *state = library->SSL_get_ex_data(ssl, library->indexes[0]);
+    if (state == NULL) state = &nothing;
     if (!library->SSL_is_server(ssl)) {
         int error = errno;
         const char *message = library->SSL_state_string(ssl);
@@ -191,9 +191,10 @@ static void observe(const void *constant, int where, int value) {
         if (where & done) state->is_judged = false;
         errno = error;
     }
-    void (*callback)(const void *, int, int) = state->callback;
-    if (callback == NULL) callback = library->SSL_CTX_get_info_callback(library->SSL_get_SSL_CTX(ssl));
-    if (callback != NULL && callback != observe) callback(ssl, where, value);
+    free(nothing.name);
+    const struct state *context = library->SSL_CTX_get_ex_data(library->SSL_get_SSL_CTX(ssl), library->indexes[1]);
+    if (state->callback != NULL) state->callback(ssl, where, value);
+    else if (context != NULL && context->callback != NULL) context->callback(ssl, where, value);
 }
 
 static void release_state(void *ssl, void *value, void *data, int index, long number, void *library) {
@@ -214,48 +215,66 @@ static int copy_state(void *to, const void *from, void **value, int index, long 
 
 // Registers what the guard needs in a copy of OpenSSL. Returns whether it could.
 bool prepare(struct library *library) {
-    library->index = library->CRYPTO_get_ex_new_index(0, 0, library, NULL, (void *)copy_state, (void *)release_state);
+    for (int i = 0; i < 2; i++)
+        library->indexes[i] =
+            library->CRYPTO_get_ex_new_index(i, 0, library, NULL, (void *)copy_state, (void *)release_state);
     library->fence_type = library->BIO_get_new_index() | 0x200;  // BIO_TYPE_FILTER
     library->fence = library->BIO_meth_new(library->fence_type, "pinctl");
-    return library->index > 0 && library->fence != NULL &&
+    return library->indexes[0] > 0 && library->indexes[1] > 0 && library->fence != NULL &&
            library->BIO_meth_set_write(library->fence, (void *)refuse_transfer) &&
            library->BIO_meth_set_read(library->fence, (void *)refuse_transfer) &&
            library->BIO_meth_set_ctrl(library->fence, (void *)control_fence) &&
            library->BIO_meth_set_destroy(library->fence, (void *)destroy_fence);
 }
 
-// libssl calls this function of libcrypto for each new SSL, however the program found SSL_new. In SSL_set_info_callback
-// the SSL is complete enough, and its callback has priority over that of its context.
+// libssl calls this function of libcrypto for each new SSL (class 0) and SSL_CTX (1), however the program found SSL_new.
+// The callback is the context's, because an SSL isn't complete yet, and each SSL without one of its own calls it.
 EXPORTED int CRYPTO_new_ex_data(int class, void *object, void *data) {
     struct site *site = site_of(CALLER, "CRYPTO_new_ex_data");
     struct library *library = site->library;
     int (*next)(int, void *, void *) = site->next;
     if (next == NULL || !next(class, object, data)) return 0;
-    if (class != 0 || !site->in_library) return 1;
+    if (class < 0 || class > 1 || !site->in_library) return 1;
     struct state *state = library->is_complete ? calloc(1, sizeof *state) : NULL;
-    if (state == NULL || !library->CRYPTO_set_ex_data(data, library->index, state)) return free(state), 0;
-    library->SSL_set_info_callback(object, (void *)observe);
+    if (state == NULL || !library->CRYPTO_set_ex_data(data, library->indexes[class], state)) return free(state), 0;
+    if (class == 1) library->SSL_CTX_set_info_callback(object, (void *)observe);
     return 1;
 }
 
-static struct state *state_of(const struct site *site, const void *ssl) {
-    if (site->library == NULL || !site->library->is_complete) return NULL;
-    return site->library->SSL_get_ex_data(ssl, site->library->index);
+// Returns what is kept for an object of libssl, or NULL if its copy of OpenSSL isn't known.
+static struct state *state_of(const struct site *site, int class, const void *object) {
+    struct library *library = site->library;
+    if (library == NULL || !library->is_complete) return NULL;
+    return (class == 0 ? library->SSL_get_ex_data : library->SSL_CTX_get_ex_data)(object, library->indexes[class]);
 }
 
-EXPORTED void SSL_set_info_callback(void *ssl, void (*callback)(const void *, int, int)) {
-    struct site *site = site_of(CALLER, "SSL_set_info_callback");
-    struct state *state = state_of(site, ssl);
-    void (*next)(void *, void (*)(const void *, int, int)) = site->next;
+static void set_callback(const struct site *site, int class, void *object, callback_function *callback) {
+    struct state *state = state_of(site, class, object);
+    void (*next)(void *, callback_function *) = site->next;
     if (state != NULL) state->callback = callback == observe ? NULL : callback;
-    else if (next != NULL) next(ssl, callback);
+    else if (next != NULL) next(object, callback);
 }
 
-EXPORTED void (*SSL_get_info_callback(const void *ssl))(const void *, int, int) {
-    struct site *site = site_of(CALLER, "SSL_get_info_callback");
-    struct state *state = state_of(site, ssl);
-    void (*(*next)(const void *))(const void *, int, int) = site->next;
-    return state != NULL ? state->callback : next != NULL ? next(ssl) : NULL;
+static callback_function *get_callback(const struct site *site, int class, const void *object) {
+    struct state *state = state_of(site, class, object);
+    callback_function *(*next)(const void *) = site->next;
+    return state != NULL ? state->callback : next != NULL ? next(object) : NULL;
+}
+
+EXPORTED void SSL_set_info_callback(void *ssl, callback_function *callback) {
+    set_callback(site_of(CALLER, "SSL_set_info_callback"), 0, ssl, callback);
+}
+
+EXPORTED callback_function *SSL_get_info_callback(const void *ssl) {
+    return get_callback(site_of(CALLER, "SSL_get_info_callback"), 0, ssl);
+}
+
+EXPORTED void SSL_CTX_set_info_callback(void *context, callback_function *callback) {
+    set_callback(site_of(CALLER, "SSL_CTX_set_info_callback"), 1, context, callback);
+}
+
+EXPORTED callback_function *SSL_CTX_get_info_callback(void *context) {
+    return get_callback(site_of(CALLER, "SSL_CTX_get_info_callback"), 1, context);
 }
 
 EXPORTED uint32_t SSL_SESSION_get_max_early_data(const void *session) {

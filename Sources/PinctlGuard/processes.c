@@ -72,7 +72,8 @@ EXPORTED void *dlopen(const char *file, int mode) {
 EXPORTED void *dlsym(void *module, const char *name) {
 #define OURS(name) {#name, (void *)name}
     static const struct { const char *name; void *function; } ours[] = {
-        OURS(SSL_set_info_callback), OURS(SSL_get_info_callback), OURS(SSL_SESSION_get_max_early_data),
+        OURS(SSL_set_info_callback), OURS(SSL_get_info_callback), OURS(SSL_CTX_set_info_callback),
+        OURS(SSL_CTX_get_info_callback), OURS(SSL_SESSION_get_max_early_data),
         OURS(SSL_write_early_data), OURS(X509_verify_cert_error_string), OURS(ERR_reason_error_string),
         OURS(gnutls_server_name_set), OURS(gnutls_session_set_verify_cert), OURS(gnutls_session_set_verify_cert2),
         OURS(gnutls_deinit), OURS(gnutls_handshake), OURS(gnutls_record_get_max_early_data_size),
