@@ -1,8 +1,8 @@
-// The guard: a library for LD_PRELOAD that asks the verdict service about each TLS handshake that this process makes as a
-// client, and fails the handshake as OpenSSL or GnuTLS fails a verification if the service doesn't accept it.
+// The guard: a library for LD_PRELOAD that asks the verdict service about each TLS handshake that this process makes as
+// a client, and fails the handshake as OpenSSL or GnuTLS fails a verification if the service doesn't accept it.
 //
-// It links neither library. Each interposed function finds the next definition through its caller, because a process may
-// contain several copies of OpenSSL, some with symbols that only the modules linked with them can see.
+// It links neither library. Each interposed function finds the next definition through its caller, because a process
+// may contain several copies of OpenSSL, some with symbols that only the modules linked with them can see.
 #pragma once
 #include <netinet/in.h>
 #include <stdbool.h>

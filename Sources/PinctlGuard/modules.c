@@ -39,6 +39,8 @@ static struct library *known_library(const void *base) {
     return library;
 }
 
+static struct library incomplete;  // For want of memory: no SSL can be made.
+
 // Returns the functions of the copy of OpenSSL that a module is linked with, or NULL if there is none. Its version is
 // checked, because LibreSSL and OpenSSL 1.0 number the classes of CRYPTO_new_ex_data otherwise.
 static struct library *library_of(void *module) {
@@ -47,11 +49,12 @@ static struct library *library_of(void *module) {
     if (function == NULL) function = find(RTLD_DEFAULT, "SSL_get_ex_data");
     void *handle = module_of(function, &base);
     struct library *library = known_library(base);
-    if (handle == NULL || library != NULL) return library;
+    if (function == NULL || library != NULL) return library;
+    if (handle == NULL) return &incomplete;
     unsigned long (*version)(void) = find(handle, "OpenSSL_version_num");
     if (version == NULL || version() < 0x10100000 || version() == 0x20000000) return NULL;
     library = calloc(1, sizeof *library);
-    if (library == NULL) return NULL;
+    if (library == NULL) return &incomplete;
     library->base = base;
     library->is_complete = true;
 #define LOAD(type, name, parameters) *(void **)&library->name = find(handle, #name);
@@ -84,7 +87,9 @@ struct site *site_of(const void *caller, const char *name) {
     site->caller = caller;
     site->name = name;
     site->library = strncmp(name, "gnutls", 6) == 0 ? NULL : library_of(module);
-    site->in_library = site->library != NULL && site->library->base == base;
+    bool is_unknown = module == NULL && base != NULL;
+    if (is_unknown) site->library = &incomplete;
+    site->in_library = site->library == &incomplete || (site->library != NULL && site->library->base == base);
     // First among what the caller is linked with. In the program itself, that may be our function.
     site->next = module != NULL ? find(module, name) : NULL;
     module_of((void *)site_of, &own);
@@ -99,6 +104,11 @@ struct site *site_of(const void *caller, const char *name) {
         if (module != NULL && site->library == NULL && i < 2) site->library = library_of(module);
     }
     struct site *empty = NULL;
+    if (site->library == &incomplete && site != &spare) {
+        spare = *site;  // Looked for again next time.
+        free(site);
+        site = &spare;
+    }
     if (site != &spare) atomic_compare_exchange_strong(&sites[(slot + probes) % 1024], &empty, site);
     errno = error;
     return site;

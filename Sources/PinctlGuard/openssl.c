@@ -63,7 +63,8 @@ static int destroy_fence(void *bio) {
     return 1;
 }
 
-// Returns a fence before a BIO that stays the program's, or NULL without memory. An SSL without a BIO can't send either.
+// Returns a fence before a BIO that stays the program's, or NULL without memory. An SSL without a BIO can't send
+// either.
 static void *new_fence(struct library *library, void *behind) {
     struct fence *data = malloc(sizeof *data);
     void *bio = data != NULL ? library->BIO_new(library->fence) : NULL;
@@ -76,8 +77,8 @@ static void *new_fence(struct library *library, void *behind) {
     return bio;
 }
 
-// Lets all further transfers of an SSL fail as a verification fails. The handshake fails with the next one: the client's
-// last messages aren't sent, so the server can't continue either.
+// Lets all further transfers of an SSL fail as a verification fails. The handshake fails with the next one: the
+// client's last messages aren't sent, so the server can't continue either.
 static void refuse(struct library *library, void *ssl, struct state *state) {
     void *reads = library->SSL_get_rbio(ssl), *writes = library->SSL_get_wbio(ssl);
     if (writes != NULL && library->BIO_method_type(writes) == library->fence_type) return;
@@ -155,7 +156,8 @@ static void judge(struct library *library, void *ssl, struct state *state) {
     if (!accepted) refuse(library, ssl, state);
 }
 
-// Starts a handshake: forgets the last one, and lets this one offer no early data, which would be sent before a verdict.
+// Starts a handshake: forgets the last one, and lets this one offer no early data, which would be sent before a
+// verdict.
 static void begin(struct library *library, void *ssl, struct state *state) {
     reason[0] = 0;
     state->is_judged = false;
@@ -170,8 +172,8 @@ static void begin(struct library *library, void *ssl, struct state *state) {
     state->name = name != NULL ? strdup(name) : NULL;
 }
 
-// The information callback of every SSL_CTX. The verdict comes before the client's last messages: after ServerHelloDone, or
-// in TLS 1.3 and resumed sessions after the server's Finished. Calls the program's callback, too.
+// The information callback of every SSL_CTX. The verdict comes before the client's last messages: after
+// ServerHelloDone, or in TLS 1.3 and resumed sessions after the server's Finished. Calls the program's callback, too.
 static void observe(const void *constant, int where, int value) {
     enum { loop = 0x01, start = 0x10, done = 0x20 };
     struct library *library = site_of(CALLER, "SSL_get_ex_data")->library;
@@ -227,8 +229,9 @@ bool prepare(struct library *library) {
            library->BIO_meth_set_destroy(library->fence, (void *)destroy_fence);
 }
 
-// libssl calls this function of libcrypto for each new SSL (class 0) and SSL_CTX (1), however the program found SSL_new.
-// The callback is the context's, because an SSL isn't complete yet, and each SSL without one of its own calls it.
+// libssl calls this function of libcrypto for each new SSL (class 0) and SSL_CTX (1), however the program found
+// SSL_new. The callback is the context's, because an SSL isn't complete yet, and each SSL without one of its own calls
+// it.
 EXPORTED int CRYPTO_new_ex_data(int class, void *object, void *data) {
     struct site *site = site_of(CALLER, "CRYPTO_new_ex_data");
     struct library *library = site->library;

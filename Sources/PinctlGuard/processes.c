@@ -56,8 +56,8 @@ EXPORTED int connect(int descriptor, const struct sockaddr *name, socklen_t leng
     return result;
 }
 
-// Symbols of libraries that are loaded with RTLD_DEEPBIND, as PHP loads its extensions, would be found before ours. Ends
-// in a jump, because dlopen searches the directories that its caller's module names.
+// Symbols of libraries that are loaded with RTLD_DEEPBIND, as PHP loads its extensions, would be found before ours.
+// Ends in a jump, because dlopen searches the directories that its caller's module names.
 #if __has_attribute(musttail)
 #define JUMP __attribute__((musttail)) return
 #else
@@ -87,15 +87,16 @@ EXPORTED void *dlsym(void *module, const char *name) {
 
 static char own_preload[longest_path + 12] = "LD_PRELOAD=", own_socket[256] = "PINCTL_SOCKET=";
 
-// Copies an environment, with the variables that load the guard if they are missing. Doesn't allocate, because the caller
-// may be a child of vfork.
+// Copies an environment, with the variables that load the guard if they are missing. Doesn't allocate, because the
+// caller may be a child of vfork.
 static char **with_guard(char *const *environment, char **copy, char *preload) {
     bool has_guard = own_preload[11] == 0, has_service = own_socket[14] == 0;
     size_t count = 0;
     for (; environment != NULL && *environment != NULL; environment++) {
         char *entry = *environment;
         if (strncmp(entry, own_preload, 11) == 0 && !has_guard) {
-            if (strstr(entry, own_preload + 11) == NULL) entry = strcat(strcat(strcpy(preload, own_preload), ":"), entry + 11);
+            if (strstr(entry, own_preload + 11) == NULL)
+                entry = strcat(strcat(strcpy(preload, own_preload), ":"), entry + 11);
             has_guard = true;
         }
         has_service |= strncmp(entry, own_socket, 14) == 0;

@@ -199,8 +199,8 @@ static bool peer_of_socket(int descriptor, struct peer *peer) {
     return getpeername(descriptor, (struct sockaddr *)&name, &length) == 0 && describe((struct sockaddr *)&name, peer);
 }
 
-// Finds the peer of a session. Without a known descriptor (-1), it is the only peer that this process is connected to, if
-// all of its TCP sockets have the same one.
+// Finds the peer of a session. Without a known descriptor (-1), it is the only peer that this process is connected to,
+// if all of its TCP sockets have the same one.
 struct peer find_peer(int descriptor) {
     struct peer found = {.address = ""};
     if (descriptor >= 0 && !peer_of_socket(descriptor, &found)) found.address[0] = 0;

@@ -43,7 +43,8 @@ urllib.request.urlopen(url, context=context).read()""", to.url, "" if to.insecur
 
 
 def requests(to):
-    return [PYTHON, "-W", "ignore", "-c", "import sys, requests; requests.get(sys.argv[1], verify=sys.argv[2] or False)",
+    return [PYTHON, "-W", "ignore", "-c",
+            "import sys, requests; requests.get(sys.argv[1], verify=sys.argv[2] or False)",
             to.url, "" if to.insecure else to.ca]
 
 
