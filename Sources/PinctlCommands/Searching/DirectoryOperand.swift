@@ -93,7 +93,7 @@ struct DirectoryOperand {
             constants.add(search)
             if hostless == nil, search.dialects.contains(where: { [.curl, .git, .hpkp].contains($0) && !isWanted($0) })
             {
-                hostless = file.path
+                hostless = path
             }
             others += pins.filter { pin in
                 // Pins without hosts aren't part of a policy.

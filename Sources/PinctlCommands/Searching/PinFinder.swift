@@ -52,7 +52,8 @@ struct PinFinder {
         // git uses the settings of a repository in its work tree. Nobody writes the other files of .git.
         let path = SourceTree.path(".git/config", in: operand)
         guard FileKind(path) != .missing else { return }
-        let configuration = FileSearch(path, name: ".git/config", at: time, projects)
+        var buffer = FileBuffer()
+        let configuration = FileSearch(path, name: ".git/config", at: time, projects, &buffer)
         if case .searched(let search) = configuration.result, search.dialects.isEmpty { return }
         // mutant find-git-config: {} by FindTests/gitConfiguration
         add(configuration)
