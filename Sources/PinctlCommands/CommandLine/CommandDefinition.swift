@@ -21,7 +21,7 @@ package struct CommandDefinition: Sendable {
 extension CommandDefinition {
     /// Every command, in the order of the help.
     package static let all: [CommandDefinition] = [
-        hash, show, verify, check, initialize, find, lint, importing, export, plan, explain, sign,
+        hash, show, verify, check, initialize, find, lint, importing, export, plan, explain, sign, run, serve,
     ]
 
     static func named(_ name: String) -> CommandDefinition? { all.first { $0.name == name } }

@@ -56,3 +56,17 @@ func isSameFile(_ first: String, _ second: String) -> Bool {
     guard let one = FileIdentity(first), let other = FileIdentity(second) else { return false }
     return one == other
 }
+
+/// The version of an existing file (`stat`).
+struct FileVersion: Hashable {
+    private let numbers: [Int64]
+
+    init?(_ path: String) {
+        var status = stat()
+        guard !path.utf8.contains(0), unsafe stat(path, &status) == 0 else { return nil }
+        numbers = [
+            Int64(truncatingIfNeeded: status.st_dev), Int64(truncatingIfNeeded: status.st_ino),
+            Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_size),
+        ]
+    }
+}

@@ -1,6 +1,6 @@
 import PinctlLibC
 
-/// A non-blocking TCP socket, closed when dropped.
+/// A non-blocking stream socket, closed when dropped.
 struct Socket: ~Copyable, Sendable {
     private let descriptor: Descriptor
 
@@ -43,6 +43,67 @@ struct Socket: ~Copyable, Sendable {
         // Requests are written as a whole, so waiting for more data would only delay them.
         var on: CInt = 1
         unsafe setsockopt(number, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
+    }
+
+    /// Takes a socket that another call made, and makes it non-blocking and close-on-exec.
+    init(adopting number: CInt) throws(SystemError) {
+        guard number >= 0 else { throw SystemError.last }
+        guard fcntl(number, F_SETFD, FD_CLOEXEC) == 0, fcntl(number, F_SETFL, O_NONBLOCK) == 0 else {
+            throw SystemError.closing(number)
+        }
+        descriptor = try Descriptor(owning: number)
+    }
+
+    /// Listens at a path for local connections (`AF_UNIX`). `mode` is that of the file, which must not exist yet.
+    init(listeningAt path: String, mode: mode_t) throws(SystemError) {
+        let number = socket(AF_UNIX, streamSocket, 0)
+        guard number >= 0 else { throw SystemError.last }
+        // The file gets the socket's mode without the bits of the mask, so nobody else can connect before it is set.
+        let result = unsafe Self.withLocalAddress(path) { address, size in
+            // mutant local-mode: 0o777 for `mode` by LocalServerTests
+            guard fchmod(number, mode) == 0 else { return -1 }
+            let mask = umask(0)
+            defer { umask(mask) }
+            return unsafe bind(number, address, size) == 0 ? listen(number, SOMAXCONN) : -1
+        }
+        if result == nil { errno = ENAMETOOLONG }
+        guard result == 0 else { throw SystemError.closing(number) }
+        try self.init(adopting: number)
+    }
+
+    /// Whether a process listens at a path.
+    static func isListening(at path: String) -> Bool {
+        guard let socket = try? Socket(adopting: socket(AF_UNIX, streamSocket, 0)) else { return false }
+        return unsafe withLocalAddress(path) { unsafe connect(socket.number, $0, $1) } == 0
+    }
+
+    /// Returns the next connection of a listening socket, or `nil` if there is none.
+    borrowing func nextConnection() throws(SystemError) -> Socket? {
+        while true {
+            let accepted = accept(number, nil, nil)
+            if accepted >= 0 { return try Socket(adopting: accepted) }
+            switch errno {
+            case EAGAIN: return nil
+            case EINTR, ECONNABORTED: continue
+            default: throw SystemError.last
+            }
+        }
+    }
+
+    /// Calls `body` with a path as an address. Returns `nil` if the path is too long for one, or has a NUL.
+    private static func withLocalAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt?
+    {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        // The last byte is a NUL.
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.contains(0) else { return nil }
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+        return unsafe withUnsafeBytes(of: address) { bytes in
+            // Never nil, since the structure has a size.
+            let pointer = unsafe bytes.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: sockaddr.self)
+            return unsafe body(pointer, socklen_t(bytes.count))
+        }
     }
 
     /// Starts to connect (`connect`). When it is done, the socket becomes ready to write, and ``pendingError()`` has

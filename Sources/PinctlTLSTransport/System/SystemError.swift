@@ -11,11 +11,21 @@ package struct SystemError: Error, Hashable, Sendable {
     /// The error of the last failed call.
     static var last: SystemError { SystemError(code: errno) }
 
+    /// Closes a descriptor, and returns the error of the call before.
+    static func closing(_ number: CInt) -> SystemError {
+        let error = last
+        close(number)
+        return error
+    }
+
     /// Whether the machine was reached, and nothing listens at the port.
     package var isRefusal: Bool { code == ECONNREFUSED }
 
     /// Whether this machine forbids the connection.
     package var isForbidden: Bool { code == EACCES || code == EPERM }
+
+    /// Whether a file doesn't exist.
+    package var isMissing: Bool { code == ENOENT }
 
     /// Whether nothing answered in the system's time.
     package var isTimeout: Bool { code == ETIMEDOUT }

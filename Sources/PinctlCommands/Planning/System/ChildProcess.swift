@@ -61,8 +61,8 @@ final class ChildProcess {
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
         unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
         var child = pid_t()
-        let code = unsafe Self.withCStrings([path] + arguments) { words in
-            unsafe Self.withCStrings(environment) { variables in
+        let code = unsafe withCStrings([path] + arguments) { words in
+            unsafe withCStrings(environment) { variables in
                 unsafe posix_spawn(&child, path, &actions, &attributes, words, variables)
             }
         }
@@ -209,14 +209,15 @@ final class ChildProcess {
         guard result > 0 else { return -1 }
         return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
     }
+}
 
-    private static func withCStrings<Result>(
-        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
-    ) -> Result {
-        let pointers = unsafe strings.map { unsafe strdup($0) }
-        defer { for index in unsafe pointers.indices { unsafe free(pointers[index]) } }
-        return unsafe body(pointers + [nil])
-    }
+/// Calls `body` with C strings and a null pointer behind them.
+func withCStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+) -> Result {
+    let pointers = unsafe strings.map { unsafe strdup($0) }
+    defer { for index in unsafe pointers.indices { unsafe free(pointers[index]) } }
+    return unsafe body(pointers + [nil])
 }
 
 /// A reason why a child process gave no answer.

@@ -1,0 +1,10 @@
+/// Flags for the verdict service and the programs that it judges.
+extension Flag {
+    static let socket = Flag("socket", value: .file("PATH"), "answer at this Unix socket (default: systemd's)")
+    static let socketMode = Flag(
+        "socket-mode", value: .text("MODE"), "the mode of the socket, such as 0660 (default: 0600)")
+    static let guardFile = Flag(
+        "guard", value: .file("FILE"), "preload this library (default: pinctl-guard.so beside pinctl)")
+    static let requireJudged = Flag(
+        "require-judged", "exit with 125 if a connection wasn't judged or the guard wasn't loaded")
+}

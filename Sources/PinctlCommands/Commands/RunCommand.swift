@@ -1,0 +1,129 @@
+import CertificatePinning
+import CertificateTrust
+import PinctlBasics
+import PinctlTLSTransport
+
+extension CommandDefinition {
+    static let run = CommandDefinition(
+        name: "run", summary: "run a program whose TLS connections a policy judges", operands: "PROGRAM [ARGUMENT…]",
+        operandCount: 1...Int.max,
+        flags: [
+            .policy.described("judge servers by this policy file, and read it again when it changes"), .caFile,
+            .systemRoots, .profile, .guardFile, .requireJudged,
+        ],
+        notes: [
+            "PROGRAM and the programs that it starts run with a library, the guard, that asks about each TLS",
+            "connection before data is sent. A server that the policy refuses is refused, even if the program doesn't",
+            "verify it. What the program itself refuses stays refused. Put -- before a program with flags of its own.",
+            "",
+            "The guard sees OpenSSL and GnuTLS. It doesn't see static programs, Go, Java, rustls, QUIC, and",
+            "programs that run with the rights of another user. Connections without a verdict are listed at the end.",
+            "This protects a program from the network. It isn't a sandbox for the program.",
+            "",
+            "The exit code is that of PROGRAM: 126 if it can't be run, 127 if there is none, and 125 for a failure of",
+            "pinctl itself, or with --require-judged.",
+        ],
+        examples: [
+            (
+                "Fetch a page with curl, which has to find a pinned key",
+                "pinctl run --policy pins.jsonc -- curl -s https://api.example.com/"
+            ),
+            (
+                "Let a build fail if one of its connections can't be judged",
+                "pinctl run --policy pins.jsonc --require-judged -- pip install requests"
+            ),
+        ],
+        run: { (arguments, environment, console) throws(UsageError) in
+            var variables = environment.variables()
+            let library = try guardLibrary(arguments, variables)
+            let judge = try arguments.verdictJudge(in: environment) { message in
+                _ = StandardStreams.write(Array("pinctl: \(message)\n".utf8), to: 2)
+            }
+            let directory: String
+            do throws(SystemError) {
+                directory = try makePrivateDirectory(in: variables["XDG_RUNTIME_DIR"] ?? variables["TMPDIR"] ?? "/tmp")
+            } catch {
+                throw .unusable(["cannot make a directory for the socket: \(error): set TMPDIR to one that exists"])
+            }
+            let socket = directory + "/verdicts"
+            defer {
+                removeFile(socket)
+                removeDirectory(directory)
+            }
+            let connections = Locked(JudgedConnections())
+            let service: VerdictService
+            do throws(SystemError) {
+                service = try VerdictService(at: .path(socket, mode: 0o600), judge) { event in
+                    // Everything is shown at once, because the program may run for days.
+                    guard let line = connections.withLock({ $0.note(event) }) else { return }
+                    _ = StandardStreams.write(Array("pinctl: \(line)\n".utf8), to: 2)
+                }
+            } catch {
+                throw .unusable(["\(socket): cannot listen: \(error)"])
+            }
+            let preloaded = variables["LD_PRELOAD"].map { " \($0)" } ?? ""
+            variables["LD_PRELOAD"] = library + preloaded
+            variables["PINCTL_SOCKET"] = socket
+            let obstacle = GuardedProgram.obstacle(arguments.operands[0], path: variables["PATH"] ?? "")
+            let program: GuardedProgram
+            do throws(SystemError) {
+                program = try GuardedProgram(arguments.operands, environment: variables)
+            } catch {
+                console.note("\(arguments.operands[0]): cannot be run: \(error)")
+                removeFile(socket)
+                removeDirectory(directory)
+                endProcess(as: .exited(error.isMissing ? 127 : 126))
+            }
+            let end = await program.wait()
+            withExtendedLifetime(service) {}
+            let result = connections.withLock { $0 }
+            let isLoaded = result.started.contains(UInt32(truncatingIfNeeded: program.process))
+            for line in summary(of: result, obstacle: isLoaded ? nil : obstacle ?? "the guard wasn't loaded") {
+                console.note(line)
+            }
+            console.finish()
+            removeFile(socket)
+            removeDirectory(directory)
+            let isWhole = isLoaded && result.unseen.isEmpty && result.unnamedCount == 0
+            // mutant require-judged: false by RunCommandTests
+            if arguments.has(.requireJudged), !isWhole { endProcess(as: .exited(125)) }
+            endProcess(as: end)
+        })
+
+    /// Returns the path of the guard: that of the flag, or the one beside this program, in `lib/pinctl` beside its
+    /// directory, or where `tools/guard` writes it.
+    private static func guardLibrary(_ arguments: Arguments, _ variables: [String: String]) throws(UsageError) -> String
+    {
+        let name = "pinctl-guard.so"
+        if let path = arguments[.guardFile] {
+            guard case .file = FileKind(path) else { throw .invalidValue(.guardFile, reason: "\(path): no such file") }
+            // A relative path is looked for in the system's directories.
+            return path.hasPrefix("/") ? path : "./\(path)"
+        }
+        let program = programFile ?? ""
+        let directory = program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        let places = ["", "/../lib/pinctl", "/../../guard"].map { "\(directory)\($0)/\(name)" }
+        guard let found = places.first(where: { if case .file = FileKind($0) { true } else { false } }) else {
+            throw .unusable(["\(name) isn't beside pinctl: build it with tools/guard, or name it with --guard"])
+        }
+        return found
+    }
+
+    private static func summary(of result: JudgedConnections, obstacle: String?) -> [String] {
+        var lines = [
+            "\(plural(result.acceptedCount, "connection")) accepted, \(result.refusedCount) refused"
+                + (result.refusals.isEmpty ? "" : ":")
+        ]
+        lines += result.refusals.prefix(20).map { "  \($0.text)" + ($0.count > 1 ? " (\($0.count) times)" : "") }
+        if result.unnamedCount > 0 {
+            lines.append("\(plural(result.unnamedCount, "connection")) to servers whose names aren't known were accepted")
+        }
+        if let obstacle { lines.append("not judged: \(obstacle)") }
+        let unseen = result.unseen
+        if !unseen.isEmpty {
+            lines.append("connections without a verdict, such as those without TLS:")
+            lines += unseen.prefix(20).map { "  \($0)" } + (unseen.count > 20 ? ["  and \(unseen.count - 20) more"] : [])
+        }
+        return lines
+    }
+}

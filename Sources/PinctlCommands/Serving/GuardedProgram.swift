@@ -1,0 +1,132 @@
+import CertificateTrust
+import PinctlBasics
+import PinctlLibC
+import PinctlTLSTransport
+import Synchronization
+
+/// A program that runs with this process's terminal, descriptors and signals.
+struct GuardedProgram: Sendable {
+    /// How a program ended.
+    enum End: Sendable {
+        case exited(Int32)
+        case signaled(Int32)
+    }
+
+    let process: Int32
+
+    /// The process to which signals are passed on, or 0.
+    private static let current = Atomic<Int32>(0)
+
+    /// Starts a program, which is looked for in PATH. The terminal's signals are left to it: it and this process get
+    /// them. The others are passed on.
+    init(_ words: [String], environment: [String: String]) throws(SystemError) {
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        // This process ignores or handles these, and the program would inherit that.
+        for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGTERM, SIGHUP] { unsafe sigaddset(&signals, signal) }
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        for signal in [SIGINT, SIGQUIT] { _ = PinctlLibC.signal(signal, SIG_IGN) }
+        for signal in [SIGTERM, SIGHUP] { _ = PinctlLibC.signal(signal, passSignalOn) }
+        var child = pid_t()
+        let variables = environment.map { "\($0.key)=\($0.value)" }
+        let code = unsafe withCStrings(words) { words in
+            unsafe withCStrings(variables) { variables in
+                guard let name = unsafe words[0] else { return ENOENT }
+                return unsafe posix_spawnp(&child, name, nil, &attributes, words, variables)
+            }
+        }
+        guard code == 0 else { throw SystemError(code: code) }
+        process = child
+        Self.current.store(child, ordering: .relaxed)
+    }
+
+    /// Waits until the program has ended.
+    func wait() async -> End {
+        await withCheckedContinuation { continuation in
+            let process = process
+            @Sendable func wait() {
+                var status: Int32 = 0
+                var result: pid_t
+                repeat { result = unsafe waitpid(process, &status, 0) } while result < 0 && errno == EINTR
+                Self.current.store(0, ordering: .relaxed)
+                let signal = status & 0x7F
+                continuation.resume(
+                    returning: result < 0 ? .exited(125) : signal == 0 ? .exited(status >> 8 & 0xFF) : .signaled(signal)
+                )
+            }
+            do throws(SystemError) { try startThread(wait) } catch { wait() }
+        }
+    }
+
+    fileprivate static func passOn(_ signal: Int32) {
+        let process = current.load(ordering: .relaxed)
+        if process > 0 { kill(process, signal) }
+    }
+
+    /// Returns why a library can't be preloaded into a program, or `nil` if it can as far as its file shows: it is
+    /// static, or runs with the rights of another user.
+    static func obstacle(_ program: String, path: String) -> String? {
+        guard let file = program.contains("/") ? program : programPath(program, in: path) else { return nil }
+        var status = stat()
+        guard unsafe stat(file, &status) == 0 else { return nil }
+        // mutant guarded-setuid: false by GuardedProgramTests
+        if status.st_mode & (S_ISUID | S_ISGID) != 0, geteuid() != 0 {
+            return "\(file) runs with the rights of its owner, so that no library is preloaded into it"
+        }
+        guard let bytes = try? InputFile.contents(ofFile: file, limit: 1 << 30), bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]),
+            bytes.count > 64, bytes[4] == 2, bytes[5] == 1
+        else { return nil }
+        func number(_ offset: Int, _ size: Int) -> Int {
+            guard offset + size <= bytes.count else { return 0 }
+            return (0..<size).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
+        }
+        let (start, size, count) = (number(32, 8), number(54, 2), number(56, 2))
+        guard start > 0, start < bytes.count else { return nil }
+        // The interpreter (PT_INTERP) is the loader that preloads libraries.
+        let isDynamic = (0..<count).contains { number(start + $0 * size, 4) == 3 }
+        // mutant guarded-static: nil by GuardedProgramTests
+        return isDynamic ? nil : "\(file) is linked statically, so that no library is preloaded into it"
+    }
+}
+
+/// Passes a signal on to the program.
+private func passSignalOn(_ signal: Int32) { GuardedProgram.passOn(signal) }
+
+/// The number of this process.
+var processNumber: Int32 { getpid() }
+
+/// The path of this process's program (`/proc/self/exe`), or `nil` if it isn't known.
+var programFile: String? {
+    var buffer = [CChar](repeating: 0, count: 4_096)
+    let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
+    return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+}
+
+/// Removes a file, if it is there.
+func removeFile(_ path: String) { unsafe unlink(path) }
+
+/// Creates a directory that only this user can enter, in `parent`.
+func makePrivateDirectory(in parent: String) throws(SystemError) -> String {
+    var template = Array("\(parent)/pinctl-XXXXXX".utf8CString)
+    guard unsafe mkdtemp(&template) != nil else { throw SystemError(code: errno) }
+    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// Removes an empty directory.
+func removeDirectory(_ path: String) { unsafe rmdir(path) }
+
+/// Ends the process as the program ended.
+func endProcess(as end: GuardedProgram.End) -> Never {
+    switch end {
+    case .exited(let status): exit(status)
+    case .signaled(let number):
+        _ = signal(number, SIG_DFL)
+        _ = raise(number)
+        exit(128 + number)
+    }
+}

@@ -1,0 +1,203 @@
+import PinctlBasics
+import PinctlLibC
+
+/// A server on a Unix socket whose clients send frames: a length in 4 bytes, big-endian, and that many bytes.
+///
+/// A client's frames are answered one after another. Handlers run on the event loop, so they have to be short, or
+/// return work that is done elsewhere.
+package final class LocalServer: Sendable {
+    /// The treatment of a frame. Answers get their length here.
+    package enum Response: Sendable {
+        case none
+        case answer([UInt8])
+        /// The answer is computed on another thread.
+        case work(@Sendable () -> [UInt8])
+        /// The connection is closed after the answer.
+        case lastAnswer([UInt8])
+    }
+
+    /// Handles a frame, without its length. A frame that is longer than the limit is passed with the bytes `nil`.
+    package typealias Handler = @Sendable ([UInt8]?) -> Response
+
+    private let listener: Listener
+    private let frameLimit: Int
+    private let handler: Handler
+    private let clients = Locked<[EventLoop.Token: LocalClient]>([:])
+
+    /// The number of clients at a time. More are disconnected, which they take for a refusal.
+    private static let maximumClients = 4_096
+    /// The time that a client may take for a frame.
+    private static let patience = Duration.seconds(10)
+
+    /// A socket in a class, because closures can't capture one.
+    private final class Listener: Sendable {
+        let socket: Socket
+        init(_ socket: consuming Socket) { self.socket = socket }
+    }
+
+    /// Serves at a path. A socket that no process listens at any more is replaced. `mode` is the file's.
+    package convenience init(
+        path: String, mode: UInt32, frameLimit: Int, _ handler: @escaping Handler
+    ) throws(SystemError) {
+        var status = stat()
+        if unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK {
+            // mutant local-stale: false by LocalServerTests
+            guard !Socket.isListening(at: path) else { throw SystemError(code: EADDRINUSE) }
+            unsafe unlink(path)
+        }
+        try self.init(Listener(try Socket(listeningAt: path, mode: mode_t(mode))), frameLimit, handler)
+    }
+
+    /// Serves at a listening socket that the process inherited.
+    package convenience init(descriptor: Int32, frameLimit: Int, _ handler: @escaping Handler) throws(SystemError) {
+        try self.init(Listener(try Socket(adopting: descriptor)), frameLimit, handler)
+    }
+
+    private init(_ listener: Listener, _ frameLimit: Int, _ handler: @escaping Handler) throws(SystemError) {
+        (self.listener, self.frameLimit, self.handler) = (listener, frameLimit, handler)
+        _ = try EventLoop.shared.watch(listener.socket, isBrief: false) { [weak self] _, _ in self?.acceptAll() }
+        EventLoop.shared.execute { [weak self] in self?.acceptAll() }
+        endLateFrames()
+    }
+
+    private func acceptAll() {
+        // A failure, such as too many open files, leaves connections waiting until another one is closed.
+        while let socket = try? listener.socket.nextConnection() {
+            guard clients.withLock({ $0.count }) < Self.maximumClients else { continue }
+            let client = LocalClient(socket)
+            let token = try? EventLoop.shared.watch(client.socket, isBrief: false) { [weak self] token, _ in
+                self?.serve(token)
+            }
+            guard let token else { continue }
+            clients.withLock { $0[token] = client }
+            EventLoop.shared.execute { [weak self] in self?.serve(token) }
+        }
+    }
+
+    /// Reads what has arrived, and answers the frames in it.
+    private func serve(_ token: EventLoop.Token) {
+        guard let client = clients.withLock({ $0[token] }) else { return }
+        client.receive(upTo: frameLimit + 4)
+        while !client.isWaiting {
+            guard let frame = client.nextFrame(limit: frameLimit) else { break }
+            switch handler(frame.bytes) {
+            case .none: break
+            case .answer(let answer): client.send(answer)
+            case .lastAnswer(let answer):
+                client.send(answer)
+                client.end()
+            case .work(let work):
+                client.isWaiting = true
+                Task.detached {
+                    let answer = work()
+                    EventLoop.shared.execute { [weak self] in
+                        client.isWaiting = false
+                        client.send(answer)
+                        self?.serve(token)
+                    }
+                }
+            }
+        }
+        client.flush()
+        if client.isFinished { close(token) }
+    }
+
+    private func close(_ token: EventLoop.Token) {
+        EventLoop.shared.unwatch(token)
+        _ = clients.withLock { $0.removeValue(forKey: token) }
+        acceptAll()
+    }
+
+    /// Disconnects clients that sent a part of a frame, and then nothing for too long.
+    private func endLateFrames() {
+        let now = TransportTime.now
+        _ = EventLoop.shared.schedule(at: now + Self.patience) { [weak self] in
+            guard let self else { return }
+            let late = clients.withLock { clients in
+                // mutant local-late: false by LocalServerTests
+                clients.filter { $0.value.frameStart.map { $0 < now } ?? false }.keys
+            }
+            for token in late { close(token) }
+            endLateFrames()
+        }
+    }
+}
+
+/// A client of a local server. All of it is used on the event loop alone, one call at a time.
+private final class LocalClient: @unchecked Sendable {
+    let socket: Socket
+    private var input: [UInt8] = []
+    private var output: [UInt8] = []
+    private var hasEnded = false
+    private var hasFailed = false
+    /// Whether an answer is being computed.
+    var isWaiting = false
+    /// The time at which the first byte of an incomplete frame arrived.
+    private(set) var frameStart: TransportTime?
+
+    init(_ socket: consuming Socket) { self.socket = socket }
+
+    /// Whether nothing more is to be done for it.
+    var isFinished: Bool { hasFailed || hasEnded && !isWaiting && output.isEmpty }
+
+    /// Reads until nothing is left, or one frame is surely complete.
+    func receive(upTo limit: Int) {
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while !hasEnded, input.count < limit {
+            switch socket.read(into: &buffer) {
+            case .bytes(let count): input += buffer[..<count]
+            case .wouldBlock: return
+            case .end: hasEnded = true
+            case .failed: (hasEnded, hasFailed) = (true, true)
+            }
+        }
+    }
+
+    /// Takes the next frame, if it is complete or too long. Its bytes are `nil` if it is too long.
+    func nextFrame(limit: Int) -> (bytes: [UInt8]?, Void)? {
+        guard !input.isEmpty else {
+            frameStart = nil
+            return nil
+        }
+        guard input.count >= 4 else {
+            frameStart = frameStart ?? .now
+            return nil
+        }
+        let length = input[..<4].reduce(0) { $0 << 8 | Int($1) }
+        // mutant local-length: false by LocalServerTests
+        guard length <= limit else {
+            input = []
+            hasEnded = true
+            return (nil, ())
+        }
+        guard input.count >= 4 + length else {
+            frameStart = frameStart ?? .now
+            return nil
+        }
+        let frame = Array(input[4..<4 + length])
+        input.removeFirst(4 + length)
+        frameStart = nil
+        return (frame, ())
+    }
+
+    func send(_ answer: [UInt8]) {
+        output += (0..<4).map { UInt8(truncatingIfNeeded: answer.count >> (24 - 8 * $0)) } + answer
+        flush()
+    }
+
+    func flush() {
+        while !output.isEmpty, !hasFailed {
+            switch socket.write(output.span) {
+            case .bytes(let count): output.removeFirst(count)
+            case .wouldBlock: return
+            case .failed: (hasEnded, hasFailed) = (true, true)
+            }
+        }
+    }
+
+    /// Ends the connection when the answers are sent.
+    func end() {
+        input = []
+        hasEnded = true
+    }
+}
