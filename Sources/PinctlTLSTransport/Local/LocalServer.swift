@@ -114,7 +114,6 @@ package final class LocalServer: Sendable {
         _ = EventLoop.shared.schedule(at: now + Self.patience) { [weak self] in
             guard let self else { return }
             let late = clients.withLock { clients in
-                // mutant local-late: false by LocalServerTests
                 clients.filter { $0.value.frameStart.map { $0 < now } ?? false }.keys
             }
             for token in late { close(token) }

@@ -1,0 +1,43 @@
+import Testing
+
+@testable import PinctlCommands
+
+@Suite("The connections of guarded programs")
+struct JudgedConnectionsTests {
+    private func event(_ kind: UInt8, _ process: UInt8, _ address: String?, port: UInt8?) throws -> VerdictMessage {
+        var fields: [(type: UInt8, value: [UInt8])] = [(9, [0, 0, 0, process]), (8, Array("/bin/app".utf8))]
+        if let address { fields.append((3, Array(address.utf8))) }
+        if let port { fields.append((2, [0, port])) }
+        return try VerdictMessage(message(kind, fields))
+    }
+
+    @Test("A connection is unseen unless its process was judged at its port")
+    func unseen() throws {
+        var connections = JudgedConnections()
+        let accepted = VerdictAnswer(isAccepted: true, reason: "")
+        #expect(try connections.note(.started(event(3, 1, nil, port: nil))) == nil)
+        for (process, address, port) in [
+            (1, "192.0.2.1", 43), (1, "::1", 43), (1, "192.0.2.1", 80), (2, "192.0.2.1", 43), (3, "192.0.2.9", 44),
+        ] as [(UInt8, String, UInt8)] {
+            #expect(try connections.note(.connected(event(2, process, address, port: port))) == nil)
+        }
+        #expect(connections.unseen.count == 5)
+        #expect(try connections.note(.judged(event(1, 1, "192.0.2.1", port: 43), accepted)) == nil)
+        // A client with its own BIO may not know its peer.
+        #expect(try connections.note(.judged(event(1, 3, nil, port: nil), accepted)) == nil)
+        #expect(connections.unseen == ["192.0.2.1:43 by app (2)", "192.0.2.1:80 by app (1)"])
+        #expect(connections.acceptedCount == 2 && connections.unnamedCount == 1 && connections.started == [1])
+    }
+
+    @Test("A refusal is printed once, and counted each time")
+    func refusals() throws {
+        var connections = JudgedConnections()
+        let refused = VerdictAnswer(isAccepted: false, reason: "no pin")
+        let question = try event(1, 1, "192.0.2.1", port: 43)
+        let line = connections.note(.judged(question, refused))
+        #expect(line == "refused 192.0.2.1:43 for app (1): no pin")
+        #expect(connections.note(.judged(question, refused)) == nil)
+        #expect(connections.refusedCount == 2 && connections.refusals.map(\.count) == [2])
+        #expect(connections.note(.malformed("x"))?.contains("malformed") == true)
+    }
+}
