@@ -35,7 +35,7 @@ extension CommandDefinition {
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             var variables = environment.variables()
-            let library = try guardLibrary(arguments, variables)
+            let library = try guardLibrary(arguments)
             let judge = try arguments.verdictJudge(in: environment) { message in
                 _ = StandardStreams.write(Array("pinctl: \(message)\n".utf8), to: 2)
             }
@@ -85,15 +85,14 @@ extension CommandDefinition {
             removeFile(socket)
             removeDirectory(directory)
             let isWhole = isLoaded && result.unseen.isEmpty && result.unnamedCount == 0
-            // mutant require-judged: false by RunCommandTests
+            // mutant require-judged: true for `isWhole` by RunCommandTests
             if arguments.has(.requireJudged), !isWhole { endProcess(as: .exited(125)) }
             endProcess(as: end)
         })
 
     /// Returns the path of the guard: that of the flag, or the one beside this program, in `lib/pinctl` beside its
     /// directory, or where `tools/guard` writes it.
-    private static func guardLibrary(_ arguments: Arguments, _ variables: [String: String]) throws(UsageError) -> String
-    {
+    private static func guardLibrary(_ arguments: Arguments) throws(UsageError) -> String {
         let name = "pinctl-guard.so"
         if let path = arguments[.guardFile] {
             guard case .file = FileKind(path) else { throw .invalidValue(.guardFile, reason: "\(path): no such file") }
@@ -101,7 +100,7 @@ extension CommandDefinition {
             return path.hasPrefix("/") ? path : "./\(path)"
         }
         let program = programFile ?? ""
-        let directory = program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        let directory = program.lastIndex(of: "/").map { program[..<$0] } ?? ""
         let places = ["", "/../lib/pinctl", "/../../guard"].map { "\(directory)\($0)/\(name)" }
         guard let found = places.first(where: { if case .file = FileKind($0) { true } else { false } }) else {
             throw .unusable(["\(name) isn't beside pinctl: build it with tools/guard, or name it with --guard"])
@@ -116,13 +115,15 @@ extension CommandDefinition {
         ]
         lines += result.refusals.prefix(20).map { "  \($0.text)" + ($0.count > 1 ? " (\($0.count) times)" : "") }
         if result.unnamedCount > 0 {
-            lines.append("\(plural(result.unnamedCount, "connection")) to servers whose names aren't known were accepted")
+            let connections = plural(result.unnamedCount, "connection")
+            lines.append("\(connections) to servers whose names aren't known were accepted")
         }
         if let obstacle { lines.append("not judged: \(obstacle)") }
         let unseen = result.unseen
         if !unseen.isEmpty {
             lines.append("connections without a verdict, such as those without TLS:")
-            lines += unseen.prefix(20).map { "  \($0)" } + (unseen.count > 20 ? ["  and \(unseen.count - 20) more"] : [])
+            lines += unseen.prefix(20).map { "  \($0)" }
+            if unseen.count > 20 { lines.append("  and \(unseen.count - 20) more") }
         }
         return lines
     }

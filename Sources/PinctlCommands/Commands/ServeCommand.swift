@@ -55,7 +55,7 @@ extension CommandDefinition {
                 }) {
                     console.note(message)
                 }
-                try? await Task.sleep(for: .milliseconds(100))
+                await Transport.shared.pause(for: .milliseconds(100))
             }
             withExtendedLifetime(service) {}
             if let path = arguments[.socket] { removeFile(path) }

@@ -76,7 +76,6 @@ final class VerdictJudge: Sendable {
     /// Returns the answer to a question that was asked before, if it is still valid.
     func knownAnswer(to digest: [UInt8]) -> VerdictAnswer? {
         state.withLock { state in
-            // mutant verdict-kept: true for `TransportTime.now - $0.time < Self.use` by VerdictJudgeTests
             state.answers[digest].flatMap { TransportTime.now - $0.time < Self.use ? $0.answer : nil }
         }
     }

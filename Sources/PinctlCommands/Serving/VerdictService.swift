@@ -34,7 +34,8 @@ final class VerdictService: Sendable {
                 message = try VerdictMessage(frame)
             } catch {
                 report(.malformed(error.reason))
-                return .lastAnswer(VerdictAnswer(isAccepted: false, reason: "malformed question: \(error.reason)").frame)
+                let answer = VerdictAnswer(isAccepted: false, reason: "malformed question: \(error.reason)")
+                return .lastAnswer(answer.frame)
             }
             switch message.kind {
             case .connected:

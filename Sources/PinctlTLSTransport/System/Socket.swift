@@ -71,10 +71,15 @@ struct Socket: ~Copyable, Sendable {
         try self.init(adopting: number)
     }
 
-    /// Whether a process listens at a path.
-    static func isListening(at path: String) -> Bool {
-        guard let socket = try? Socket(adopting: socket(AF_UNIX, streamSocket, 0)) else { return false }
-        return unsafe withLocalAddress(path) { unsafe connect(socket.number, $0, $1) } == 0
+    /// Removes the file of a socket that no process listens at any more. Throws if one does.
+    static func removeUnused(at path: String) throws(SystemError) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+        let client = try Socket(adopting: socket(AF_UNIX, streamSocket, 0))
+        let isUsed = unsafe withLocalAddress(path) { unsafe connect(client.number, $0, $1) } == 0 || errno == EAGAIN
+        // mutant local-stale: false by LocalServerTests
+        guard !isUsed else { throw SystemError(code: EADDRINUSE) }
+        unsafe unlink(path)
     }
 
     /// Returns the next connection of a listening socket, or `nil` if there is none.

@@ -36,14 +36,16 @@ struct LocalServerTests {
     @Test("Frames are answered in order, however they arrive")
     func frames() async throws {
         let server = try server()
-        let (one, two, none): ([UInt8], [UInt8], [UInt8]) = ([0, 0, 0, 2, 1, 5], [0, 0, 0, 3, 2, 6, 7], [0, 0, 0, 1, 8])
+        let (one, two): ([UInt8], [UInt8]) = ([0, 0, 0, 2, 1, 5], [0, 0, 0, 3, 2, 6, 7])
+        let none: [UInt8] = [0, 0, 0, 1, 8]
         let answers: [UInt8] = [0, 0, 0, 3, 7, 6, 2, 0, 0, 0, 4, 1, 5, 1, 5]
         #expect(await exchange([two + none + one]) == answers)
         #expect(await exchange((two + none + one).map { [$0] }) == answers)
         #expect(await exchange([]) == [])
         #expect(await exchange([[0, 0, 0]]) == [])
         #expect(await exchange([[0, 0, 0, 1, 3] + one]) == [0, 0, 0, 1, 7])
-        #expect(await exchange([[0, 0, 0, 101] + [UInt8](repeating: 1, count: 200) + one], ends: false) == [0, 0, 0, 1, 9])
+        let long = [0, 0, 0, 101] + [UInt8](repeating: 1, count: 200) + one
+        #expect(await exchange([long], ends: false) == [0, 0, 0, 1, 9])
         #expect(await exchange([[0xFF, 0xFF, 0xFF, 0xFF]], ends: false) == [0, 0, 0, 1, 9])
         let many = [[UInt8]](repeating: one, count: 1_000)
         #expect(await exchange([Array(many.joined())]).count == 8_000)
@@ -54,43 +56,16 @@ struct LocalServerTests {
     func places() throws {
         for mode in [0o600, 0o660] as [UInt32] {
             let server = try server(mode)
-            var status = stat()
-            #expect(unsafe stat(path, &status) == 0)
-            #expect(UInt32(status.st_mode & 0o777) == mode)
+            #expect(fileMode(path) == mode)
             #expect(throws: SystemError(code: EADDRINUSE)) { _ = try self.server() }
             withExtendedLifetime(server) {}
         }
-        unsafe unlink(path)
+        removeFile(path)
         _ = try directory.add("text", name: "socket")
         #expect(throws: SystemError(code: EADDRINUSE)) { _ = try self.server() }
         let long = directory.path + String(repeating: "/x", count: 60)
         #expect(throws: SystemError(code: ENAMETOOLONG)) {
             _ = try LocalServer(path: long, mode: 0o600, frameLimit: 1) { _ in .none }
         }
-    }
-}
-
-/// Sends parts to a Unix socket and returns what it receives.
-private func talk(at path: String, _ parts: [[UInt8]], ends: Bool) -> [UInt8] {
-    let client = socket(AF_UNIX, streamSocket, 0)
-    defer { close(client) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: Array(path.utf8)) }
-    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let result = unsafe withUnsafePointer(to: &address) { pointer in
-        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(client, $0, size) }
-    }
-    guard result == 0 else { return [0xEE] }
-    var limit = timeval(tv_sec: 2, tv_usec: 0)
-    unsafe setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    for part in parts { _ = unsafe send(client, part, part.count, Int32(MSG_NOSIGNAL)) }
-    if ends { shutdown(client, Int32(SHUT_WR)) }
-    var received: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4_096)
-    while true {
-        let count = unsafe recv(client, &buffer, buffer.count, 0)
-        guard count > 0 else { return received }
-        received += buffer[..<count]
     }
 }

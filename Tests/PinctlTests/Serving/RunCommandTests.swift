@@ -6,19 +6,54 @@ import Testing
 
 private let secondUnknownPin = "sha256/AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
 
-/// The guard is built, and preloaded into pinctl itself, which uses OpenSSL like other programs.
+/// A client that doesn't verify its server, in C, as other programs are.
+private let client = #"""
+    #include <openssl/err.h>
+    #include <openssl/ssl.h>
+    int main(int count, char **words) {
+        BIO *bio = BIO_new_ssl_connect(SSL_CTX_new(TLS_client_method()));
+        SSL *ssl = NULL;
+        BIO_get_ssl(bio, &ssl);
+        SSL_set_tlsext_host_name(ssl, "localhost");
+        BIO_set_conn_hostname(bio, words[count - 1]);
+        if (BIO_do_handshake(bio) <= 0) {
+            ERR_print_errors_fp(stderr);
+            return 3;
+        }
+        char text[1000];
+        BIO_puts(bio, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        int length = BIO_read(bio, text, sizeof text);
+        return length > 0 ? !fwrite(text, length, 1, stdout) : 4;
+    }
+    """#
+
+/// The guard and a client are built, as the toolchain's C compiler allows.
 @Suite("pinctl run", .enabled(if: MemoryScan.isPossible))
 struct RunCommandTests {
     let site: PinctlSite
     private static let root = String(#filePath.dropLast("Tests/PinctlTests/Serving/RunCommandTests.swift".count))
+    /// The directory of the guard.
+    private static let built: Result<TestDirectory, any Error> = Result {
+        let directory = try TestDirectory()
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        _ = try TestCommand.run(
+            ["bash", root + "tools/guard", directory.path], environment: ["PATH=\(path)", "HOME=\(directory.path)"])
+        let source = try directory.add(client, name: "client.c")
+        _ = try TestCommand.run(
+            ["bash", "-c", "$(command -v clang || command -v cc) \(source) -lssl -lcrypto -o \(directory.path)/client"],
+            environment: ["PATH=\(path)"])
+        return directory
+    }
+    private let library: String
 
-    init() throws { site = try PinctlSite(host: "localhost") }
+    init() throws {
+        site = try PinctlSite(host: "localhost")
+        library = try Self.built.get().path + "/pinctl-guard.so"
+    }
 
     private func run(_ script: String) async throws -> Run {
-        try await shell(
-            "\(Self.root)tools/guard \"$PWD\" >/dev/null && "
-                + "guarded() { pinctl run --ca-file \(site.rootFile) --guard \"$PWD/pinctl-guard.so\" \"$@\"; }; \(script)",
-            in: site.directory)
+        let flags = "--ca-file \(site.rootFile) --guard \(library)"
+        return try await shell("guarded() { pinctl run \(flags) \"$@\"; }; \(script)", in: site.directory)
     }
 
     @Test("A program that doesn't verify is refused a server with another key, before it sends anything")
@@ -27,18 +62,17 @@ struct RunCommandTests {
         let right = try site.policy("\"\(pin)\", \"\(unknownPin)\"", host: "localhost")
         let wrong = try site.policy("\"\(unknownPin)\", \"\(secondUnknownPin)\"", host: "localhost")
         try await site.serve { server in
-            // It prints what the server presents, whether or not it is trusted.
-            let show = "-- pinctl show localhost:\(server.port)"
-            let accepted = try await run("guarded --require-judged --policy \(right) \(show)")
+            let client = "-- \(try Self.built.get().path)/client 127.0.0.1:\(server.port)"
+            let accepted = try await run("guarded --require-judged --policy \(right) \(client)")
             #expect(accepted.status == 0, "\(accepted)")
-            #expect(accepted.output.contains(pin), "\(accepted)")
-            #expect(accepted.errors.contains("pinctl: 1 connection accepted, 0 refused\n"), "\(accepted)")
-            let refused = try await run("guarded --require-judged --policy \(wrong) \(show)")
-            #expect(refused.status == 3, "\(refused)")
-            #expect(!refused.output.contains(pin), "\(refused)")
-            #expect(
-                refused.errors.contains("pinctl: refused localhost:\(server.port) for pinctl ("), "\(refused)")
+            #expect(accepted.output.hasSuffix("hello"), "\(accepted)")
+            #expect(accepted.errors == "pinctl: 1 connection accepted, 0 refused\n", "\(accepted)")
+            let refused = try await run("guarded --require-judged --policy \(wrong) \(client)")
+            #expect(refused.status == 3 && refused.output == "", "\(refused)")
+            #expect(refused.errors.contains("certificate verify failed"), "\(refused)")
+            #expect(refused.errors.contains("pinctl: refused localhost:\(server.port) for client ("), "\(refused)")
             #expect(refused.errors.contains("0 connections accepted, 1 refused:"), "\(refused)")
+            #expect(await server.ended(2).map { $0.applicationBytes.isEmpty } == [false, true])
         }
     }
 
@@ -50,8 +84,8 @@ struct RunCommandTests {
             ("guarded --policy \(policy) -- \(policy)", 126),
             ("guarded --policy \(policy) -- sh -c 'kill -TERM $$'", 143),
             ("guarded --policy \(policy) --require-judged -- true", 0),
-            ("guarded --policy no-such.jsonc -- true", 2), ("guarded --guard no-such.so --policy \(policy) true", 2),
-            ("guarded --policy \(policy) --require-judged -- sh -c 'exec 3<>/dev/tcp/127.0.0.1/1' ; true", 0),
+            ("guarded --policy no-such.jsonc -- true", 2),
+            ("pinctl run --guard no-such.so --policy \(policy) true", 2),
         ] {
             let run = try await run("mkdir -p t; export TMPDIR=$PWD/t; unset XDG_RUNTIME_DIR; \(script)")
             #expect(run.status == Int32(status), "\(script): \(run)")
@@ -91,7 +125,7 @@ struct GuardedProgramTests {
         for index in bytes.indices {
             var damaged = bytes
             damaged[index] ^= 0xFF
-            _ = GuardedProgram.obstacle(try directory.add(damaged, name: "damaged"), path: "")
+            _ = GuardedProgram.obstacle(try directory.add(damaged), path: "")
         }
     }
 }

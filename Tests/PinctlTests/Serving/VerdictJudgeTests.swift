@@ -20,8 +20,8 @@ struct VerdictJudgeTests {
     private func write(_ rules: String, unlisted: String = "trust") throws {
         // Another size each time, so that the change shows within the resolution of the file system's clock.
         let padding = String(repeating: " ", count: Int.random(in: 1...10_000))
-        _ = try site.directory.add(
-            "{ \"version\": 1, \"unlisted\": \"\(unlisted)\", \"domains\": [\(rules)] }\(padding)", name: "policy.jsonc")
+        let text = "{ \"version\": 1, \"unlisted\": \"\(unlisted)\", \"domains\": [\(rules)] }\(padding)"
+        try Data(text.utf8).write(to: URL(filePath: file))
     }
 
     private func rule(_ pin: String, _ more: String = "", host: String = "api.test") -> String {
@@ -30,9 +30,7 @@ struct VerdictJudgeTests {
 
     private func judge(_ notes: Locked<[String]> = Locked([])) throws -> VerdictJudge {
         let (file, root) = (file, site.rootFile)
-        return try VerdictJudge(
-            files: [file], now: { testTime }, note: { note in notes.withLock { $0.append(note) } }
-        ) { () throws(UsageError) in
+        @Sendable func settings() throws(UsageError) -> VerdictJudge.Settings {
             do {
                 return VerdictJudge.Settings(
                     policy: try PolicyFile(contentsOfFile: file).policy, store: try TrustStore(files: [root]),
@@ -41,6 +39,8 @@ struct VerdictJudgeTests {
                 throw .unusable(["\(error)"])
             }
         }
+        return try VerdictJudge(
+            files: [file], now: { testTime }, note: { note in notes.withLock { $0.append(note) } }, settings)
     }
 
     private func ask(
@@ -87,7 +87,7 @@ struct VerdictJudgeTests {
         #expect(try ask(judge).isAccepted)
         try write(rule(unknownPin))
         #expect(try !ask(judge).isAccepted)
-        _ = try site.directory.add("{", name: "policy.jsonc")
+        try Data("{".utf8).write(to: URL(filePath: file))
         #expect(try !ask(judge).isAccepted)
         #expect(notes.withLock { $0.count } == 1)
         #expect(notes.withLock { $0[0] }.hasPrefix("the last policy stays in force: "))

@@ -38,7 +38,8 @@ struct VerdictMessageTests {
             message(1, [(0, [])]), message(1, [(2, [1])]), message(1, [(2, [0, 0, 1])]), message(1, [(7, [2])]),
             message(1, [(7, [])]), message(1, [(9, [1, 2, 3])]), message(1, [(1, [0xFF])]),
             message(1, [(1, [UInt8](repeating: 0x61, count: 5_000))]), message(1, [host]).dropLast(),
-            message(1, [host]) + [4], message(1, [host]) + [4, 0, 0, 0], message(1, [host]) + [4, 0xFF, 0xFF, 0xFF, 0xFF],
+            message(1, [host]) + [4], message(1, [host]) + [4, 0, 0, 0],
+            message(1, [host]) + [4, 0xFF, 0xFF, 0xFF, 0xFF],
         ].map(Array.init))
     func malformed(frame: [UInt8]) {
         #expect(throws: VerdictMessageError.self) { try VerdictMessage(frame) }

@@ -74,12 +74,11 @@ struct GuardedProgram: Sendable {
         guard let file = program.contains("/") ? program : programPath(program, in: path) else { return nil }
         var status = stat()
         guard unsafe stat(file, &status) == 0 else { return nil }
-        // mutant guarded-setuid: false by GuardedProgramTests
         if status.st_mode & (S_ISUID | S_ISGID) != 0, geteuid() != 0 {
             return "\(file) runs with the rights of its owner, so that no library is preloaded into it"
         }
-        guard let bytes = try? InputFile.contents(ofFile: file, limit: 1 << 30), bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]),
-            bytes.count > 64, bytes[4] == 2, bytes[5] == 1
+        guard let bytes = try? InputFile.contents(ofFile: file, limit: 1 << 30), bytes.count > 64,
+            bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]), bytes[4] == 2, bytes[5] == 1
         else { return nil }
         func number(_ offset: Int, _ size: Int) -> Int {
             guard offset + size <= bytes.count else { return 0 }
