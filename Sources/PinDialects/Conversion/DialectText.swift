@@ -31,7 +31,7 @@ final class DialectText {
         let bytes = (try? XMLReader.decoded(bytes))?.bytes ?? bytes
         self.bytes = bytes
         self.name = name ?? ""
-        kind = name.map(Kind.init)
+        kind = name.map { ZoneReader.isZone(bytes, named: $0) ? .plain : Kind($0) }
     }
 
     var isInTree: Bool { kind != nil }

@@ -40,11 +40,37 @@ enum CurlPins {
         }
         let pins = arguments.first.map { Self.pins(in: $0.text, at: $0.position, &problems) } ?? []
         guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
-        let rule = CanonicalRule(
-            patterns: [HostPattern("", .every)], pins: pins,
-            location: arguments.first.map { PolicyLocation(path: path, $0.position) })
+        let location = arguments.first.map { PolicyLocation(path: path, $0.position) }
+        let servers = servers(of: found?.urls ?? [], arguments)
+        let rules = servers.map { servers in
+            CanonicalRule(
+                patterns: [servers.pattern], ports: servers.port.map { [Int($0)] }, pins: pins, location: location)
+        }
         return DialectReading(
-            CanonicalPolicy(rules: [rule], combination: .closest), notes: Array(notes.prefix(TextLimits.notes)))
+            CanonicalPolicy(rules: rules, combination: .closest), notes: Array(notes.prefix(TextLimits.notes)))
+    }
+
+    /// Returns the servers of the URLs in a config file, or all servers if one of the transfers with pins has no URL
+    /// there, or one of another kind.
+    private static func servers(of urls: [CurlText.Argument], _ arguments: [CurlText.Argument]) -> [GitServers] {
+        let every = [GitServers(pattern: HostPattern("", .every), port: nil)]
+        var servers: [GitServers] = []
+        for argument in arguments {
+            let own = urls.filter { $0.transfer == argument.transfer }
+            // mutant curl-url: true for `own.isEmpty` by CurlTests/urls
+            guard !own.isEmpty else { return every }
+            for url in own {
+                var ignored = PolicyProblems(path: "")
+                let text = String(url.text.prefix { $0 != "?" && $0 != "#" })
+                // The path of a URL is for the same server.
+                let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+                let origin = text[..<start] + text[start...].prefix { $0 != "/" }
+                let entry = GitConfiguration.Entry(text: "", position: url.position, url: String(origin), cut: nil)
+                guard let found = Self.servers(of: entry, &ignored) else { return every }
+                if !servers.contains(found) { servers.append(found) }
+            }
+        }
+        return servers.isEmpty ? every : servers
     }
 
     /// Returns the pins in the value of an option.

@@ -18,6 +18,8 @@ struct CurlText {
     }
 
     private(set) var arguments: [Argument] = []
+    /// The URLs in a config file.
+    private(set) var urls: [Argument] = []
     private var cursor: TextCursor
     private var transfer = 0
 
@@ -130,11 +132,22 @@ extension CurlText {
         let name = String(decoding: cursor.take { !$0.isLineEnd && !isSeparator($0) }, as: UTF8.self)
         if name == "next" { transfer += 1 }
         try check(name, at: start)
-        guard name == Self.option else { return }
+        guard name == Self.option || name == "url" else { return }
         _ = cursor.take(while: isSeparator)
-        let position = cursor.position
+        let (position, value) = (cursor.position, optionValue())
+        if name == "url" {
+            if urls.count < TextLimits.rules {
+                urls.append(Argument(text: value, position: position, transfer: transfer))
+            }
+        } else {
+            try add(value, at: position)
+        }
+    }
+
+    /// Reads the value of an option, with or without quotes.
+    private mutating func optionValue() -> String {
         guard cursor.take("\"") else {
-            return try add(String(decoding: cursor.take { !$0.isBlank && !$0.isLineEnd }, as: UTF8.self), at: position)
+            return String(decoding: cursor.take { !$0.isBlank && !$0.isLineEnd }, as: UTF8.self)
         }
         var value: [UInt8] = []
         while let byte = cursor.byte, byte != UInt8(ascii: "\""), !byte.isLineEnd {
@@ -142,7 +155,7 @@ extension CurlText {
             if let byte = cursor.byte { value.append(byte) }
             cursor.step()
         }
-        try add(String(decoding: value, as: UTF8.self), at: position)
+        return String(decoding: value, as: UTF8.self)
     }
 
     /// Refuses names that only some versions of curl take for the option, or that none does.

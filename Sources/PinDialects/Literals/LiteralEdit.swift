@@ -344,7 +344,7 @@ extension MarkupEdit {
 
 extension [UInt8] {
     /// Returns the number of times that a word is in a text, not as a part of another one.
-    fileprivate func count(ofWord word: String) -> Int {
+    func count(ofWord word: String) -> Int {
         var (count, start) = (0, 0)
         while let range = firstRange(of: word, from: start) {
             let isWhole =

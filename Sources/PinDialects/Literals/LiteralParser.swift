@@ -82,8 +82,12 @@ struct LiteralParser {
 
     // MARK: Values
 
-    /// Parses a value with everything up to the next comma, closing bracket or statement.
-    mutating func value(depth: Int = 0) -> SourceLiteral {
+    /// The part of an expression that is skipped behind an equals sign. In a text that isn't a program, such an
+    /// expression can have no end.
+    static let longestAssignment = 4_096
+
+    /// Parses a value with everything up to the next comma, closing bracket or statement, or a part of it.
+    mutating func value(depth: Int = 0, within length: Int = .max) -> SourceLiteral {
         skipBlanks()
         let start = cursor
         let kind = primary(depth: depth)
@@ -91,8 +95,8 @@ struct LiteralParser {
         skipSuffix()
         guard let kind, endsValue() else {
             cursor = start
-            skipExpression()
-            let text = cursor.text(from: start.index).prefix(80)
+            skipExpression(until: length == .max ? .max : start.index + length)
+            let text = cursor.text(in: start.index..<min(cursor.index, start.index + 400)).prefix(80)
             let expression = SourceLiteral.Expression(
                 text: text.split(whereSeparator: \.isWhitespace).joined(separator: " "), start: start,
                 end: cursor.index)
@@ -217,10 +221,10 @@ struct LiteralParser {
         "removeWhere",
     ]
 
-    /// Skips an expression, with its brackets and strings.
-    private mutating func skipExpression() {
+    /// Skips an expression, with its brackets and strings, up to an offset.
+    private mutating func skipExpression(until end: Int) {
         var depth = 0
-        while budget > 0 {
+        while budget > 0, cursor.index < end {
             skipBlanks()
             budget -= 1
             guard let byte = cursor.byte else { return }

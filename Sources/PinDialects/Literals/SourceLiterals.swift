@@ -151,7 +151,9 @@ struct SourceLiterals {
                 isChoice = false
                 guard case .word(let name)? = last?.kind, isSet else { break }
                 var copy = parser
-                let value = copy.value()
+                // mutant map-assignment: copy.value() for `copy.value(within: LiteralParser.longestAssignment)` by
+                //   SearchTimeTests
+                let value = copy.value(within: LiteralParser.longestAssignment)
                 define(name, value)
                 if case .expression = value.kind {
                     // What is in it is searched as well.

@@ -26,7 +26,9 @@ extension PinMapReader {
     mutating func takeSetting(_ member: SourceLiteral.Member, _ scope: inout Scope) {
         if isHostSetting(member) {
             let values: [SourceLiteral] =
-                if case .list(let list, _) = member.value.kind { list } else { [member.value] }
+                if case .list(let list, _) = (constant(member.value) ?? member.value).kind { list } else {
+                    [member.value]
+                }
             var hosts: [(HostPattern, SourcePosition)] = []
             for value in values {
                 if let found = text(of: value).flatMap({ host($0, at: value.position) }) {
@@ -152,13 +154,31 @@ extension PinMapReader {
         "origin", "pinnedhosts", "pattern",
     ]
 
+    /// Whether a key is one by which maps name hosts.
+    static func isHostKey(_ key: String) -> Bool { hostKeys.contains(plain(key)) }
+
     /// Whether a member names hosts, by its key and the form of its value.
     func isHostSetting(_ member: SourceLiteral.Member) -> Bool {
-        guard !member.isComputed, Self.hostKeys.contains(Self.plain(member.key)) else { return false }
+        guard !member.isComputed, Self.isHostKey(member.key) else { return false }
         switch member.value.kind {
-        case .text, .word: return member.value.bool == nil
+        case .text: return true
+        case .word:
+            // A constant can be an object with hosts as keys, or a list of pins.
+            // mutant map-host-constant: SourceLiteral.Kind?.none for `constant(member.value)?.kind` by
+            //   PinMapTests/hostConstants
+            switch constant(member.value)?.kind {
+            case .object: return false
+            case .list(let elements, _): return elements.allSatisfy { $0.text.flatMap { host($0) } != nil }
+            case .text, .word, .expression, nil: return member.value.bool == nil
+            }
         case .list(let elements, _): return elements.allSatisfy { $0.text != nil }
         case .object, .expression: return false
         }
+    }
+
+    /// Returns the value of a constant that is set once in this file. It doesn't count as used.
+    private func constant(_ literal: SourceLiteral) -> SourceLiteral? {
+        var used: Set<String> = []
+        return literal.word.flatMap { literals.value(of: $0, used: &used) }
     }
 }

@@ -11,7 +11,7 @@ import PinctlFoundation
 struct PinMapReader {
     private let path: String
     private let suffixes: PublicSuffixes
-    private let literals: SourceLiterals
+    let literals: SourceLiterals
     private var problems: PolicyProblems
     private var rules: [CanonicalRule] = []
     /// The constants that are part of another literal, whose pins have their hosts there.
@@ -283,9 +283,10 @@ extension PinMapReader {
             }
         case .text(let text):
             // Any name will do for a pin beside others of its host, such as `primary`.
-            let isOfHost = !scope.hosts.isEmpty && text.utf8.count == 44
             if let pin = PinText(text, scope.words) {
-                if pin.isMarked || isNamed(scope) || isOfHost { addRule([literal], scope) }
+                let isOfHost = !scope.hosts.isEmpty && (text.utf8.count == 44 || pin.isSeparated)
+                // mutant map-separated: pin.isMarked for `pin.hasPrefix` by PinSearchTests/notFound
+                if pin.hasPrefix || isNamed(scope) || isOfHost { addRule([literal], scope) }
             } else if !scope.hosts.isEmpty, Self.isMeant(text, by: ["sha256/", "sha1/"]) || isDamaged(text, scope) {
                 addRule([literal], scope)
             }
@@ -308,6 +309,8 @@ extension PinMapReader {
         /// The keys, with whether their values have pins.
         var keys: [String: Bool] = [:]
         var hasHosts = false
+        // The hashes of certificates beside the name of a package are those that sign an app.
+        let isOfApp = members.contains { PinWords(Array($0.key.utf8)[...]).contains(.app) }
         let count = rules.count
         for member in members { takeSetting(member, &scope) }
         for member in members where !isHostSetting(member) {
@@ -326,10 +329,11 @@ extension PinMapReader {
             let found = member.isComputed ? nil : host(member.key, at: member.position)
             let words = found == nil ? PinWords(Array(member.key.utf8)[...]) : []
             // An object of packages, images or files, or something else that has the form of a pin.
-            // mutant map-secret: false for `Self.isSecret(member.key)` by PinMapTests/others
-            guard !words.contains(.other) && !Self.isSecret(member.key) || words.contains(.pin) || found != nil else {
-                continue
-            }
+            let isSecret = PinWords.isSecret(Array(member.key.utf8)[...])
+            // mutant map-secret: false for `isSecret` by PinMapTests/others
+            guard !words.contains(.other) && !isSecret || words.contains(.pin) || found != nil else { continue }
+            // mutant map-app: false for `isOfApp` by PinSearchTests/notFound
+            if isOfApp, words.contains(.certificate) { continue }
             inner.words.formUnion(words)
             // mutant map-refused: false by PinMapTests/refusedPins
             if Self.isOfRefused(member.key) {
@@ -450,12 +454,6 @@ extension PinMapReader {
         "validatedCertificateChain",
     ]
 
-    /// Whether a key is the name of a secret, which may have the length of a digest.
-    private static func isSecret(_ key: String) -> Bool {
-        !Set(["token", "tokens", "secret", "secrets", "password", "apikey", "authorization"]).isDisjoint(
-            with: PinWords.words(Array(key.utf8)[...]))
-    }
-
     /// Whether a key is the name of a list of what isn't accepted.
     private static func isOfRefused(_ key: String) -> Bool {
         let key = plain(key)
@@ -476,7 +474,7 @@ extension PinMapReader {
         }
         guard isPlain, !elements.isEmpty else { return false }
         let pins = elements.compactMap { text(of: $0).flatMap { PinText($0, scope.words) } }
-        if pins.contains(where: \.isMarked) { return true }
+        if pins.contains(where: \.hasPrefix) { return true }
         let texts = elements.compactMap(\.text)
         let isMeant = texts.contains { Self.isMeant($0, by: ["sha256", "sha-256", "sha1"]) }
         if !scope.hosts.isEmpty, isMeant || texts.contains(where: { isDamaged($0, scope) }) { return true }
@@ -575,7 +573,12 @@ extension PinMapReader {
 
     mutating func text(of literal: SourceLiteral) -> String? {
         guard case .word(let name) = literal.kind else { return literal.text }
-        return withValue(of: name) { $1.text } ?? nil
+        let known = used
+        let text = withValue(of: name) { $1.text } ?? nil
+        // The pins of a constant that isn't a text are still to be read.
+        // mutant map-used: {} by PinMapTests/hostConstants
+        if text == nil { used = known }
+        return text
     }
 
     /// Returns the pattern of a hostname or a URL at a position, whose port is kept for the note on the host.

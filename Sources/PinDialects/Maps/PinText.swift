@@ -5,8 +5,12 @@ import PinctlBasics
 /// A text that is a pin by its form: a SHA-256 digest in Base64 or hexadecimal, with or without a prefix.
 struct PinText {
     let pin: CanonicalPin
-    /// Whether the form alone says that it is a pin: a prefix, or bytes separated by colons.
-    let isMarked: Bool
+    /// Whether a prefix says that it is a pin.
+    var hasPrefix: Bool { !prefix.isEmpty }
+    /// Whether its bytes are separated by colons, as those of fingerprints are.
+    let isSeparated: Bool
+    /// Whether the form alone says that it is a pin or a fingerprint.
+    var isMarked: Bool { hasPrefix || isSeparated }
     private let prefix: Substring
     private let digits: Substring
 
@@ -28,7 +32,7 @@ struct PinText {
         let prefix = prefixes.max { $0.utf8.count < $1.utf8.count } ?? ""
         (self.prefix, self.digits) = (text.prefix(prefix.count), text.dropFirst(prefix.count))
         let digits = Array(self.digits.utf8)
-        let isSeparated = digits.count == 95 && digits.indices.allSatisfy { ($0 % 3 == 2) == (digits[$0] == 0x3A) }
+        isSeparated = digits.count == 95 && digits.indices.allSatisfy { ($0 % 3 == 2) == (digits[$0] == 0x3A) }
         let value =
             digits.count == 44 || digits.count == 43
             ? LenientBase64.decode(digits, needsPadding: false)
@@ -37,7 +41,6 @@ struct PinText {
         let isCertificate =
             isSeparated || !words.isDisjoint(with: [.certificate, .fingerprint]) && prefix.isEmpty
         pin = CanonicalPin(isCertificate && !words.contains(.key) ? .certificate : .publicKey, .sha256, value)
-        isMarked = !prefix.isEmpty || isSeparated
     }
 
     /// Returns the digest of another pin with the same prefix, in the same form of Base64 or hexadecimal.

@@ -39,6 +39,8 @@ package final class SourceProject: Sendable {
         var declarations: [Int: [SourceDeclarations]] = [:]
         var indices: [String: [Int]] = [:]
         var pinNames: Set<String>?
+        /// The files without their comments.
+        var texts: [Int: [UInt8]] = [:]
     }
 
     private let load: @Sendable () -> Contents
@@ -79,6 +81,42 @@ package final class SourceProject: Sendable {
                 declarations(at: $0, &state)
             }
         }
+    }
+
+    /// Returns the bytes of the values with a pin in a file whose names no program of the project mentions, except in
+    /// a comment. Returns nothing if a part of the project isn't known.
+    func unusedPins(in bytes: [UInt8]) -> [Range<Int>] {
+        state.withLock { state in
+            guard contents(&state).problem == nil,
+                let file = contents(&state).files.firstIndex(where: { $0.bytes == bytes })
+            else { return [] }
+            return declarations(at: file, &state).flatMap(\.definitions).compactMap { definition in
+                guard let range = definition.range, definition.value?.holdsPin ?? false else { return nil }
+                return isUsed(definition.name, &state) ? nil : range
+            }
+        }
+    }
+
+    /// Whether the programs mention a name more often than they define it. Java calls a property of Kotlin `getName`.
+    private func isUsed(_ name: String, _ state: inout State) -> Bool {
+        let getter = "get" + name.prefix(1).uppercased() + name.dropFirst()
+        var (mentions, definitions) = (0, 0)
+        for index in indices(of: name, &state) {
+            mentions += text(at: index, &state).count(ofWord: name)
+            definitions += declarations(at: index, &state).reduce(0) { $0 + ($1.declared[name]?.count ?? 0) }
+        }
+        // mutant find-unused: true by PinctlTests.SourceProjectsTests/unused
+        if mentions > definitions { return true }
+        return indices(of: getter, &state).contains { text(at: $0, &state).count(ofWord: getter) > 0 }
+    }
+
+    /// Returns a file without its comments.
+    private func text(at index: Int, _ state: inout State) -> [UInt8] {
+        if let known = state.texts[index] { return known }
+        let (path, bytes) = contents(&state).files[index]
+        let text = SearchedText(bytes, name: path).withoutComments
+        state.texts[index] = text
+        return text
     }
 
     private func files(with word: String, _ state: inout State) -> [SourceDeclarations] {

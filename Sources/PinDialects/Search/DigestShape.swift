@@ -15,6 +15,8 @@ struct DigestShape {
 
     /// The length of the shortest form, which is `sha1/` with 27 digits. Every form has a digit at each multiple of it.
     private static let stride = 32
+    /// The length of 32 pairs of digits with a space between them.
+    private static let spacedLength = 95
 
     /// Returns the digests of a text, in order.
     static func all(in bytes: [UInt8]) -> [DigestShape] {
@@ -23,7 +25,12 @@ struct DigestShape {
             add(run, of: bytes, to: &shapes)
             return false
         }
-        return shapes
+        // mutant find-spaced: 1_000_000 for `spacedLength` by PinSearchTests/shapes
+        _ = hasRun(of: spacedLength, in: bytes, spacedTable) { run in
+            addSpaced(run, of: bytes, to: &shapes)
+            return false
+        }
+        return shapes.sorted { $0.range.lowerBound < $1.range.lowerBound }
     }
 
     /// Whether each byte may be part of a digest or of its prefix: the digits of base64, and colons.
@@ -35,6 +42,34 @@ struct DigestShape {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"): true
         default: false
         }
+    }
+
+    /// Hexadecimal digits and spaces.
+    private static let spacedTable: [Bool] = (0...255).map { $0 == 0x20 || Hexadecimal.value(of: UInt8($0)) != nil }
+
+    /// Adds the digests of a run of hexadecimal digits and spaces: 32 pairs, as some tools print fingerprints.
+    private static func addSpaced(_ run: Range<Int>, of bytes: [UInt8], to shapes: inout [DigestShape]) {
+        var pairs: [ArraySlice<UInt8>] = []
+        func end() {
+            if pairs.count == 32, let first = pairs.first, let last = pairs.last,
+                let value = Hexadecimal.decode(Array(pairs.joined()))
+            {
+                shapes.append(
+                    DigestShape(
+                        range: first.startIndex..<last.endIndex, form: .colons, digest: .sha256, value: value,
+                        hasPrefix: false))
+            }
+            pairs = []
+        }
+        var isFirst = true
+        for part in bytes[run].split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false) {
+            // The last letter of a word can be before the first pair.
+            let isCut = isFirst && part.startIndex > 0 && bytes[part.startIndex - 1].isWordByte
+            let isOpen = part.endIndex < bytes.count && bytes[part.endIndex].isWordByte
+            isFirst = false
+            if part.count == 2, !isCut, !isOpen { pairs.append(part) } else { end() }
+        }
+        end()
     }
 
     /// Adds the digests of a run of digits and colons.
@@ -211,7 +246,7 @@ struct DigestShape {
     }
 
     /// Whether a text has small and capital letters and something else, as nearly every random one has and no name.
-    private static func isMixed(_ text: ArraySlice<UInt8>) -> Bool {
+    static func isMixed(_ text: ArraySlice<UInt8>) -> Bool {
         let digits = text.dropLast()
         return digits.contains { $0 >= UInt8(ascii: "a") } && digits.contains { $0 <= UInt8(ascii: "9") }
             && digits.contains { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }

@@ -21,25 +21,31 @@ struct NearbyHost {
     /// The part of a long line that is searched, in bytes on each side of a pin.
     private static let lineReach = 400
 
-    /// Returns the host of a pin: one in the same line, or the nearest one above it that isn't inside of something
-    /// else, or one below it in the same group.
-    mutating func host(ofPinAt range: Range<Int>) -> String? {
+    /// Returns the hosts of a pin: one in the same line, or the nearest ones above it that aren't inside of something
+    /// else, or those below it in the same group. Returns none if there are several URLs, of which none is closer in
+    /// meaning.
+    mutating func hosts(ofPinAt range: Range<Int>) -> [String] {
         let line = text.line(at: range.lowerBound)
         let whole = text.range(ofLine: line)
         let start = max(whole.lowerBound, range.lowerBound - Self.lineReach)
         let end = min(whole.upperBound, range.upperBound + Self.lineReach)
-        if let host = hosts(in: start..<range.lowerBound).last
-            ?? hosts(in: range.upperBound..<max(end, range.upperBound)).first
-        {
-            return host
+        let before = places(in: start..<range.lowerBound)
+        if let last = before.last {
+            return isOneOfSeveral(last, among: before.dropLast()) ? [] : [last.host]
         }
+        // A record has its own host or none, whatever is around it.
+        // mutant find-record-host: false by PinSearchTests/shapes
+        if text.language == .zone { return [] }
+        if let place = places(in: range.upperBound..<max(end, range.upperBound)).first { return [place.host] }
         var least = text.indentation(ofLine: line) ?? 0
         for above in stride(from: line - 1, through: max(0, line - PinContext.enclosingLines), by: -1) {
             guard let indentation = text.indentation(ofLine: above), indentation <= least else { continue }
             if indentation == least, line - above > Self.reach || opensGroup(above) { continue }
             // What is enclosed by a line further out belongs to something else.
             least = indentation
-            if let host = host(inLine: above) { return host }
+            if let place = place(inLine: above) {
+                return isOneOfSeveral(place, inLine: above, of: line, by: -1) ? [] : list(from: place, inLine: above)
+            }
             if least == 0, line - above > Self.reach { break }
         }
         for below in line + 1..<max(line + 1, min(line + Self.reach, text.lineStarts.count)) {
@@ -49,9 +55,60 @@ struct NearbyHost {
                 if text.indentation(ofLine: below) ?? 0 > text.indentation(ofLine: line) ?? 0 { continue }
                 break
             }
-            if let host = host(inLine: below) { return host }
+            if let place = place(inLine: below) {
+                return isOneOfSeveral(place, inLine: below, of: line, by: 1) ? [] : list(from: place, inLine: below)
+            }
         }
-        return nil
+        return []
+    }
+
+    /// Returns the names of a line that begin with a place and are listed one after another, as in
+    /// `server_name a.example.com b.example.com;`.
+    private func list(from first: Place, inLine line: Int) -> [String] {
+        var names = [first.host]
+        var last = first
+        for place in places(in: first.range.upperBound..<text.range(ofLine: line).upperBound) {
+            let between = text.bytes[last.range.upperBound..<place.range.lowerBound]
+            // mutant find-names: false by PinSearchTests/severalHosts
+            guard between.allSatisfy({ $0.isBlank || $0.isQuote || $0 == UInt8(ascii: ",") }) else { break }
+            if !names.contains(place.host) { names.append(place.host) }
+            last = place
+        }
+        return names
+    }
+
+    // MARK: - Several URLs
+
+    /// Whether a host in the line of a pin is that of one of several URLs in the same brackets.
+    private func isOneOfSeveral(_ place: Place, among others: ArraySlice<Place>) -> Bool {
+        // mutant find-urls-inline: false for 2 by PinSearchTests/hosts
+        guard let other = others.last, place.isURL, other.isURL, other.host != place.host else { return false }
+        let between = text.bytes[other.range.upperBound..<place.range.lowerBound]
+        return !between.contains { "{}[]()".utf8.contains($0) } && between.count < Self.lineReach
+    }
+
+    /// Whether the host in a line beside a pin is that of one of several URLs, each in a line of its own. A name such
+    /// as `serverURL` makes it the one that is meant.
+    private mutating func isOneOfSeveral(_ place: Place, inLine line: Int, of pin: Int, by step: Int) -> Bool {
+        let own = text.indentation(ofLine: line)
+        guard place.isURL, !opensGroup(line), !namesServer(line) else { return false }
+        var other = line + step
+        while text.lineStarts.indices.contains(other), abs(other - pin) <= Self.reach,
+            text.indentation(ofLine: other) == own, !taken.contains(other)
+        {
+            // mutant find-urls: false for 2 by PinSearchTests/hosts
+            if let next = self.place(inLine: other), next.isURL, next.host != place.host { return true }
+            other += step
+        }
+        return false
+    }
+
+    /// Whether the name of a value is one of those by which maps name hosts.
+    private func namesServer(_ line: Int) -> Bool {
+        let name =
+            text.bytes[text.range(ofLine: line)].prefix { !":=".utf8.contains($0) }
+            .split { !$0.isWordByte && $0 != UInt8(ascii: "-") }.last ?? []
+        return PinMapReader.isHostKey(String(decoding: name, as: UTF8.self))
     }
 
     /// Whether a line opens more brackets than it closes, so that what is in it is for the lines that it encloses.
@@ -64,19 +121,19 @@ struct NearbyHost {
         return depth > 0
     }
 
-    private func host(inLine line: Int) -> String? {
+    private func place(inLine line: Int) -> Place? {
         let range = text.range(ofLine: line)
         guard range.count <= 2 * Self.lineReach, !taken.contains(line), !PinWords(text.bytes[range]).contains(.report)
         else { return nil }
-        return hosts(in: range).first
+        return places(in: range).first
     }
 
-    /// Returns the hostnames in a part of a line.
-    private func hosts(in range: Range<Int>) -> [String] { places(in: range).map(\.host) }
+    /// A hostname in a text.
+    typealias Place = (host: String, range: Range<Int>, isURL: Bool)
 
     /// Returns the hostnames in a part of a line with their positions.
-    func places(in range: Range<Int>) -> [(host: String, range: Range<Int>)] {
-        var hosts: [(String, Range<Int>)] = []
+    func places(in range: Range<Int>) -> [Place] {
+        var hosts: [Place] = []
         var index = range.lowerBound
         while index < range.upperBound {
             guard Self.isPart(text.bytes[index]) else {
@@ -85,7 +142,7 @@ struct NearbyHost {
             }
             let start = index
             while index < range.upperBound, Self.isPart(text.bytes[index]) { index += 1 }
-            if let host = host(start..<index) { hosts.append((host, start..<index)) }
+            if let host = host(start..<index) { hosts.append((host, start..<index, isURL(start))) }
         }
         return hosts
     }
@@ -95,23 +152,28 @@ struct NearbyHost {
             || byte == UInt8(ascii: "*")
     }
 
+    private func isURL(_ start: Int) -> Bool { text.bytes[..<start].suffix(3).elementsEqual("://".utf8) }
+
     /// Returns the hostname that a word is, judged by its form and by what is around it.
     private func host(_ range: Range<Int>) -> String? {
         let bytes = text.bytes
         guard bytes[range].contains(UInt8(ascii: ".")), range.count <= 253 else { return nil }
         let before = range.lowerBound > 0 ? bytes[range.lowerBound - 1] : UInt8(ascii: " ")
         let after = range.upperBound < bytes.count ? bytes[range.upperBound] : UInt8(ascii: " ")
-        let isURL = bytes[..<range.lowerBound].suffix(3).elementsEqual("://".utf8)
+        let isURL = isURL(range.lowerBound)
         let quotes: [UInt8] = [UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`")]
         if isURL {
             // A link in a comment leads to an explanation.
-            guard !text.isComment(range.lowerBound) || text.language == .prose else { return nil }
+            guard !text.isComment(range.lowerBound) || text.language == .prose, !isDocumentation(range) else {
+                return nil
+            }
         } else if quotes.contains(before) {
             guard after == before || after == UInt8(ascii: ":") || after == UInt8(ascii: "\\") else { return nil }
         } else {
             let ends = before.isBlank || before == UInt8(ascii: "\n") || "=(>,[@".utf8.contains(before)
             let isEnd = after.isBlank || after.isLineEnd || ":,;)]<\"'=".utf8.contains(after)
-            guard ends, isEnd, allowsBareNames || text.isComment(range.lowerBound) else { return nil }
+            guard ends, isEnd, allowsBareNames || text.isComment(range.lowerBound), !isPartOfName(range.lowerBound)
+            else { return nil }
             // Without quotes, as in a sentence, it is rather a file.
             let ending = String(decoding: bytes[range], as: UTF8.self).split(separator: ".").last ?? ""
             // mutant find-file-name: true by PinSearchTests/found
@@ -123,10 +185,44 @@ struct NearbyHost {
         return Self.hostname(name, isURL: isURL, suffixes)
     }
 
+    /// Whether a URL leads to an explanation, judged by its host and by the first directory of its path.
+    private func isDocumentation(_ range: Range<Int>) -> Bool {
+        let name = String(decoding: text.bytes[range], as: UTF8.self).lowercased()
+        let path = text.bytes[range.upperBound...].prefix(40).prefix { !$0.isBlank && !$0.isQuote && !$0.isLineEnd }
+        let parts = path.drop { $0 != UInt8(ascii: "/") }.split(separator: UInt8(ascii: "/"))
+        let directory = parts.first.map { String(decoding: $0, as: UTF8.self).lowercased() } ?? ""
+        // mutant find-documentation: false by PinSearchTests/hosts
+        return Self.explanations.contains(directory)
+            || path.first == UInt8(ascii: "/") && parts.count > 0
+                && (Self.explanations.contains(name.split(separator: ".").first.map(String.init) ?? "")
+                    || Self.libraries.contains { name == $0 || name.hasSuffix(".\($0)") })
+    }
+
+    /// Directories and first labels of hosts with documentation.
+    private static let explanations: Set<String> = [
+        "doc", "docs", "documentation", "wiki", "blog", "guide", "guides", "help", "manual", "reference", "developer",
+        "developers", "rfc",
+    ]
+    /// Hosts with explanations and sources of programs.
+    private static let libraries = [
+        "github.com", "gitlab.com", "stackoverflow.com", "wikipedia.org", "ietf.org", "rfc-editor.org", "medium.com",
+        "npmjs.com", "pub.dev",
+    ]
+
+    /// Whether a word is a part of a certificate's name that isn't a hostname, such as that of an organization:
+    /// `OU=www.example.com`.
+    private func isPartOfName(_ start: Int) -> Bool {
+        let before = text.bytes[..<start].suffix(12).reversed().drop(while: \.isBlank)
+        // mutant find-subject-host: false by PinSearchTests/hosts
+        guard before.first == UInt8(ascii: "=") else { return false }
+        let type = before.dropFirst().drop(while: \.isBlank).prefix(while: \.isWordByte).reversed()
+        return ["OU", "O", "L", "ST", "DC", "STREET", "E"].contains(String(decoding: type, as: UTF8.self).uppercased())
+    }
+
     /// Whether names without quotes can be hosts, as they can in files that aren't programs.
     private var allowsBareNames: Bool {
         switch text.language {
-        case .prose, .markup, .patch: true
+        case .prose, .markup, .patch, .zone: true
         case .code: false
         case .script: !SearchedText.isScript(text.name)
         }

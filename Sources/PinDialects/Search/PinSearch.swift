@@ -25,6 +25,8 @@ package struct PinSearch: Sendable {
     package private(set) var lacksPins = false
     /// The files of the same project whose constants are pins of this file.
     package private(set) var constantFiles: Set<String> = []
+    /// The positions of pins in constants that no program of the project uses.
+    package private(set) var unusedConstants: Set<PolicyLocation> = []
     /// Whether the file is a list of named pins that policies include, such as `public-roots.jsonc`. It pins nothing by
     /// itself.
     private var isList = false
@@ -64,25 +66,58 @@ package struct PinSearch: Sendable {
         let locations = text.locations(of: shapes.map(\.range.lowerBound), path: path)
         var hosts = NearbyHost(text: text, suffixes: suffixes, shapes: shapes)
         let read = locate(shapes, at: locations, &hosts)
-        var context = PinContext(text, hosts)
+        var context = PinContext(text, hosts, shapes)
         // Digests of a literal are pins by their use, although no host is known.
         let stray = dialects.isEmpty ? file.map.stray : []
-        let pinned = Dictionary(stray.map { ($0.value, $0.content) }) { first, _ in first }
+        var pinned = Dictionary(stray.map { ($0.value, $0.content) }) { first, _ in first }
+        if text.language == .zone { pinned = TLSAZone.contents(in: file.bytes) }
+        var verdicts = shapes.indices.map { (index: Int) -> PinContext.Verdict in
+            if let content = read[index] { return .pin(content) }
+            // mutant find-literal: nil for `pinned[shapes[index].value]` by PinSearchTests
+            if let content = pinned[shapes[index].value] { return .pin(content) }
+            return context.verdict(on: shapes[index])
+        }
+        var empty: [Int] = []
+        for list in DigestLists(shapes, in: text).lists {
+            let known = verdicts[list].lazy.compactMap { if case .pin(let content) = $0 { content } else { nil } }.first
+            guard let known else { continue }
+            for index in list {
+                switch verdicts[index] {
+                // mutant find-list: verdicts[index] for `.pin(known)` by PinSearchTests/lists
+                case .unsure: verdicts[index] = .pin(known)
+                case .nothing: empty.append(index)
+                case .pin, .never: break
+                }
+            }
+        }
+        addEmpty(empty.map { shapes[$0] }, of: text, path: path)
         // A list of checksums has no hosts, and is too long to look for them.
         let mostHosts = 1_000
-        for (index, shape) in shapes.enumerated() where !read.contains(index) {
-            // mutant find-literal: context.verdict(on: shape) by PinSearchTests
-            let verdict = pinned[shape.value].map { .pin($0) } ?? context.verdict(on: shape)
+        // The record of a zone that was read has no host if the reader found none.
+        let isZone = dialects == [.tlsa] && problems.isEmpty
+        for (index, shape) in shapes.enumerated() where read[index] == nil {
             let content: CanonicalPin.Content
-            switch verdict {
+            switch verdicts[index] {
             case .pin(let found), .unsure(let found): content = found
-            case .never: continue
+            case .never, .nothing: continue
             }
-            let sighting = PinSighting(
-                CanonicalPin(content, shape.digest, shape.value), at: locations[index],
-                host: unsure.count < mostHosts ? hosts.host(ofPinAt: shape.range) : nil,
-                text.standing(at: shape.range.lowerBound))
-            if case .pin = verdict, !isList { sightings.append(sighting) } else { unsure.append(sighting) }
+            // mutant find-pinless-record: true for `!isZone` by PinSearchTests/shapes
+            let mayHaveHost = !isZone && unsure.count < mostHosts
+            let names = mayHaveHost ? hosts.hosts(ofPinAt: shape.range) : []
+            for host in names.isEmpty ? [nil] : names.map(Optional.some) {
+                let sighting = PinSighting(
+                    CanonicalPin(content, shape.digest, shape.value), at: locations[index], host: host,
+                    text.standing(at: shape.range.lowerBound))
+                if case .pin = verdicts[index], !isList { sightings.append(sighting) } else { unsure.append(sighting) }
+            }
+        }
+        if dialects.isEmpty, SourceProject.contains(name), sightings.contains(where: \.isInForce),
+            let ranges = project()?.unusedPins(in: file.bytes), !ranges.isEmpty
+        {
+            for (index, shape) in shapes.enumerated()
+            where ranges.contains(where: { $0.contains(shape.range.lowerBound) }) {
+                unusedConstants.insert(locations[index])
+            }
         }
         sightings.sort { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
         if !file.isNamedForPins, sightings.contains(where: \.isInForce) { addBrokenJSON(file, path: path) }
@@ -175,12 +210,29 @@ package struct PinSearch: Sendable {
         if !found.isEmpty { problems.append(Problem(dialect: nil, problems: found)) }
     }
 
+    /// Adds a problem for digests of nothing in lists of pins.
+    private mutating func addEmpty(_ shapes: [DigestShape], of text: SearchedText, path: String) {
+        let used = shapes.filter { text.standing(at: $0.range.lowerBound) == .inForce }
+        let locations = text.locations(of: used.map(\.range.lowerBound), path: path)
+        let found = zip(used, locations).map { shape, location in
+            PolicyProblem(
+                location: location,
+                message: "\(quoted(String(decoding: text.bytes[shape.range], as: UTF8.self))) is the SHA-256 of empty "
+                    + "input: hash the key again", rule: .placeholderPin)
+        }
+        // mutant find-nothing: false by PinSearchTests/lists
+        if !found.isEmpty { problems.append(Problem(dialect: nil, problems: found)) }
+    }
+
     /// Gives the pins that a reader found the positions of their digests, where readers give those of the element or
-    /// the rule around it, and the host beside them if the dialect names none. Returns the indices of these digests.
+    /// the rule around it, and the hosts beside them if the dialect names none. Returns the indices of these digests,
+    /// with what they are of.
     private mutating func locate(
         _ shapes: [DigestShape], at locations: [PolicyLocation], _ hosts: inout NearbyHost
-    ) -> Set<Int> {
-        var read: Set<Int> = []
+    ) -> [Int: CanonicalPin.Content] {
+        var read: [Int: CanonicalPin.Content] = [:]
+        var others: [PinSighting] = []
+        defer { sightings += others }
         let namesHosts = sightings.contains { $0.host != nil }
         let indices = Dictionary(grouping: shapes.indices) { shapes[$0].value }
         for sighting in sightings.indices {
@@ -194,9 +246,15 @@ package struct PinSearch: Sendable {
             // mutant find-git: false by PinctlTests.FindTests
             let isForOthers = sightings[sighting].dialect == .git && namesHosts
             if sightings[sighting].host == nil, sightings[sighting].standing != .denied, !isForOthers {
-                sightings[sighting].host = hosts.host(ofPinAt: shapes[index].range)
+                let names = hosts.hosts(ofPinAt: shapes[index].range)
+                sightings[sighting].host = names.first
+                for name in names.dropFirst() {
+                    var other = sightings[sighting]
+                    other.host = name
+                    others.append(other)
+                }
             }
-            read.insert(index)
+            read[index] = sightings[sighting].pin.content
         }
         return read
     }

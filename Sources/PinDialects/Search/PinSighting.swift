@@ -27,6 +27,8 @@ package struct PinSighting: Sendable, Hashable {
         case denied
         case comment
         case documentation
+        /// A constant that no program of the project uses.
+        case unused = "not used"
         /// The file belongs to the tests.
         case test
         /// A line that a patch removes.

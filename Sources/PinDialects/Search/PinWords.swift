@@ -20,32 +20,71 @@ struct PinWords: OptionSet {
     static let other = PinWords(rawValue: 32)
     /// An address for reports, which isn't a host that is pinned.
     static let report = PinWords(rawValue: 64)
+    /// The name of an app's package, beside which the digests of certificates are those that sign the app.
+    static let app = PinWords(rawValue: 128)
 
     init(rawValue: Int) { self.rawValue = rawValue }
 
     init(_ text: ArraySlice<UInt8>) {
         var found: PinWords = []
         var (last, lastButOne) = ("", "")
-        for word in Self.words(text) {
+        /// Whether the last two words are parts of one name.
+        var isLastJoined = false
+        /// Whether one of the last two words says that a certificate signs something.
+        var (signs, lastSigns) = (false, false)
+        Self.forEachWord(text) { word, isJoined in
             found.formUnion(Self.meanings[word] ?? [])
-            if ["hash", "hashes", "sha", "digest", "digests"].contains(word) {
+            if Self.digests.contains(word) {
                 if last == "key" && ["public", "pub"].contains(lastButOne) || last == "pubkey" {
                     found.formUnion([.pin, .tls, .key])
                 }
-                if ["cert", "certificate"].contains(last) { found.formUnion([.pin, .tls, .certificate]) }
+                // Neither the end of a name, as in "DigiCert SHA2", nor a certificate that signs an app.
+                // mutant find-signer: true for `!(signs || lastSigns)` by PinSearchTests/notFound
+                if Self.certificates.contains(last), isJoined || !isLastJoined, !(signs || lastSigns) {
+                    found.formUnion([.pin, .tls, .certificate])
+                }
             }
             // The key that signs an app, as in `sha256_cert_fingerprints` of Digital Asset Links.
             if word == "fingerprints", last == "cert", lastButOne == "sha" { found.insert(.other) }
             if word == "key" || word == "keys", ["public", "pub"].contains(last) { found.formUnion([.tls, .key]) }
+            if word == "name", last == "package", isJoined { found.insert(.app) }
             // A certificate that is self-signed isn't the signature of a package.
-            if Self.signatures.contains(word), last != "self" { found.insert(.other) }
-            (lastButOne, last) = (last, word)
+            let isSignature = Self.signatures.contains(word) && last != "self"
+            if isSignature { found.insert(.other) }
+            (signs, lastSigns) = (lastSigns, isSignature)
+            (lastButOne, last, isLastJoined) = (last, word, isJoined)
         }
         self = found
     }
 
+    private static let digests: Set = ["hash", "hashes", "sha", "digest", "digests"]
+    private static let certificates: Set = ["cert", "certificate"]
     private static let signatures: Set = [
         "sign", "signing", "signature", "signatures", "signed", "signer", "apk", "keystore",
+    ]
+
+    // MARK: Names
+
+    /// Whether a name is that of a secret or of something else that has the length of a digest and is never one of a
+    /// certificate: `token`, `privateKey`, or kubeadm's `certificateKey`.
+    static func isSecret(_ name: ArraySlice<UInt8>) -> Bool {
+        let words = words(name)
+        guard !words.isEmpty, PinWords(name).isDisjoint(with: [.pin, .fingerprint]) else { return false }
+        if words.contains(where: secrets.contains) { return true }
+        // The ID of a log of Certificate Transparency.
+        if words == ["log", "id"] { return true }
+        return zip(words, words.dropFirst()).contains { secretKeys.contains($0) && ["key", "keys"].contains($1) }
+            && words.last.map { !digests.contains($0) } ?? true
+    }
+
+    private static let secrets: Set = [
+        "token", "tokens", "secret", "secrets", "password", "passwd", "passphrase", "apikey", "authorization",
+        "credential", "credentials", "privatekey", "secretkey", "accesskey", "encryptionkey", "mnemonic",
+    ]
+    /// The words before `key` that make it a secret.
+    private static let secretKeys: Set = [
+        "private", "secret", "encryption", "encrypt", "decryption", "certificate", "session", "signing", "api",
+        "access", "master", "auth", "shared", "aes", "hmac", "symmetric", "license", "storage",
     ]
 
     /// Texts in lower case without which a text has no word of pinning (``pin``).
@@ -79,17 +118,28 @@ struct PinWords: OptionSet {
             meanings[word] = .other
         }
         for word in ["report", "reports", "reporting"] { meanings[word] = .report }
+        for word in ["talsec", "freerasp"] { meanings[word] = .app }
         return meanings
     }()
 
     /// Returns the words of a text in lower case. A capital letter begins one, unless it is inside an abbreviation.
     static func words(_ text: ArraySlice<UInt8>) -> [String] {
         var words: [String] = []
+        forEachWord(text) { word, _ in words.append(word) }
+        return words
+    }
+
+    /// Calls a function with each word, and with whether it is part of the same name as the one before it.
+    private static func forEachWord(_ text: ArraySlice<UInt8>, _ body: (String, Bool) -> Void) {
         var word: [UInt8] = []
+        var isJoined = false
         func isCapital(_ byte: UInt8) -> Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte }
         func isSmall(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte }
         func end() {
-            if !word.isEmpty { words.append(String(decoding: word, as: UTF8.self)) }
+            if !word.isEmpty {
+                body(String(decoding: word, as: UTF8.self), isJoined)
+                isJoined = true
+            }
             word = []
         }
         for index in text.indices {
@@ -100,6 +150,7 @@ struct PinWords: OptionSet {
                     if meanings[String(decoding: longer, as: UTF8.self)] != nil { word = longer }
                 }
                 end()
+                if !byte.isWordByte, byte != UInt8(ascii: "-"), byte != UInt8(ascii: ".") { isJoined = false }
                 continue
             }
             if isCapital(byte), index > text.startIndex {
@@ -112,6 +163,5 @@ struct PinWords: OptionSet {
             word.append(byte | 0x20)
         }
         end()
-        return words
     }
 }

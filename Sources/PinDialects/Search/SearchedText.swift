@@ -21,12 +21,15 @@ struct SearchedText {
         case markup
         case prose
         case patch
+        /// `;`, in a file with DNS records.
+        case zone
     }
 
     init(_ bytes: [UInt8], name: String) {
         self.bytes = bytes
         self.name = name
-        language = Self.language(name)
+        // mutant find-zone: false for `ZoneReader.isZone(bytes, named: name)` by PinSearchTests/shapes
+        language = ZoneReader.isZone(bytes, named: name) ? .zone : Self.language(name)
         var starts = [0]
         let span = bytes.span
         for index in 0..<span.count where span[index] == UInt8(ascii: "\n") { starts.append(index + 1) }
@@ -36,6 +39,7 @@ struct SearchedText {
             case .code: Self.codeComments(bytes)
             case .script: Self.scriptComments(bytes)
             case .markup: Self.markupComments(bytes)
+            case .zone: Self.zoneComments(bytes)
             case .prose, .patch: []
             }
     }
@@ -74,10 +78,22 @@ struct SearchedText {
 
     private static let scripts: Set = ["py", "rb", "pl", "lua", "r", "tf", "nix", "bzl"]
 
+    /// Whether the text is a program, in which names are in quotes and statements follow each other.
+    var isProgram: Bool { language == .code || Self.isScript(name) }
+
     static func isDocumentation(_ name: String) -> Bool {
+        // mutant find-shipped: false for 2 by PinSearchTests/shapes
+        if fileExtension(name) == "txt", isShipped(name) { return false }
         let file = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
         return documents.contains(fileExtension(name))
             || file.utf8.count <= 9 && documentNames.contains(file.uppercased())
+    }
+
+    /// Whether a text is one that a program reads, judged by its path: a resource, or a list of pins.
+    private static func isShipped(_ name: String) -> Bool {
+        let parts = name.lowercased().split(separator: "/")
+        return parts.dropLast().contains { ["raw", "resources", "assets", "res"].contains($0) }
+            || parts.last.map { PinWords(Array($0.utf8)[...]).isSuperset(of: [.pin, .tls]) } ?? false
     }
 
     private static let documentNames: Set = ["README", "CHANGELOG", "CHANGES", "NEWS", "LICENSE", "NOTICE"]
@@ -160,6 +176,52 @@ extension SearchedText {
     }
 }
 
+// MARK: - Names
+
+extension SearchedText {
+    /// Returns the name before a value, as in `name: value`, `"name": ["value"]` and `--name value`, or `nil` if
+    /// something else is before it.
+    func name(before position: Int) -> ArraySlice<UInt8>? {
+        var end = position
+        let least = max(0, position - Self.longestName)
+        if bytes[least..<end].suffix(7).elementsEqual("sha256:".utf8) { end -= 7 }
+        while end > least, !bytes[end - 1].isWordByte {
+            guard bytes[end - 1].isBlank || bytes[end - 1].isLineEnd || "\"'`\\([{<=:@-|>".utf8.contains(bytes[end - 1])
+            else { return nil }
+            end -= 1
+        }
+        let name = bytes[least..<end].reversed().prefix { $0.isWordByte || $0 == UInt8(ascii: "-") }
+        return name.isEmpty ? nil : bytes[(end - name.count)..<end]
+    }
+
+    private static let longestName = 160
+
+    /// Returns the lines that contain a text, in order.
+    func lines(with word: String) -> [Int] {
+        var lines: [Int] = []
+        var index = 0
+        while let found = bytes.firstRange(of: word, from: index) {
+            let line = line(at: found.lowerBound)
+            lines.append(line)
+            index = line + 1 < lineStarts.count ? lineStarts[line + 1] : bytes.count
+        }
+        return lines
+    }
+
+    /// Whether a line has a word that isn't part of another one.
+    func hasWord(_ word: String, inLine line: Int) -> Bool {
+        let name = Array(word.utf8)
+        return bytes[range(ofLine: line)].split { !$0.isWordByte && $0 != UInt8(ascii: "$") }.contains {
+            $0.elementsEqual(name)
+        }
+    }
+
+    /// Whether nothing but a comment is in a line.
+    func isComment(line: Int) -> Bool {
+        range(ofLine: line).first { !bytes[$0].isBlank }.map { isComment($0) } ?? false
+    }
+}
+
 // MARK: - Standing
 
 extension SearchedText {
@@ -207,6 +269,27 @@ extension SearchedText {
                 continue
             }
             if !byte.isBlank, !byte.isLineEnd { isStart = false }
+            index += 1
+        }
+        return comments
+    }
+
+    /// Returns the comments that begin with `;` outside of quotes.
+    private static func zoneComments(_ bytes: [UInt8]) -> [Range<Int>] {
+        var comments: [Range<Int>] = []
+        var (index, isQuoted) = (0, false)
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte.isLineEnd {
+                isQuoted = false
+            } else if byte == UInt8(ascii: "\"") {
+                isQuoted.toggle()
+            } else if byte == UInt8(ascii: ";"), !isQuoted {
+                let end = bytes[index...].firstIndex(where: \.isLineEnd) ?? bytes.count
+                comments.append(index..<end)
+                index = end
+                continue
+            }
             index += 1
         }
         return comments

@@ -21,6 +21,14 @@ enum TLSAZone {
         let found = reader.records(&problems)
         let records = TLSAAliases(found).applied(to: found, &problems)
         var notes: [ConversionNote] = []
+        // mutant tlsa-alias-origin: false for 2 by TLSATests/origins
+        if let (name, position) = reader.relativeAliases.first, !records.isEmpty {
+            notes.append(
+                ConversionNote(
+                    .quirk, .weaker,
+                    "the alias \(quoted(name)) is relative, and the zone has no $ORIGIN, so it has no pins here: write "
+                        + "$ORIGIN first", at: PolicyLocation(path: path, position), rule: .misreadSetting))
+        }
         var services: [Service] = []
         var rules: [Service: CanonicalRule] = [:]
         for record in records {
@@ -78,6 +86,19 @@ enum TLSAZone {
                     at: PolicyLocation(path: path, line: 1, column: 1), rule: .pinsNothing))
         }
         return DialectReading(CanonicalPolicy(rules: all, combination: .union), notes: notes)
+    }
+
+    /// Returns what the digests of a zone's TLSA records are of, even if a record is for no host.
+    static func contents(in bytes: [UInt8]) -> [[UInt8]: CanonicalPin.Content] {
+        guard let cursor = try? TextCursor(checking: bytes, path: "") else { return [:] }
+        var problems = PolicyProblems(path: "")
+        var reader = ZoneReader(cursor)
+        var contents: [[UInt8]: CanonicalPin.Content] = [:]
+        for record in reader.records(&problems) where record.kind == .tlsa {
+            guard let pin = TLSARecord(record, &problems)?.pin, pin.digest == .sha256 else { continue }
+            contents[pin.value] = pin.content
+        }
+        return contents
     }
 
     /// Merges rules for the same host with the same pins, and drops rules without pins, which pin nothing (RFC 6698,

@@ -24,7 +24,9 @@ struct ZoneRecord {
 struct ZoneReader {
     private var cursor: TextCursor
     private var origin: String?
-    private var owner: String?
+    private var owner: ZoneRecord.Word?
+    /// The relative names of aliases in a zone that doesn't give the origin.
+    private(set) var relativeAliases: [(name: String, position: SourcePosition)] = []
 
     init(_ cursor: TextCursor) { self.cursor = cursor }
 
@@ -32,23 +34,70 @@ struct ZoneReader {
     static let words = WordSearch(["tlsa", "type52", "._tcp"])
 
     /// Whether a line of a text begins as a TLSA record does: an owner or a blank, a lifetime and a class, the type,
-    /// which may be misspelled, and the usage.
+    /// which may be misspelled, and the usage, which may be in a line of its own after a parenthesis.
     static func hasTLSARecord(_ bytes: [UInt8]) -> Bool {
         guard words.isIn(bytes) else { return false }
-        return bytes.split(whereSeparator: \.isLineEnd).contains { line in
-            var words = line.prefix { $0 != UInt8(ascii: ";") }.split(maxSplits: 6) {
-                $0.isBlank || $0 == UInt8(ascii: "(")
-            }.map { String(decoding: $0, as: UTF8.self).uppercased() }[...]
-            if line.first?.isBlank == false { words = words.dropFirst() }
-            while let word = words.first, ["IN", "CH", "HS"].contains(word) || word.utf8.first?.isDigit == true {
-                words = words.dropFirst()
-            }
-            guard let type = words.popFirst(), let usage = words.first, type.utf8.allSatisfy(\.isWordByte),
-                type == "TYPE52" || suggestion(for: type, among: ["TLSA"]) != nil
+        let lines = bytes.split(whereSeparator: \.isLineEnd)
+        return lines.indices.contains { index in
+            let line = lines[index]
+            guard var words = Self.typeAndData(of: line)?[...], let type = words.popFirst(),
+                type.utf8.allSatisfy(\.isWordByte), type == "TYPE52" || suggestion(for: type, among: ["TLSA"]) != nil
             else { return false }
-            return usage.utf8.allSatisfy(\.isDigit) || usage == "\\#" || usage.contains("-")
+            var usage = words.first
+            // mutant tlsa-lines: false for 2 by PinSearchTests/shapes
+            if usage == nil, line.contains(UInt8(ascii: "(")) {
+                usage = lines[(index + 1)...].prefix(longestBreak).lazy.compactMap { Self.words(of: $0).first }.first
+            }
+            return usage.map { $0.utf8.allSatisfy(\.isDigit) || $0 == "\\#" || $0.contains("-") } ?? false
         }
     }
+
+    /// The number of lines with comments between a parenthesis and the data.
+    private static let longestBreak = 20
+
+    /// Returns the words of a line of a record in capitals, without a comment.
+    private static func words(of line: ArraySlice<UInt8>) -> [String] {
+        line.prefix { $0 != UInt8(ascii: ";") }.split(maxSplits: 6) { $0.isBlank || $0 == UInt8(ascii: "(") }
+            .map { String(decoding: $0, as: UTF8.self).uppercased() }
+    }
+
+    /// Returns the type and what follows in a line, without the owner, the lifetime and the class.
+    private static func typeAndData(of line: ArraySlice<UInt8>) -> [String]? {
+        var words = words(of: line)[...]
+        if line.first?.isBlank == false { words = words.dropFirst() }
+        while let word = words.first, ["IN", "CH", "HS"].contains(word) || word.utf8.first?.isDigit == true {
+            words = words.dropFirst()
+        }
+        return words.isEmpty ? nil : Array(words)
+    }
+
+    /// Whether a text is a zone with TLSA records, whatever its name: names of zones often end in a top-level domain,
+    /// which may also be the extension of a document or a program, as in `db.example.org`.
+    static func isZone(_ bytes: [UInt8], named name: String) -> Bool {
+        let language = SearchedText.language(name)
+        guard [.script, .prose].contains(language) || domains.contains(SearchedText.fileExtension(name)) else {
+            return false
+        }
+        let first = bytes.split(maxSplits: longestBreak, whereSeparator: \.isLineEnd).prefix(longestBreak).first {
+            let first = $0.first { !$0.isBlank }
+            return first != nil && first != UInt8(ascii: ";")
+        }
+        // A comment of another format can begin like a record, too.
+        guard let first, let byte = first.first, !"#/<{[-".utf8.contains(byte) else { return false }
+        if !first.starts(with: "$".utf8) {
+            let type = typeAndData(of: first)?.first ?? ""
+            // A sentence can begin like a record.
+            guard ZoneRecordType.names.contains(type) || type == "TYPE52",
+                words(of: first).contains("IN") || type == "TLSA" || type == "TYPE52"
+            else { return false }
+        } else if !["$ORIGIN", "$TTL", "$INCLUDE", "$GENERATE"].contains(words(of: first).first) {
+            return false
+        }
+        return hasTLSARecord(bytes)
+    }
+
+    /// Extensions of programs and documents that are top-level domains too.
+    private static let domains: Set = ["org", "md", "rs", "pl", "py", "cc", "mm", "tf", "app", "dev", "me", "io", "sh"]
 
     /// Returns the TLSA and CNAME records, in order. Other types are irrelevant. A line that isn't a record, as name
     /// servers refuse it, is a problem.
@@ -62,9 +111,7 @@ struct ZoneReader {
                 continue
             }
             var words = line[...]
-            if !startsBlank {
-                owner = absolute(words.removeFirst(), &problems)
-            }
+            if !startsBlank { owner = words.removeFirst() }
             let other = takeTimeAndClass(&words)
             guard let word = words.popFirst() else {
                 problems.add("the line has no record type: complete it or remove it", at: first.position)
@@ -82,8 +129,19 @@ struct ZoneReader {
                 if startsBlank { problems.add("the record has no owner: write its name in front", at: word.position) }
                 continue
             }
-            var record = ZoneRecord(
-                owner: owner, position: startsBlank ? word.position : first.position, kind: kind, data: Array(words))
+            let position = startsBlank ? word.position : first.position
+            guard let name = resolved(owner.text) else {
+                // Only TLSA records and the names that lead to them need their names.
+                // mutant tlsa-relative: true for `kind == .tlsa || owner.text.hasPrefix("_")` by TLSATests/origins
+                if kind == .tlsa || owner.text.hasPrefix("_") {
+                    problems.add(Self.relative(owner.text), at: owner.position)
+                    records.append(ZoneRecord(owner: owner.text, position: position, kind: kind, data: Array(words)))
+                } else {
+                    relativeAliases.append((owner.text, owner.position))
+                }
+                continue
+            }
+            var record = ZoneRecord(owner: name, position: position, kind: kind, data: Array(words))
             if kind == .alias, let word = words.first { record.target = resolved(word.text)?.lowercased() }
             records.append(record)
         }
@@ -142,7 +200,9 @@ struct ZoneReader {
 
     private mutating func directive(_ line: [ZoneRecord.Word], _ problems: inout PolicyProblems) {
         switch line[0].text.uppercased() {
-        case "$ORIGIN" where line.count == 2: origin = absolute(line[1], &problems)
+        case "$ORIGIN" where line.count == 2:
+            origin = resolved(line[1].text)
+            if origin == nil { problems.add(Self.relative(line[1].text), at: line[1].position) }
         case "$TTL": break
         default:
             problems.add(
@@ -150,17 +210,8 @@ struct ZoneReader {
         }
     }
 
-    /// Returns the absolute form of a name. Reports a problem and returns `nil` if the name is relative and the file
-    /// doesn't give the origin.
-    private func absolute(_ word: ZoneRecord.Word, _ problems: inout PolicyProblems) -> String? {
-        let name = resolved(word.text)
-        if name == nil {
-            problems.add(
-                "\(quoted(word.text)) is relative, but the zone has no $ORIGIN: end it with a dot, or write $ORIGIN "
-                    + "first",
-                at: word.position)
-        }
-        return name
+    private static func relative(_ name: String) -> String {
+        "\(quoted(name)) is relative, but the zone has no $ORIGIN: end it with a dot, or write $ORIGIN first"
     }
 
     /// Returns the absolute form of a name, or `nil` if the name is relative and the file doesn't give the origin.

@@ -119,7 +119,12 @@ private struct LintJob {
             let advice = "lint reads policies and other pin files; print the pins with pinctl hash \(path)"
             return Self.refuse("\(title): contains certificates or keys: \(advice)", path, &report, &console)
         }
-        // A file in no other dialect is treated as a policy, possibly a broken one.
+        // mutant lint-unrecognized: false for 1 by PinctlTests.LintTests/unrecognized
+        if dialects.isEmpty, !Self.isNamedAsPolicy(title) {
+            let advice = "name it with \(Flag.from.dashed), or see its pins with pinctl find \(path)"
+            return Self.refuse("\(title): no dialect is recognized: \(advice)", path, &report, &console)
+        }
+        // A file of JSON in no other dialect is treated as a policy, possibly a broken one.
         for dialect in dialects.isEmpty ? [.policy] : dialects {
             let part = dialects.count > 1 ? dialect : nil
             lint(

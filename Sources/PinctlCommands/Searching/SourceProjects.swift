@@ -87,10 +87,16 @@ final class SourceProjects: Sendable {
 /// hosts are in the programs.
 struct PinConstants {
     private var files: [[UInt8]: Set<String>] = [:]
+    /// The files that have any of them.
+    private var allFiles: Set<String> = []
+    /// The positions of constants that nothing uses.
+    private var unused: Set<PolicyLocation> = []
 
-    /// Adds the constants that a program refers to.
+    /// Adds the constants that a program refers to, and those of a file that nothing uses.
     mutating func add(_ search: PinSearch) {
+        unused.formUnion(search.unusedConstants)
         guard !search.constantFiles.isEmpty else { return }
+        allFiles.formUnion(search.constantFiles)
         for pin in search.sightings where pin.dialect?.hasConstants ?? false {
             files[pin.pin.value, default: []].formUnion(search.constantFiles)
         }
@@ -99,9 +105,22 @@ struct PinConstants {
     /// Whether a pin that no dialect reads is such a constant.
     func contains(_ sighting: PinSighting) -> Bool {
         guard sighting.dialect == nil, let files = files[sighting.pin.value] else { return false }
-        let path = sighting.location.path
+        return Self.contains(sighting.location.path, files)
+    }
+
+    /// Returns a pin with its standing. A constant beside those that a program uses isn't in force if nothing uses it.
+    func marked(_ sighting: PinSighting) -> PinSighting {
+        guard sighting.dialect == nil, sighting.isInForce, unused.contains(sighting.location),
+            Self.contains(sighting.location.path, allFiles)
+        else { return sighting }
+        var sighting = sighting
+        sighting.standing = .unused
+        return sighting
+    }
+
+    private static func contains(_ path: String, _ files: Set<String>) -> Bool {
         // The path of a project above the working directory begins with ../ and the names of directories.
-        return files.contains { $0 == path || $0.hasPrefix("../") && $0.hasSuffix("/" + path) }
+        files.contains { $0 == path || $0.hasPrefix("../") && $0.hasSuffix("/" + path) }
     }
 }
 

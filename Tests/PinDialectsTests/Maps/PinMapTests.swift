@@ -344,6 +344,18 @@ struct PinMapTests {
     }
 
     @Test(
+        "A constant with hosts as keys isn't a host, and its pins are read wherever it is named",
+        arguments: [
+            "const pins = ['\(first)']; const map = { 'a.test': pins }; export default { x: [{ domains: map }] }",
+            "const pins = ['\(first)']; const map = { 'a.test': pins }; configure({ host: map })",
+            "const map = { 'a.test': ['\(first)'] }; f(map, { other: 1 })",
+            "const hosts = ['a.test']; export default { domains: hosts, pins: ['\(first)'] }",
+        ])
+    func hostConstants(text: String) throws {
+        #expect(try rules(text) == ["a.test exact: a"])
+    }
+
+    @Test(
         "Digests of packages, images, files and SSH keys aren't pins",
         arguments: [
             #"{"packages":{"a.test":{"resolved":"https://npm.test/a","sha256":"\#(hexadecimal)"}}}"#,
@@ -353,6 +365,7 @@ struct PinMapTests {
             #"{"host":"git.test","fingerprint":"SHA256:\#(first.dropLast())"}"#,
             #"{"a.min.js":"\#(hexadecimal)","files":["\#(hexadecimal)"]}"#,
             #"{"api.test":{"token":"\#(first)"},"pay.test":{"apiKey":"x","client_secret":"\#(second)"}}"#,
+            #"{"api.test":{"privateKey":"\#(first)","certificateKey":"\#(second)"}}"#,
             #"{"hostname":"api.test","known-pins":["\#(first)"],"validated-certificate-chain":["x"]}"#,
             "function f(a, b) { if (a) { return { b: [1, 2] }; } else { return '\(first)'; } }",
         ])

@@ -291,6 +291,126 @@ struct PinSearchTests {
             """, "1: D - policy (denied)", "3: A api.example.com policy", "4: B old.example.com policy (report only)"),
     ]
 
+    /// The shapes of public files whose pins were lost, or were taken for something else.
+    static let morePins: [Row] = [
+        Row(
+            "app.config.ts",
+            """
+            const rootCAs = [
+              '{A}', // Root X1
+              '{B}', // Root X2
+            ]
+            const sslPinningDomains = {
+              'a.example.com': rootCAs,
+              'b.example.com': rootCAs,
+            }
+            export default { plugins: [['./withSSLPinning.js', { domains: sslPinningDomains }]] }
+            """, "2: A a.example.com map", "2: A b.example.com map", "3: B a.example.com map",
+            "3: B b.example.com map"),
+        Row(
+            "join.yaml",
+            """
+            discovery:
+              bootstrapToken:
+                apiServerEndpoint: "cp.example.com:6443"
+                caCertHashes: ["sha256:{A.hex}"]
+            controlPlane:
+              certificateKey: "{C.hex}"
+            """, "4: A cp.example.com"),
+        Row(
+            "join.yml", "caCertHashes:\n  - sha256:{A.hex}\n  - \"sha256:{B.hex}\"\ntoken: {C.hex}\n", "2: A -",
+            "3: B -"),
+        Row("client.yaml", "tlsCertHash: sha256:{A.hex}", "1: A - certificate"),
+        Row(
+            "check.js",
+            """
+            var server = "https://build.example.com";
+            var fingerprint = "{A.spaced}";
+            window.plugins.sslCertificateChecker.check(done, failed, server, fingerprint);
+            """, "2: A build.example.com certificate"),
+        Row(
+            "README.md", "Printed by the script:\n\n/C=US/O=Example Inc/CN=Example SHA2 Server CA\n{A}\n",
+            "4: A - (documentation)"),
+        Row("app/src/main/res/raw/sslpins.txt", "# pins\n{A}\n{B}\n", "2: A -", "3: B -"),
+        Row("cacert_tls_pins.txt", "sha256/{A}", "1: A -"),
+        Row("pins/notes.txt", "sha256/{A}", "1: A - (documentation)"),
+        // The extension of a zone's name can be that of a document or a program.
+        Row(
+            "db.example.org",
+            "$TTL 3600\n$ORIGIN example.com.\n_25._tcp.mail IN TLSA 3 1 1 {A.hex}\n",
+            "3: A mail.example.com tlsa"),
+        Row(
+            "db.example.pl", "; zone\nmail.example.com. IN A 192.0.2.1\n_25._tcp.mail.example.com. TLSA 3 0 1 {A.hex}",
+            "3: A mail.example.com certificate tlsa"),
+        Row(
+            "notes.org", "* Records\n_25._tcp.mail.example.com. IN TLSA 3 1 1 {A.hex}\n",
+            "2: A mail.example.com (documentation)"),
+        // A record that pins nothing has no host, and what it is of is in its selector.
+        Row(
+            "a.zone",
+            """
+            $ORIGIN example.com.
+            chat IN CNAME chat.d.example.org.
+            _443._tcp.www IN TLSA 3 1 1 {B.hex}
+            _ca-tlsa IN TLSA 2 1 1 {A.hex}
+            ca.example.com. IN TLSA 2 1 1 {C.hex}
+            """, "3: B www.example.com tlsa", "4: A -", "5: C -"),
+        Row(
+            "b.zone",
+            """
+            $ORIGIN example.com.
+            _ca-tlsa TLSA ( ; our CA
+                ; DANE-TA CERT SHA2-256
+                02 00 ; of a certificate
+                01 {A.hex}
+                ) ; danetool --host=foo.example.com
+            """, "5: A - certificate"),
+        // A zone that can't be read.
+        Row(
+            "c.zone", "chat.example.com. IN A 192.0.2.1\n_443._tcp.a IN TLSA 3 1 1 {A.hex}\n", "2: A -"),
+    ]
+
+    @Test("Pins in other shapes are found, with their hosts and what they are of", arguments: morePins)
+    func shapes(row: Row) {
+        #expect(SearchText(row.name, row.text).sightings == row.expected)
+    }
+
+    @Test("All digests of a list are pins if one of them is, and the digest of nothing is a problem there")
+    func lists() {
+        let nothing = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        let rows = [
+            ("let a = [\n '{A}', // a\n '{B}', /* b */\n '{C}', // pinned\n '{D}',\n];", "ABCD", 0),
+            (
+                "let a = [\n '{A}',\n '{B}',\n];\n\n\n\n\n\n\ninitializeSslPinning({ publicKeyHashes: a.split(1) })",
+                "", 0
+            ),
+            ("let tls = [\n '{A}',\n '{B}',\n];\n\n\n\n\n\n\ninitializeSslPinning({ publicKeyHashes: tls })", "AB", 0),
+            ("f({ k: '{A}' }, { k: '{B}' }, { k: '{C}' }) // pin", "ABC", 0),
+            ("f({ k: '{A}' }, { other: '{B}' })\n\n\n\n // pin {C}", "C", 0),
+            ("let a = ['{A.hex}', '{B}'];\n\n\n\nlet pin = '{B}';", "B", 0),
+            ("let pins = [\n  '{A}',\n  '\(nothing)',\n];", "A", 1),
+            ("if (pin == '\(nothing)') { fail('empty') }", "", 0),
+            ("let pins = ['{A}' /* '\(nothing)' */];", "A", 0),
+        ]
+        for (text, letters, count) in rows {
+            let search = SearchText("a.cs", text).search()
+            let found = Set(search.sightings.map(SearchText.line).map { $0.split(separator: " ")[1] })
+            #expect(found == Set(letters.map { Substring(String($0)) }), "\(text): \(found)")
+            #expect(search.problems.flatMap(\.problems).count == count, "\(text): \(search.problems)")
+        }
+    }
+
+    @Test("Names that are listed in a line are all hosts of the pins below")
+    func severalHosts() {
+        let rows = [
+            ("site.conf", "server_name a.example.com b.example.com;\nadd_header Public-Key-Pins 'pin-sha256=\"{A}\"';"),
+            ("Caddyfile", "a.example.com, b.example.com {\n  header Public-Key-Pins \"pin-sha256=\\\"{A}\\\"\"\n}"),
+        ]
+        for (name, text) in rows {
+            #expect(SearchText(name, text).sightings == ["2: A a.example.com", "2: A b.example.com"])
+        }
+    }
+
     @Test("A zone is read although its digests don't have the form of one", arguments: ["tlsa", "TYPE52"])
     func zone(type: String) {
         let digest = String(repeating: "0a", count: 16)
@@ -308,6 +428,9 @@ struct PinSearchTests {
     func found(row: Row) {
         #expect(SearchText(row.name, row.text).sightings == row.expected)
     }
+
+    /// A line of a certificate.
+    private static let part = "MIIDGTCCAgGgAwIBAgIJAI1jD1iLw5wNMA0GCSqGSIb3DQEBBQUAMCMxITAfBgNV"
 
     /// Texts with digests that nobody pins.
     static let others: [Row] = [
@@ -333,6 +456,38 @@ struct PinSearchTests {
         Row("public-roots.jsonc", "{ \"version\": 1, \"pins\": { \"root\": { \"pin\": \"sha256/{A}\" } } }"),
         Row("pins.md", "sha256: \"" + String(repeating: "0", count: 64) + "\" # of the pinned TLS proxy"),
         Row("short.ts", "const pins = ['{A}X', 'X{B}', '{C}=']"),
+        // Secrets and numbers.
+        Row("kubeadm.yaml", "caCertHashes: []\ncertificateKey: \"{A.hex}\"\nprivateKey: {B}\nencryption_key: {C}"),
+        Row("Api.kt", "// pinned TLS\nval privateKey = \"{A}\"\nval apiToken = \"{B.hex}\""),
+        Row(
+            "Bitcoin.kt",
+            """
+            val keyHash = script.matchPayToWitnessPublicKeyHash()
+            return Input(
+                hash = "{A.hex}",
+            )
+            """),
+        Row("Input.kt", "val publicKeyHash = script.hash()\nval hash = \"{A.hex}\"\nval other = publicKeyHash"),
+        Row(
+            "Words.kt",
+            "val publicKeyHash = \"" + String(repeating: "0", count: 63) + "1\"\n// pinned TLS\n\""
+                + String(repeating: "0", count: 62) + "a0\""),
+        // The signature of an app.
+        Row("app.ts", "const c = { androidConfig: { packageName: 'a.b', certificateHashes: ['{A}'] } }"),
+        Row("Talsec.kt", "TalsecConfig(\n  packageName = \"a\",\n  certificateHashes = arrayOf(\"{A}\"))"),
+        Row("talsec.dart", "const signingCertHashes = ['{A}'];\nconst signingCertificateHash = '{B}';"),
+        Row("logs.json", #"{ "logs": [{ "publicKey": "MFkw", "logID": "{A.colons}", "log_id": "{B}" }] } "#),
+        // Parts of certificates, and their descriptions.
+        Row(
+            "PinTest.java",
+            "String pinnedCert = \"\(part)\\n\"\n    + \"{A}\";"),
+        Row("Pins.php", "$pin = '\(part.prefix(60))' .\n  '{A}';"),
+        Row("pins.js", "const pins = ['\(part)', '{A}'].join('')"),
+        Row(
+            "certs.go",
+            "var pinnedCerts = `\n# SHA256 Fingerprint: {A.colons}\n-----BEGIN CERTIFICATE-----\nMIIB\n`"),
+        Row("README.md", "`cert.fingerprint256` pins:\n\n    fingerprint256: '{A.colons}',\n    valid_to: ''"),
+        Row("roots.md", "The DigiCert SHA2 root\n\n{A}"),
         Row("names.ts", "const pins = { abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ= 1 }"),
     ]
 
@@ -380,6 +535,34 @@ struct PinSearchTests {
             ("x.add('a.example.com', '{A}').add('b.example.com', '')", "a.example.com"),
             ("pins = {\n  'a.example.com': ['{B}'],\n  [NAME]: ['{A}'],\n}", nil),
             ("x = cert.host; pins.name = '{A}'", nil),
+            (
+                "const dataURL = 'https://a.example.com'\nconst otherURL = 'https://b.example.com'\n"
+                    + "const pins = ['{A}']",
+                nil
+            ),
+            (
+                "const serverURL = 'https://a.example.com'\nconst other = 'https://b.example.com'\n"
+                    + "const pins = ['{A}']",
+                nil
+            ),
+            (
+                "const other = 'https://b.example.com'\nconst serverURL = 'https://a.example.com'\n"
+                    + "const pins = ['{A}']",
+                "a.example.com"
+            ),
+            (
+                "const a = 'https://a.example.com/x'\nconst b = 'https://a.example.com/y'\nconst pins = ['{A}']",
+                "a.example.com"
+            ),
+            ("const pins = ['{A}']\nconst a = 'https://a.example.com/x'\nconst b = 'https://b.example.com/y'", nil),
+            ("x = { a: 'https://a.example.com', b: 'https://b.example.com', pin: '{A}' + y }", nil),
+            ("x = { a: 'https://a.example.com' }, { b: 'https://b.example.com', pin: '{A}' + y }", "b.example.com"),
+            ("// CN=Root CA,OU=www.example.com,O = b.example.com,C=US\nconst pins = ['{A}']", nil),
+            ("// CN=www.example.com,O=Example\nconst pins = ['{A}']", "www.example.com"),
+            ("const help = 'https://www.example.org/docs/pinning'\nconst pins = ['{A}']", nil),
+            ("const help = 'https://docs.example.org/pinning'\nconst pins = ['{A}']", nil),
+            ("const help = 'https://gist.github.com/a/b'\nconst pins = ['{A}']", nil),
+            ("const url = 'https://docs.example.org'\nconst pins = ['{A}']", "docs.example.org"),
             ("{\n  a: { h: 'a.example.com',\n    pins: ['{B}'] },\n  b: {\n    pins: ['{A}'] } }", nil),
         ] as [(String, String?)])
     func hosts(row: (text: String, host: String?)) {

@@ -22,6 +22,7 @@ struct SearchText {
             text.replace("{\(letter).hex}", with: hex)
             text.replace("{\(letter).HEX}", with: hex.uppercased())
             text.replace("{\(letter).colons}", with: pairs.joined(separator: ":").uppercased())
+            text.replace("{\(letter).spaced}", with: pairs.joined(separator: " ").uppercased())
             text.replace("{\(letter).sha1}", with: Base64.encode(Array(value.prefix(20)).span))
         }
         self.text = text

@@ -50,6 +50,26 @@ struct CurlTests {
     }
 
     private static let one = "sha256//" + Base64.encode(served.span)
+    @Test(
+        "The pins of a config file are for the servers of its URLs",
+        arguments: [
+            ("url = \"https://www.example.com/\"\n{}", ["www.example.com 443"]),
+            (
+                "{}url=https://a.example.com:8443/x?y\nurl = \"https://b.example.com\"",
+                ["a.example.com 8443", "b.example.com 443"]
+            ),
+            ("{}next\nurl = https://b.example.com\n", [" *"]), ("{}", [" *"]),
+            ("url = www.example.com\n{}", [" *"]), ("url = http://www.example.com\n{}", [" *"]),
+        ])
+    func urls(_ text: String, _ expected: [String]) throws {
+        let text = text.replacing("{}", with: "pinnedpubkey = \"\(Self.one)\"\n")
+        let rules = try CurlPins.read(Array(text.utf8), path: "f").policy.rules
+        let found = rules.map { rule in
+            "\(rule.patterns[0].host) \(rule.ports?.map(String.init).joined() ?? "*")"
+        }
+        #expect(found == expected, "\(text)")
+    }
+
     private static let two = one + ";sha256//" + Base64.encode(other.span)
 
     @Test(

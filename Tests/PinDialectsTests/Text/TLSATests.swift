@@ -23,6 +23,19 @@ struct TLSATests {
         }
     }
 
+    @Test("Only the records that matter need an origin")
+    func origins() throws {
+        let record = "_443._tcp.a.example. IN TLSA 3 1 1 \(Self.digits)\n"
+        #expect(try rules("@ IN SOA ns admin ( 1 2 3 4 5 )\n@ MX 10 mail\n\(record)") == ["a.example:443 3 1 1 ab"])
+        let aliased = try read("www IN CNAME a.example.\n\(record)")
+        #expect(aliased.policy.rules.count == 1)
+        #expect(aliased.notes.map(\.message).contains { $0.contains("the alias \"www\" is relative") })
+        for owner in ["_443._tcp.b IN TLSA 3 1 1 \(Self.digits)", "_443._tcp.b IN CNAME _443._tcp.a.example."] {
+            let error = #expect(throws: PolicyFileError.self) { try read("\(owner)\n\(record)") }
+            #expect(error?.problems.first?.message.contains("\"_443._tcp.b\" is relative") == true, "\(owner)")
+        }
+    }
+
     @Test(
         "Records are read in every notation of zone files",
         arguments: [

@@ -43,6 +43,18 @@ struct LintTests {
         }
     }
 
+    @Test("A file of no known dialect is reported as one, with the command that searches it")
+    func unrecognized() async throws {
+        for name in ["Session.swift", "app.ts", "pinning.cpp", "theme.xml", "pins.txt"] {
+            let file = try site.directory.add("import x\npins: \(unknownPin.dropFirst(7))\n", name: name)
+            let run = await pinctl("lint", file)
+            #expect(run.status == 2)
+            #expect(
+                run.errors == "pinctl: \(file): no dialect is recognized: name it with --from, or see its pins with "
+                    + "pinctl find \(file)\n")
+        }
+    }
+
     @Test("--rule changes a rule's severity, and rejects unknown levels and rules")
     func settings() async throws {
         let file = try policy()

@@ -75,6 +75,29 @@ struct SourceProjectsTests {
         #expect(other.status == 2 && other.output.contains("in this file or its project"), "\(other)")
     }
 
+    @Test(
+        "A constant beside those of a program that nothing uses is listed as such, and isn't missed elsewhere",
+        arguments: [
+            ("// .add(Config.HOST, Config.SPARE)", true), ("/* SPARE */", true),
+            ("val other = Config.SPARE", false), ("config.getSPARE()", false),
+        ])
+    func unused(code: String, isUnused: Bool) async throws {
+        try write(
+            "core/Config.kt",
+            """
+            package com.x.core
+            object Config {
+                const val HOST = "api.example.com"
+                const val PIN = "sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+                const val SPARE = "sha256/EAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+            }
+            """)
+        try write("app/src/main/java/com/x/Other.kt", "package com.x\n\(code)\n")
+        let found = await run("find", directory.path)
+        #expect(found.output.contains("Config.kt:5:24 (text, not used)") == isUnused, "\(found)")
+        #expect(found.status == (isUnused ? 0 : 1), "\(found)")
+    }
+
     @Test("Links aren't followed, and a file that can't be read leaves no constant with a value")
     func unread() async throws {
         let outside = try TestDirectory()
