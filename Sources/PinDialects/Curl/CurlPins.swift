@@ -52,9 +52,11 @@ enum CurlPins {
 
     /// Returns the servers of the URLs in a config file, or all servers if one of the transfers with pins has no URL
     /// there, or one of another kind.
-    private static func servers(of urls: [CurlText.Argument], _ arguments: [CurlText.Argument]) -> [GitServers] {
-        let every = [GitServers(pattern: HostPattern("", .every), port: nil)]
-        var servers: [GitServers] = []
+    private static func servers(
+        of urls: [CurlText.Argument], _ arguments: [CurlText.Argument]
+    ) -> [GitPins.Servers] {
+        let every = [GitPins.Servers(pattern: HostPattern("", .every), port: nil)]
+        var servers: [GitPins.Servers] = []
         for argument in arguments {
             let own = urls.filter { $0.transfer == argument.transfer }
             // mutant curl-url: true for `own.isEmpty` by CurlTests/urls
@@ -65,8 +67,9 @@ enum CurlPins {
                 // The path of a URL is for the same server.
                 let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
                 let origin = text[..<start] + text[start...].prefix { $0 != "/" }
-                let entry = GitConfiguration.Entry(text: "", position: url.position, url: String(origin), cut: nil)
-                guard let found = Self.servers(of: entry, &ignored) else { return every }
+                let entry = GitConfiguration.Entry(
+                    text: "", position: url.position, range: 0..<0, url: String(origin), cut: nil)
+                guard let found = GitPins.servers(of: entry, &ignored) else { return every }
                 if !servers.contains(found) { servers.append(found) }
             }
         }

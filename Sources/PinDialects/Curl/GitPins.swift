@@ -5,7 +5,7 @@ import PinctlBasics
 /// The pins of servers in git's configuration, which git hands to curl.
 enum GitPins {
     /// The servers of a section, whatever the spelling of its URL.
-    private struct Servers: Hashable {
+    struct Servers: Hashable {
         let pattern: HostPattern
         let port: UInt16?
     }
@@ -148,7 +148,7 @@ enum GitPins {
     }
 
     /// Returns the servers of a section, or adds a problem.
-    private static func servers(
+    static func servers(
         of entry: GitConfiguration.Entry, _ problems: inout PolicyProblems
     ) -> Servers? {
         guard let url = entry.url else { return Servers(pattern: HostPattern("", .every), port: nil) }
