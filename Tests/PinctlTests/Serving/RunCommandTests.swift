@@ -39,9 +39,8 @@ struct RunCommandTests {
         _ = try TestCommand.run(
             ["bash", root + "tools/guard", directory.path], environment: ["PATH=\(path)", "HOME=\(directory.path)"])
         let source = try directory.add(client, name: "client.c")
-        _ = try TestCommand.run(
-            ["bash", "-c", "$(command -v clang || command -v cc) \(source) -lssl -lcrypto -o \(directory.path)/client"],
-            environment: ["PATH=\(path)"])
+        let compile = "$(command -v clang || command -v cc) \(source) -lssl -lcrypto -o \(directory.path)/client"
+        _ = try TestCommand.run(["bash", "-c", compile], environment: ["PATH=\(path)"])
         return directory
     }
     private let library: String

@@ -6,7 +6,7 @@ struct FuzzTarget: Sendable {
     /// All of them. Each has a directory of its name in `seeds`.
     static let all: [FuzzTarget] =
         dialects + [
-            search, http, webSocket, codings, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range,
+            search, verdicts, http, webSocket, codings, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range,
             credentials, cookies, cookieFile, timestamps, logList, paths, decisions, plan, transfers, sessions, bundles,
             handshakes,
         ]
