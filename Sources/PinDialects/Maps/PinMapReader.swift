@@ -573,12 +573,7 @@ extension PinMapReader {
 
     mutating func text(of literal: SourceLiteral) -> String? {
         guard case .word(let name) = literal.kind else { return literal.text }
-        let known = used
-        let text = withValue(of: name) { $1.text } ?? nil
-        // The pins of a constant that isn't a text are still to be read.
-        // mutant map-used: {} by PinMapTests/hostConstants
-        if text == nil { used = known }
-        return text
+        return withValue(of: name) { $1.text } ?? nil
     }
 
     /// Returns the pattern of a hostname or a URL at a position, whose port is kept for the note on the host.

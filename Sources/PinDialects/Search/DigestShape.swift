@@ -203,7 +203,7 @@ struct DigestShape {
     private static let margin = 3
 
     private static let prefixWords = WordSearch(prefixes)
-    private static let words = WordSearch(["pin", "spki", "hpkp", "print", "hash", "pkp", "key"])
+    private static let words = WordSearch(["pin", "spki", "hpkp", "print", "hash", "pkp", "key", "cert"])
 
     /// The digits of base64, also with the alphabet for URLs.
     private static let partTable: [Bool] = (0...255).map { isDigit(UInt8($0)) || "-_".utf8.contains(UInt8($0)) }

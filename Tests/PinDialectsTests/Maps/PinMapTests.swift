@@ -353,6 +353,9 @@ struct PinMapTests {
         ])
     func hostConstants(text: String) throws {
         #expect(try rules(text) == ["a.test exact: a"])
+        // The settings around the constant are those of its hosts.
+        let outer = "const map = { 'a.test': ['\(Self.first)'] }; f({ includeSubdomains: true, domains: map })"
+        #expect(try rules(outer) == ["a.test exactAndBelow: a"])
     }
 
     @Test(

@@ -241,7 +241,7 @@ struct PinSearchTests {
             {D.hex}
             \"\"\"
             """, "3: A -", "4: B -", "5: C -", "6: D -"),
-        Row("digest.yaml", "api.example.com:\n  certificate_digest: '{A}'", "2: A api.example.com certificate"),
+        Row("digest.yaml", "api.example.com:\n  certificate_digest: '{A}'", "2: A api.example.com certificate map"),
         Row("trustkit.yaml", "trustkit:\n  - api.example.com: '{A}'", "2: A api.example.com"),
         Row("pins.go", "var pin = \"sha256/{A}\" // api.example.com", "1: A api.example.com"),
         Row("join.sh", "kubeadm join --discovery-token-ca-cert-hash sha256:{A.hex}", "1: A -"),
@@ -307,6 +307,16 @@ struct PinSearchTests {
             export default { plugins: [['./withSSLPinning.js', { domains: sslPinningDomains }]] }
             """, "2: A a.example.com map", "2: A b.example.com map", "3: B a.example.com map",
             "3: B b.example.com map"),
+        Row(
+            "list.js",
+            """
+            module.exports = {
+              list: () => [
+                { domain: 'a.example.com', certs: ['{A}', '{B}'] },
+                { domain: 'b.example.com', certs: ['{C}'] },
+              ],
+            };
+            """, "3: A a.example.com map", "3: B a.example.com map", "4: C b.example.com map"),
         Row(
             "join.yaml",
             """
@@ -384,7 +394,7 @@ struct PinSearchTests {
                 "let a = [\n '{A}',\n '{B}',\n];\n\n\n\n\n\n\ninitializeSslPinning({ publicKeyHashes: a.split(1) })",
                 "", 0
             ),
-            ("let tls = [\n '{A}',\n '{B}',\n];\n\n\n\n\n\n\ninitializeSslPinning({ publicKeyHashes: tls })", "AB", 0),
+            ("let tls = [\n '{A}',\n '{B}',\n];\n\n\n\n\n\n\nverifyPinnedTLS(tls)", "AB", 0),
             ("f({ k: '{A}' }, { k: '{B}' }, { k: '{C}' }) // pin", "ABC", 0),
             ("f({ k: '{A}' }, { other: '{B}' })\n\n\n\n // pin {C}", "C", 0),
             ("let a = ['{A.hex}', '{B}'];\n\n\n\nlet pin = '{B}';", "B", 0),
@@ -476,6 +486,8 @@ struct PinSearchTests {
         Row("app.ts", "const c = { androidConfig: { packageName: 'a.b', certificateHashes: ['{A}'] } }"),
         Row("Talsec.kt", "TalsecConfig(\n  packageName = \"a\",\n  certificateHashes = arrayOf(\"{A}\"))"),
         Row("talsec.dart", "const signingCertHashes = ['{A}'];\nconst signingCertificateHash = '{B}';"),
+        Row("talsec.ts", "const c = { android: { signingCertHashes: ['{A}'], signerCertificateSha256: '{B}' } }"),
+        Row("items.json", #"{ "items": [{ "publicKey": "MFkw", "id": "{A.colons}" }] }"#),
         Row("logs.json", #"{ "logs": [{ "publicKey": "MFkw", "logID": "{A.colons}", "log_id": "{B}" }] } "#),
         // Parts of certificates, and their descriptions.
         Row(
