@@ -46,6 +46,8 @@ extension UsageError {
                     + advice(word, CommandDefinition.all.map(\.name) + HelpTopic.all.map(\.name))
             ]
         case .extraWord(let word): ["help takes one topic: remove \"\(word)\""]
+        case .unknownFlag(let command, let word) where command.name == CommandDefinition.run.name:
+            ["\(command.name) has no flag \(word): if it is one of PROGRAM, put -- before PROGRAM"]
         case .unknownFlag(let command, let word):
             [
                 "\(command.name) has no flag \(word): "

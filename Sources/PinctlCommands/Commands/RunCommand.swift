@@ -5,14 +5,14 @@ import PinctlTLSTransport
 
 extension CommandDefinition {
     static let run = CommandDefinition(
-        name: "run", summary: "run a program whose TLS connections a policy judges", operands: "PROGRAM [ARGUMENT…]",
+        name: "run", summary: "run a program whose TLS connections a policy judges", operands: "PROGRAM…",
         operandCount: 1...Int.max,
         flags: [
             .policy.described("judge servers by this policy file, and read it again when it changes"), .caFile,
             .systemRoots, .profile, .guardFile, .requireJudged,
         ],
         notes: [
-            "PROGRAM and the programs that it starts run with a library, the guard, that asks about each TLS",
+            "PROGRAM, with its arguments, and the programs that it starts run with a library, the guard, that asks about each TLS",
             "connection before data is sent. A server that the policy refuses is refused, even if the program doesn't",
             "verify it. What the program itself refuses stays refused. Put -- before a program with flags of its own.",
             "",
@@ -20,8 +20,8 @@ extension CommandDefinition {
             "programs that run with the rights of another user. Connections without a verdict are listed at the end.",
             "This protects a program from the network. It isn't a sandbox for the program.",
             "",
-            "The exit code is that of PROGRAM: 126 if it can't be run, 127 if there is none, and 125 for a failure of",
-            "pinctl itself, or with --require-judged.",
+            "The exit code is that of PROGRAM: 126 if it can't be run, and 127 if there is none. It is 125 if",
+            "--require-judged isn't met, and 2 for wrong usage.",
         ],
         examples: [
             (
