@@ -34,7 +34,7 @@ extension CommandDefinition {
             ),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            var variables = environment.variables()
+            let variables = environment.variables()
             let library = try guardLibrary(arguments)
             let judge = try arguments.verdictJudge(in: environment) { message in
                 _ = StandardStreams.write(Array("pinctl: \(message)\n".utf8), to: 2)
@@ -62,12 +62,11 @@ extension CommandDefinition {
                 throw .unusable(["\(socket): cannot listen: \(error)"])
             }
             let preloaded = variables["LD_PRELOAD"].map { " \($0)" } ?? ""
-            variables["LD_PRELOAD"] = library + preloaded
-            variables["PINCTL_SOCKET"] = socket
             let obstacle = GuardedProgram.obstacle(arguments.operands[0], path: variables["PATH"] ?? "")
             let program: GuardedProgram
             do throws(SystemError) {
-                program = try GuardedProgram(arguments.operands, environment: variables)
+                program = try GuardedProgram(
+                    arguments.operands, adding: ["LD_PRELOAD": library + preloaded, "PINCTL_SOCKET": socket])
             } catch {
                 console.note("\(arguments.operands[0]): cannot be run: \(error)")
                 removeFile(socket)

@@ -17,9 +17,9 @@ struct GuardedProgram: Sendable {
     /// The process to which signals are passed on, or 0.
     private static let current = Atomic<Int32>(0)
 
-    /// Starts a program, which is looked for in PATH. The terminal's signals are left to it: it and this process get
-    /// them. The others are passed on.
-    init(_ words: [String], environment: [String: String]) throws(SystemError) {
+    /// Starts a program, which is looked for in PATH, with the environment of this process and more variables. The
+    /// terminal's signals are left to it: it and this process get them. The others are passed on.
+    init(_ words: [String], adding variables: [String: String]) throws(SystemError) {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -33,16 +33,48 @@ struct GuardedProgram: Sendable {
         for signal in [SIGINT, SIGQUIT] { _ = PinctlLibC.signal(signal, SIG_IGN) }
         for signal in [SIGTERM, SIGHUP] { _ = PinctlLibC.signal(signal, passSignalOn) }
         var child = pid_t()
-        let variables = environment.map { "\($0.key)=\($0.value)" }
-        let code = unsafe withCStrings(words) { words in
-            unsafe withCStrings(variables) { variables in
+        let added = variables.map { "\($0.key)=\($0.value)" }
+        let code = unsafe withCStrings(added) { added in
+            unsafe withCStrings(words) { words in
+                // The bytes of words and values that aren't UTF-8 are passed on unchanged.
+                let given = unsafe Self.givenWords(words)
+                // mutant run-bytes: unsafe words for `unsafe given.isEmpty ? words : given` by RunCommandTests/bytes
+                let words = unsafe given.isEmpty ? words : given
                 guard let name = unsafe words[0] else { return ENOENT }
-                return unsafe posix_spawnp(&child, name, nil, &attributes, words, variables)
+                let kept = unsafe Self.environment(without: Set(variables.keys))
+                return unsafe posix_spawnp(&child, name, nil, &attributes, words, kept + added)
             }
         }
         guard code == 0 else { throw SystemError(code: code) }
         process = child
         Self.current.store(child, ordering: .relaxed)
+    }
+
+    /// Returns the last arguments of this process if these words are their texts, and none otherwise.
+    private static func givenWords(_ words: [UnsafeMutablePointer<CChar>?]) -> [UnsafeMutablePointer<CChar>?] {
+        let count = unsafe words.count - 1
+        let start = Int(CommandLine.argc) - count
+        guard start > 0 else { return unsafe [] }
+        var given: [UnsafeMutablePointer<CChar>?] = unsafe []
+        for index in 0..<count {
+            guard let word = unsafe words[index], let original = unsafe CommandLine.unsafeArgv[start + index],
+                unsafe String(cString: word) == String(cString: original)
+            else { return unsafe [] }
+            unsafe given.append(original)
+        }
+        return unsafe given + [nil]
+    }
+
+    /// Returns the variables of this process but those with these names.
+    private static func environment(without names: Set<String>) -> [UnsafeMutablePointer<CChar>?] {
+        var kept: [UnsafeMutablePointer<CChar>?] = unsafe []
+        var entry = unsafe environ
+        while let variable = unsafe entry.pointee {
+            let name = unsafe String(cString: variable).prefix { $0 != "=" }
+            if !names.contains(String(name)) { unsafe kept.append(variable) }
+            unsafe entry += 1
+        }
+        return unsafe kept
     }
 
     /// Waits until the program has ended.

@@ -93,6 +93,14 @@ struct RunCommandTests {
         }
     }
 
+    @Test("Words and variables that aren't UTF-8 reach the program unchanged")
+    func bytes() async throws {
+        let policy = try site.policy("\"\(unknownPin)\", \"\(secondUnknownPin)\"")
+        let program = #"bash -c 'printf "%s" "$1|$V|$2"' - $'a\xff' ''"#
+        let script = #"export V=$'\xff\xfe'; "# + "guarded --policy \(policy) -- \(program) | od -An -tx1"
+        #expect(try await run(script).output == " 61 ff 7c ff fe 7c\n")
+    }
+
     @Test("--require-judged fails after a connection without TLS, and names it")
     func unjudged() async throws {
         let policy = try site.policy("\"\(unknownPin)\", \"\(secondUnknownPin)\"")

@@ -13,11 +13,9 @@ enum HelpText {
     /// The lines of `pinctl --help`, which fit a terminal of 24 rows with the prompt below them.
     static var overview: [String] {
         [
-            "pinctl \(Version.current): \(summary)", "",
+            "pinctl \(Version.current): \(summary)",
             "usage: pinctl COMMAND [FLAG…] [OPERAND…], or pinctl --version", "",
-        ] + table + [""]
-            + (CommandDefinition.show.examples.first.map { lines(of: $0, columns: usualColumns, indent: 0) } ?? [])
-            + [""] + further
+        ] + table + [""] + CommandDefinition.show.examples.prefix(1).map(\.line) + [""] + further
     }
 
     /// The lines after the error of a command line without a command. They fit the same terminal.
