@@ -35,16 +35,15 @@ extension CommandDefinition {
         ],
         run: { (arguments, environment, console) throws(UsageError) in
             let variables = environment.variables()
-            let library = try guardLibrary(arguments)
             let judge = try arguments.verdictJudge(in: environment) { message in
                 _ = StandardStreams.write(Array("pinctl: \(message)\n".utf8), to: 2)
             }
-            let directory: String
-            do throws(SystemError) {
-                directory = try makePrivateDirectory(in: variables["XDG_RUNTIME_DIR"] ?? variables["TMPDIR"] ?? "/tmp")
-            } catch {
-                throw .unusable(["cannot make a directory for the socket: \(error): set TMPDIR to one that exists"])
+            let library = try guardLibrary(arguments)
+            // mutant run-nested: false by RunCommandTests/refusedStarts
+            if variables["PINCTL_SOCKET"] != nil {
+                throw .unusable(["PINCTL_SOCKET is set, so another policy judges this program already: unset it"])
             }
+            let directory = try privateDirectory(variables)
             let socket = directory + "/verdicts"
             defer {
                 removeFile(socket)
@@ -74,7 +73,8 @@ extension CommandDefinition {
                 endProcess(as: .exited(error.isMissing ? 127 : 126))
             }
             let end = await program.wait()
-            withExtendedLifetime(service) {}
+            // What the program sent before it ended may not be read yet.
+            await service.drain()
             let result = connections.withLock { $0 }
             let isLoaded = result.started.contains(UInt32(truncatingIfNeeded: program.process))
             for line in summary(of: result, obstacle: isLoaded ? nil : obstacle ?? "the guard wasn't loaded") {
@@ -95,8 +95,7 @@ extension CommandDefinition {
         let name = "pinctl-guard.so"
         if let path = arguments[.guardFile] {
             guard case .file = FileKind(path) else { throw .invalidValue(.guardFile, reason: "\(path): no such file") }
-            // A relative path is looked for in the system's directories.
-            return path.hasPrefix("/") ? path : "./\(path)"
+            return try preloadable(absolutePath(path) ?? path)
         }
         let program = programFile ?? ""
         let directory = program.lastIndex(of: "/").map { program[..<$0] } ?? ""
@@ -104,7 +103,32 @@ extension CommandDefinition {
         guard let found = places.first(where: { if case .file = FileKind($0) { true } else { false } }) else {
             throw .unusable(["\(name) isn't beside pinctl: build it with tools/guard, or name it with --guard"])
         }
-        return found
+        return try preloadable(found)
+    }
+
+    /// Returns the path of a library if the loader preloads it: blanks and colons separate libraries, and a dollar sign
+    /// begins a variable. The loader ignores what it can't preload.
+    private static func preloadable(_ path: String) throws(UsageError) -> String {
+        // mutant run-path: true for `!path.contains…` by RunCommandTests/refusedStarts
+        guard path.hasPrefix("/"), !path.contains(where: { $0.isWhitespace || ":$".contains($0) }) else {
+            throw .unusable(["\(path): the loader can't preload a path with a blank, \":\" or \"$\": move the library"])
+        }
+        return path
+    }
+
+    /// Returns a new directory for the socket that only this user can enter.
+    private static func privateDirectory(_ variables: [String: String]) throws(UsageError) -> String {
+        var failure = "they aren't set"
+        for parent in [variables["XDG_RUNTIME_DIR"], variables["TMPDIR"], "/tmp"] {
+            // The program may change its directory.
+            guard let parent, parent.hasPrefix("/") else { continue }
+            do throws(SystemError) {
+                return try makePrivateDirectory(in: parent)
+            } catch {
+                failure = "\(parent): \(error)"
+            }
+        }
+        throw .unusable(["cannot make a directory for the socket: \(failure): set TMPDIR to one that can be written"])
     }
 
     private static func summary(of result: JudgedConnections, obstacle: String?) -> [String] {

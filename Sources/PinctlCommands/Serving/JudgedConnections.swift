@@ -58,12 +58,18 @@ struct JudgedConnections: Sendable {
     /// The connections without a verdict, each as `ADDRESS:PORT by PROGRAM`.
     ///
     /// A client that tries several addresses of a server connects more often than it is judged. An attempt therefore
-    /// counts as judged if the same process was judged at the same port.
+    /// counts as judged if the same process was judged at the same port. A verdict without a port counts for one.
     var unseen: [String] {
-        attempts.filter { peer, _ in
-            // mutant unseen-connection: false by JudgedConnectionsTests
-            judged[peer] == nil && !judgedPorts.contains(Peer(process: peer.process, address: nil, port: peer.port))
-                && !judgedPorts.contains(Peer(process: peer.process, address: nil, port: nil))
+        var portless = judged.filter { $0.key.port == nil }.reduce(into: [:] as [UInt32?: Int]) { counts, entry in
+            counts[entry.key.process, default: 0] += entry.value
+        }
+        return attempts.sorted { ($0.key.address ?? "") < ($1.key.address ?? "") }.filter { peer, attempt in
+            // mutant unseen-connection: false for `judged[peer] == nil` by JudgedConnectionsTests
+            guard judged[peer] == nil, !judgedPorts.contains(Peer(process: peer.process, address: nil, port: peer.port))
+            else { return false }
+            guard let count = portless[peer.process], count >= attempt.count else { return true }
+            portless[peer.process] = count - attempt.count
+            return false
         }.map { peer, attempt in
             let address = peer.address ?? "an unknown address"
             let place = address.contains(":") ? "[\(address)]" : address

@@ -99,42 +99,60 @@ final class VerdictJudge: Sendable {
     private func judge(_ question: VerdictMessage, _ settings: Settings) -> VerdictAnswer {
         func refused(_ reason: String) -> VerdictAnswer { VerdictAnswer(isAccepted: false, reason: oneLine(reason)) }
         let policy = settings.policy
-        guard let text = question.host ?? question.address else {
-            // mutant verdict-nameless: true for `policy.unlisted == .trust` by VerdictJudgeTests
-            guard policy.unlisted == .trust else {
-                return refused("the name of the server isn't known, and the policy refuses unlisted hosts")
+        let names: [ServerName]
+        if let text = question.host {
+            do throws(ServerNameError) {
+                // A fully qualified name may end with a dot.
+                names = [try ServerName(text.hasSuffix(".") ? String(text.dropLast()) : text)]
+            } catch {
+                return refused(error.description)
             }
-            return VerdictAnswer(isAccepted: true, reason: "the name of the server isn't known, so no rule covers it")
+        } else if let address = question.address.flatMap({ try? ServerName($0) }),
+            policy.unlisted == .refuse || !policy.rules(covering: address).isEmpty
+        {
+            names = [address]
+        } else {
+            names = []
         }
-        let name: ServerName
-        do throws(ServerNameError) {
-            // A fully qualified name may end with a dot.
-            name = try ServerName(text.hasSuffix(".") ? String(text.dropLast()) : text)
-        } catch {
-            return refused(error.description)
-        }
+        let unknown = "the name of the server isn't known"
+        // Clients send no name for an address, and that of the peer may be a proxy's. Any rule for one may be meant.
+        // mutant verdict-nameless: true for `policy.unlisted == .trust` by VerdictJudgeTests
+        guard !names.isEmpty || policy.unlisted == .trust,
+            !names.isEmpty || !policy.rules.contains(where: \.isOfAddress)
+        else { return refused("\(unknown), and the policy has rules for addresses or refuses unlisted hosts") }
         let presented: PresentedChain
         do throws(PresentedChainError) {
             presented = try PresentedChain(derCertificates: whole(question.certificates))
         } catch {
             // mutant verdict-no-chain: true for `policy.unlisted == .trust` by VerdictJudgeTests
-            guard policy.rules(covering: name).isEmpty, policy.unlisted == .trust, question.certificates.isEmpty else {
+            guard question.certificates.isEmpty, policy.unlisted == .trust, let name = names.first,
+                policy.rules(covering: name).isEmpty
+            else {
                 return refused(question.certificates.isEmpty ? "the server presented no certificate" : "\(error)")
             }
-            return VerdictAnswer(isAccepted: true, reason: "no certificate was presented, and no rule covers the host")
+            return VerdictAnswer(
+                isAccepted: true, reason: "no certificate was presented, and no rule covers the host")
         }
+        // Without a name, the certificate has to be valid for its own, and match the rules of all of them.
+        let own = names.isEmpty ? presented.leaf.serverNames : names
+        let covered = own.filter { !policy.rules(covering: $0).isEmpty }
+        let judged = covered.isEmpty ? Array(own.prefix(1)) : covered
+        guard !judged.isEmpty else { return refused("\(unknown), and its certificate has none") }
         var evidence = RevocationEvidence.none
         evidence.stapledOCSP = question.stapledOCSP
-        let trust = ServerTrust(
-            presented: presented, name: name, store: settings.store, policy: settings.trust, revocation: evidence,
-            transparency: TransparencyEvidence(logs: nil, handshakeTimestamps: question.timestamps))
         var accepted = VerdictAnswer(isAccepted: true, reason: "")
-        for port in Self.ports(of: question.port.map(Int.init), for: name, policy) {
-            do throws(PinningError) {
-                let decision = try policy.evaluate(trust, port: port, at: now())
-                accepted = VerdictAnswer(isAccepted: true, reason: oneLine("\(decision)"), pin: decision.matchedPin)
-            } catch {
-                return refused("\(error.summarized(true))")
+        for name in judged {
+            let trust = ServerTrust(
+                presented: presented, name: name, store: settings.store, policy: settings.trust, revocation: evidence,
+                transparency: TransparencyEvidence(logs: nil, handshakeTimestamps: question.timestamps))
+            for port in Self.ports(of: question.port.map(Int.init), for: name, policy) {
+                do throws(PinningError) {
+                    let decision = try policy.evaluate(trust, port: port, at: now())
+                    accepted = VerdictAnswer(
+                        isAccepted: true, reason: oneLine("\(decision)"), pin: decision.matchedPin)
+                } catch {
+                    return refused("\(error.summarized(true))")
+                }
             }
         }
         return accepted
@@ -164,6 +182,17 @@ final class VerdictJudge: Sendable {
 
 /// Returns the first line of a text.
 private func oneLine(_ text: String) -> String { visibleText(String(text.prefix { !$0.isNewline })) }
+
+extension X509Certificate {
+    /// The names of the certificate that are those of a server, without wildcards.
+    fileprivate var serverNames: [ServerName] {
+        subjectAlternativeNames.prefix(100).compactMap { try? ServerName($0.description) }
+    }
+}
+
+extension PinningRule {
+    fileprivate var isOfAddress: Bool { host.addressBytes != nil }
+}
 
 extension PinDecision {
     /// The first pin that matched, if any.

@@ -68,6 +68,11 @@ final class VerdictService: Sendable {
     }
 }
 
+extension VerdictService {
+    /// Handles everything that clients have sent until now.
+    func drain() async { await server.drain() }
+}
+
 extension Arguments {
     /// Returns the judge of the flags' policy and roots.
     func verdictJudge(

@@ -67,6 +67,14 @@ struct FileVersion: Hashable {
         numbers = [
             Int64(truncatingIfNeeded: status.st_dev), Int64(truncatingIfNeeded: status.st_ino),
             Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_size),
+            Int64(status.st_ctim.tv_sec), Int64(status.st_ctim.tv_nsec),
         ]
     }
+}
+
+/// Returns the absolute path of an existing file (`realpath`).
+func absolutePath(_ path: String) -> String? {
+    guard let found = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(found) }
+    return unsafe String(cString: found)
 }

@@ -69,11 +69,31 @@ package final class LocalServer: Sendable {
         }
     }
 
+    /// Handles everything that clients have sent until now.
+    package func drain() async {
+        await withCheckedContinuation { continuation in
+            EventLoop.shared.execute {
+                self.acceptAll()
+                for token in self.clients.withLock({ Array($0.keys) }) { self.serve(token, most: Int.max) }
+                continuation.resume()
+            }
+        }
+    }
+
+    /// The number of frames of a client that are handled before those of others.
+    private static let framesAtOnce = 64
+
     /// Reads what has arrived, and answers the frames in it.
-    private func serve(_ token: EventLoop.Token) {
+    private func serve(_ token: EventLoop.Token, most: Int = framesAtOnce) {
         guard let client = clients.withLock({ $0[token] }) else { return }
-        client.receive(upTo: frameLimit + 4)
+        let mayHaveMore = client.receive(upTo: frameLimit + 4)
+        var count = 0
         while !client.isWaiting {
+            guard count < most else {
+                client.flush()
+                return EventLoop.shared.execute { [weak self] in self?.serve(token) }
+            }
+            count += 1
             guard let frame = client.nextFrame(limit: frameLimit) else { break }
             switch handler(frame.bytes) {
             case .none: break
@@ -94,6 +114,8 @@ package final class LocalServer: Sendable {
             }
         }
         client.flush()
+        // Readiness is reported only when it begins.
+        if mayHaveMore, count > 0 { EventLoop.shared.execute { [weak self] in self?.serve(token) } }
         if client.isFinished { close(token) }
     }
 

@@ -93,6 +93,19 @@ struct RunCommandTests {
         }
     }
 
+    @Test("A guard that the loader would ignore, and a policy inside of another one, are refused")
+    func refusedStarts() async throws {
+        let policy = try site.policy("\"\(unknownPin)\", \"\(secondUnknownPin)\"")
+        for directory in ["a b", "a:b", "a$b"] {
+            let copy = "mkdir -p '\(directory)'; cp \(library) '\(directory)/'; "
+            let flags = "--policy \(policy) --guard '\(directory)/pinctl-guard.so'"
+            let refused = try await run("\(copy)pinctl run \(flags) -- echo ran")
+            #expect(refused.status == 2 && refused.output == "", "\(refused)")
+        }
+        let nested = try await run("export PINCTL_SOCKET=x; guarded --policy \(policy) -- echo ran")
+        #expect(nested.output == "" && nested.errors.contains("PINCTL_SOCKET is set"), "\(nested)")
+    }
+
     @Test("Words and variables that aren't UTF-8 reach the program unchanged")
     func bytes() async throws {
         let policy = try site.policy("\"\(unknownPin)\", \"\(secondUnknownPin)\"")

@@ -95,19 +95,23 @@ struct VerdictJudgeTests {
         #expect(try ask(judge).isAccepted)
     }
 
-    @Test("Without a name, the address or what the policy says of unlisted hosts decides")
+    @Test("Without a name, the rules of all names of the certificate count, and those for addresses refuse")
     func nameless() throws {
-        try write(rule(try site.leaf.key.pin))
-        let trusting = try judge()
-        #expect(try ask(trusting, host: nil).isAccepted)
-        #expect(try ask(trusting, host: nil, []).isAccepted)
-        #expect(try !ask(trusting, host: nil, address: "192.0.2.1").isAccepted)
-        #expect(try ask(trusting, host: "unlisted.test", []).isAccepted)
-        try write(rule(try site.leaf.key.pin), unlisted: "refuse")
-        let refusing = try judge()
-        let answer = try ask(refusing, host: nil)
-        #expect(!answer.isAccepted && answer.reason.contains("isn't known"), "\(answer)")
-        #expect(try !ask(refusing, host: "unlisted.test", []).isAccepted)
+        let pin = try site.leaf.key.pin
+        try write(rule(pin))
+        let judge = try judge()
+        for address in [nil, "192.0.2.1"] { #expect(try ask(judge, host: nil, address: address).isAccepted) }
+        #expect(try !ask(judge, host: nil, []).isAccepted)
+        #expect(try ask(judge, host: "unlisted.test", []).isAccepted)
+        #expect(try !ask(judge, host: nil, TestSite("api.test").chain).isAccepted)
+        // The address may be that of a proxy.
+        for rules in [rule(unknownPin), rule(pin) + rule(unknownPin, host: "192.0.2.9")] {
+            try write(rules)
+            for address in [nil, "192.0.2.1"] { #expect(try !ask(judge, host: nil, address: address).isAccepted) }
+        }
+        try write(rule(pin), unlisted: "refuse")
+        for address in [nil, "192.0.2.1"] { #expect(try !ask(judge, host: nil, address: address).isAccepted) }
+        #expect(try !ask(judge, host: "unlisted.test", []).isAccepted)
     }
 
     @Test("A rule for other ports counts if the port isn't known, or is that of a proxy")

@@ -2,56 +2,64 @@
 final class LocalClient: @unchecked Sendable {
     let socket: Socket
     private var input: [UInt8] = []
+    /// The index of the first byte in `input` that isn't handled.
+    private var start = 0
+    private var hasSentFrame = false
     private var output: [UInt8] = []
     private var hasEnded = false
     private var hasFailed = false
     /// Whether an answer is being computed.
     var isWaiting = false
-    /// The time at which the first byte of an incomplete frame arrived.
-    private(set) var frameStart: TransportTime?
+    /// The time from which a frame is awaited: that of its first byte, or of the connection for the first frame.
+    private(set) var frameStart: TransportTime? = .now
+    /// The size of the answers that a client may leave unread before its questions wait.
+    private static let mostOutput = 64 << 10
 
     init(_ socket: consuming Socket) { self.socket = socket }
 
     /// Whether nothing more is to be done for it.
     var isFinished: Bool { hasFailed || hasEnded && !isWaiting && output.isEmpty }
 
-    /// Reads until nothing is left, or one frame is surely complete.
-    func receive(upTo limit: Int) {
+    /// Reads until nothing is left, or one frame is surely complete. Returns whether there may be more to read.
+    func receive(upTo limit: Int) -> Bool {
+        input.removeFirst(start)
+        start = 0
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        while !hasEnded, input.count < limit {
+        while !hasEnded, input.count < limit, output.count < Self.mostOutput {
             switch socket.read(into: &buffer) {
             case .bytes(let count): input += buffer[..<count]
-            case .wouldBlock: return
+            case .wouldBlock: return false
             case .end: hasEnded = true
             case .failed: (hasEnded, hasFailed) = (true, true)
             }
         }
+        return !hasEnded
     }
 
     /// Takes the next frame, if it is complete or too long. Its bytes are `nil` if it is too long.
     func nextFrame(limit: Int) -> (bytes: [UInt8]?, Void)? {
-        guard !input.isEmpty else {
-            frameStart = nil
+        let count = input.count - start
+        guard count > 0 else {
+            if hasSentFrame { frameStart = nil }
             return nil
         }
-        guard input.count >= 4 else {
+        guard count >= 4 else {
             frameStart = frameStart ?? .now
             return nil
         }
-        let length = input[..<4].reduce(0) { $0 << 8 | Int($1) }
+        let length = input[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
         // mutant local-length: false by LocalServerTests
         guard length <= limit else {
-            input = []
-            hasEnded = true
+            end()
             return (nil, ())
         }
-        guard input.count >= 4 + length else {
+        guard count >= 4 + length else {
             frameStart = frameStart ?? .now
             return nil
         }
-        let frame = Array(input[4..<4 + length])
-        input.removeFirst(4 + length)
-        frameStart = nil
+        let frame = Array(input[start + 4..<start + 4 + length])
+        start += 4 + length
+        (frameStart, hasSentFrame) = (nil, true)
         return (frame, ())
     }
 
@@ -72,7 +80,7 @@ final class LocalClient: @unchecked Sendable {
 
     /// Ends the connection when the answers are sent.
     func end() {
-        input = []
+        (input, start) = ([], 0)
         hasEnded = true
     }
 }
