@@ -87,6 +87,14 @@ EXPORTED void *dlsym(void *module, const char *name) {
 
 static char own_preload[longest_path + 12] = "LD_PRELOAD=", own_socket[256] = "PINCTL_SOCKET=";
 
+// Whether the guard's path is one of those in a value of LD_PRELOAD, which blanks and colons separate.
+static bool is_preloaded(const char *list) {
+    size_t length = strlen(own_preload + 11);
+    for (const char *at = list; (at = strstr(at, own_preload + 11)) != NULL; at++)
+        if ((at == list || strchr(" :", at[-1])) && strchr(" :", at[length]) != NULL) return true;
+    return false;
+}
+
 // Copies an environment, with the variables that load the guard if they are missing. Doesn't allocate, because the
 // caller may be a child of vfork.
 static char **with_guard(char *const *environment, char **copy, char *preload) {
@@ -95,7 +103,7 @@ static char **with_guard(char *const *environment, char **copy, char *preload) {
     for (; environment != NULL && *environment != NULL; environment++) {
         char *entry = *environment;
         if (strncmp(entry, own_preload, 11) == 0 && !has_guard) {
-            if (strstr(entry, own_preload + 11) == NULL)
+            if (!is_preloaded(entry + 11))
                 entry = strcat(strcat(strcpy(preload, own_preload), ":"), entry + 11);
             has_guard = true;
         }

@@ -223,14 +223,14 @@ struct peer find_peer(int descriptor) {
     return found;
 }
 
-// Asks about each name that the program expects: SNI, and the name that it verifies if that is another. Without both,
-// about the peer's address. On refusal, `reason` is set.
+// Asks about each name that the program expects: SNI, and the name that it verifies if that is another. Without both, the
+// question has no host: the peer's address is no name of the server, because the peer may be a proxy. On refusal,
+// `reason` is set.
 bool is_accepted(struct frame *frame, const char *sni, const char *expected, const struct peer *peer) {
     char text[longest_reason - 8];
     char answer[longest_reason] = "";
     const char *names[2] = {sni != NULL ? sni : expected, sni != NULL ? expected : NULL};
     put_peer(frame, peer);
-    if (names[0] == NULL && peer->address[0] != 0) names[0] = peer->address;
     for (int i = 0; i < 2 && (i == 0 || names[i] != NULL); i++) {
         struct frame copy = *frame;
         if (names[i] != NULL) put(&copy, host, names[i], strlen(names[i]));

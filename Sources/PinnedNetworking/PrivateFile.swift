@@ -30,7 +30,7 @@ struct PrivateFile<Contents: PrivateFileContents>: Sendable {
     private var readError: CredentialStorageError?
     /// Unlike the other error, it remains when the file is read again, since the change is only in memory.
     private var writeError: CredentialStorageError?
-    private var version: PrivateDirectory.Version?
+    private var version: FileVersion?
 
     /// Creates a reference to the file in a directory. Reads nothing.
     init(in directory: String?) { self.directory = directory }

@@ -35,31 +35,17 @@ package final class PrivateDirectory: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The identity of one version of a file.
-    package struct Version: Hashable, Sendable {
-        fileprivate let numbers: [Int64]
-
-        fileprivate init(_ status: stat) {
-            numbers = [
-                Int64(truncatingIfNeeded: status.st_dev), Int64(truncatingIfNeeded: status.st_ino),
-                Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_size),
-                // A change of the mode or owner changes this time too.
-                Int64(status.st_ctim.tv_sec), Int64(status.st_ctim.tv_nsec),
-            ]
-        }
-    }
-
     /// Returns the version of a file, or `nil` if it doesn't exist.
-    package func version(of name: String) -> Version? {
+    package func version(of name: String) -> FileVersion? {
         var status = stat()
         guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
-        return Version(status)
+        return FileVersion(status)
     }
 
     /// Reads a file. Returns `nil` if it doesn't exist. The caller wipes the contents: no other copy is left in memory.
     package func contents(
         of name: String, limit: Int
-    ) throws(PrivateDirectoryError) -> (bytes: [UInt8], version: Version)? {
+    ) throws(PrivateDirectoryError) -> (bytes: [UInt8], version: FileVersion)? {
         let file = path + "/" + name
         let opened = unsafe openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard opened >= 0 else {
@@ -89,7 +75,7 @@ package final class PrivateDirectory: Sendable {
             wipe(&bytes)
             throw PrivateDirectoryError(path: file, reason: .failed(operation: "read", errno: EIO))
         }
-        return (bytes, Version(status))
+        return (bytes, FileVersion(status))
     }
 
     /// Replaces a file and returns when the new one is on disk. Call it within ``change(_:)``, which keeps other

@@ -7,10 +7,7 @@ extension CommandDefinition {
     static let run = CommandDefinition(
         name: "run", summary: "run a program whose TLS connections a policy judges", operands: "PROGRAM…",
         operandCount: 1...Int.max,
-        flags: [
-            .policy.described("judge servers by this policy file, and read it again when it changes"), .caFile,
-            .systemRoots, .profile, .guardFile, .requireJudged,
-        ],
+        flags: Flag.judging + [.guardFile, .requireJudged],
         notes: [
             "PROGRAM, with its arguments, and the programs that it starts run with a library, the guard, that asks about each TLS",
             "connection before data is sent. A server that the policy refuses is refused, even if the program doesn't",
@@ -45,7 +42,7 @@ extension CommandDefinition {
             }
             let directory = try privateDirectory(variables)
             let socket = directory + "/verdicts"
-            defer {
+            @Sendable func removeSocket() {
                 removeFile(socket)
                 removeDirectory(directory)
             }
@@ -58,6 +55,7 @@ extension CommandDefinition {
                     _ = StandardStreams.write(Array("pinctl: \(line)\n".utf8), to: 2)
                 }
             } catch {
+                removeSocket()
                 throw .unusable(["\(socket): cannot listen: \(error)"])
             }
             let preloaded = variables["LD_PRELOAD"].map { " \($0)" } ?? ""
@@ -68,8 +66,7 @@ extension CommandDefinition {
                     arguments.operands, adding: ["LD_PRELOAD": library + preloaded, "PINCTL_SOCKET": socket])
             } catch {
                 console.note("\(arguments.operands[0]): cannot be run: \(error)")
-                removeFile(socket)
-                removeDirectory(directory)
+                removeSocket()
                 endProcess(as: .exited(error.isMissing ? 127 : 126))
             }
             let end = await program.wait()
@@ -81,8 +78,7 @@ extension CommandDefinition {
                 console.note(line)
             }
             console.finish()
-            removeFile(socket)
-            removeDirectory(directory)
+            removeSocket()
             let isWhole = isLoaded && result.unseen.isEmpty && result.unnamedCount == 0
             // mutant require-judged: true for `isWhole` by RunCommandTests
             if arguments.has(.requireJudged), !isWhole { endProcess(as: .exited(125)) }

@@ -6,10 +6,7 @@ import PinctlTLSTransport
 extension CommandDefinition {
     static let serve = CommandDefinition(
         name: "serve", summary: "answer whether programs may talk to a server", operands: "", operandCount: 0...0,
-        flags: [
-            .policy.described("judge servers by this policy file, and read it again when it changes"), .socket,
-            .socketMode, .caFile, .systemRoots, .profile,
-        ],
+        flags: Flag.judging + [.socket, .socketMode],
         notes: [
             "The service answers questions of the guard (see pinctl run), and of programs that send the same",
             "messages. It refuses what it can't judge. Refusals are printed on standard error.",

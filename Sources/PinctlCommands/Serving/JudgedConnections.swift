@@ -12,16 +12,17 @@ struct JudgedConnections: Sendable {
     private(set) var refusals: [(text: String, count: Int)] = []
     private(set) var acceptedCount = 0
     private(set) var refusedCount = 0
-    /// The number of accepted connections to servers without a name or a rule.
+    /// The number of accepted connections to servers whose names aren't known.
     private(set) var unnamedCount = 0
     /// The processes into which the guard was loaded.
     private(set) var started: Set<UInt32> = []
     private var attempts: [Peer: (count: Int, program: String)] = [:]
     private var judged: [Peer: Int] = [:]
-    private var judgedPorts: Set<Peer> = []
+    /// Whether there were more peers than are kept, so that some connections aren't known.
+    private var isCut = false
 
     /// The number of different texts and peers that are kept.
-    private static let limit = 10_000
+    static let limit = 10_000
 
     /// Notes an event. Returns the line to print at once, if any.
     mutating func note(_ event: VerdictService.Event) -> String? {
@@ -30,16 +31,17 @@ struct JudgedConnections: Sendable {
             if let process = message.process, started.count < Self.limit { started.insert(process) }
         case .connected(let message):
             let peer = Peer(process: message.process, address: message.address, port: message.port)
-            guard attempts[peer] != nil || attempts.count < Self.limit else { return nil }
+            guard attempts[peer] != nil || attempts.count < Self.limit else {
+                isCut = true
+                return nil
+            }
             attempts[peer, default: (0, message.source)].count += 1
         case .judged(let question, let answer):
-            if judged.count < Self.limit {
-                judged[Peer(process: question.process, address: question.address, port: question.port), default: 0] += 1
-                judgedPorts.insert(Peer(process: question.process, address: nil, port: question.port))
-            }
+            let peer = Peer(process: question.process, address: question.address, port: question.port)
+            if judged[peer] != nil || judged.count < Self.limit { judged[peer, default: 0] += 1 }
             guard !answer.isAccepted else {
                 acceptedCount += 1
-                if question.host == nil, question.address == nil { unnamedCount += 1 }
+                if answer.isNameless { unnamedCount += 1 }
                 return nil
             }
             refusedCount += 1
@@ -60,20 +62,21 @@ struct JudgedConnections: Sendable {
     /// A client that tries several addresses of a server connects more often than it is judged. An attempt therefore
     /// counts as judged if the same process was judged at the same port. A verdict without a port counts for one.
     var unseen: [String] {
-        var portless = judged.filter { $0.key.port == nil }.reduce(into: [:] as [UInt32?: Int]) { counts, entry in
-            counts[entry.key.process, default: 0] += entry.value
-        }
-        return attempts.sorted { ($0.key.address ?? "") < ($1.key.address ?? "") }.filter { peer, attempt in
+        var portless: [UInt32?: Int] = [:]
+        for (peer, count) in judged where peer.port == nil { portless[peer.process, default: 0] += count }
+        let ports = Set(judged.keys.map { Peer(process: $0.process, address: nil, port: $0.port) })
+        let unseen = attempts.sorted { ($0.key.address ?? "") < ($1.key.address ?? "") }.filter { peer, attempt in
             // mutant unseen-connection: false for `judged[peer] == nil` by JudgedConnectionsTests
-            guard judged[peer] == nil, !judgedPorts.contains(Peer(process: peer.process, address: nil, port: peer.port))
+            guard judged[peer] == nil, !ports.contains(Peer(process: peer.process, address: nil, port: peer.port))
             else { return false }
             guard let count = portless[peer.process], count >= attempt.count else { return true }
             portless[peer.process] = count - attempt.count
             return false
-        }.map { peer, attempt in
+        }
+        return unseen.map { peer, attempt in
             let address = peer.address ?? "an unknown address"
             let place = address.contains(":") ? "[\(address)]" : address
             return "\(visibleText(place))\(peer.port.map { ":\($0)" } ?? "") by \(attempt.program)"
-        }.sorted()
+        }.sorted() + (isCut ? ["others, because there were more than \(grouped(Self.limit)) different ones"] : [])
     }
 }

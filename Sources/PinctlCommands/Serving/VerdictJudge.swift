@@ -117,9 +117,9 @@ final class VerdictJudge: Sendable {
         let unknown = "the name of the server isn't known"
         // Clients send no name for an address, and that of the peer may be a proxy's. Any rule for one may be meant.
         // mutant verdict-nameless: true for `policy.unlisted == .trust` by VerdictJudgeTests
-        guard !names.isEmpty || policy.unlisted == .trust,
-            !names.isEmpty || !policy.rules.contains(where: \.isOfAddress)
-        else { return refused("\(unknown), and the policy has rules for addresses or refuses unlisted hosts") }
+        guard !names.isEmpty || policy.unlisted == .trust && !policy.rules.contains(where: \.isOfAddress) else {
+            return refused("\(unknown), and the policy has rules for addresses or refuses unlisted hosts")
+        }
         let presented: PresentedChain
         do throws(PresentedChainError) {
             presented = try PresentedChain(derCertificates: whole(question.certificates))
@@ -149,7 +149,8 @@ final class VerdictJudge: Sendable {
                 do throws(PinningError) {
                     let decision = try policy.evaluate(trust, port: port, at: now())
                     accepted = VerdictAnswer(
-                        isAccepted: true, reason: oneLine("\(decision)"), pin: decision.matchedPin)
+                        isAccepted: true, reason: oneLine("\(decision)"), pin: decision.matchedPin,
+                        isNameless: names.isEmpty)
                 } catch {
                     return refused("\(error.summarized(true))")
                 }

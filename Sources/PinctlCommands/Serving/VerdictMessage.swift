@@ -136,6 +136,8 @@ struct VerdictAnswer: Sendable, Hashable {
     let reason: String
     /// The pin that matched, if any.
     var pin: String?
+    /// Whether the name of the server isn't known, so that the names of its certificate were judged.
+    var isNameless = false
 
     private static let maximumReason = 1_000
 

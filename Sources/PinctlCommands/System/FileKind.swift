@@ -57,21 +57,6 @@ func isSameFile(_ first: String, _ second: String) -> Bool {
     return one == other
 }
 
-/// The version of an existing file (`stat`).
-struct FileVersion: Hashable {
-    private let numbers: [Int64]
-
-    init?(_ path: String) {
-        var status = stat()
-        guard !path.utf8.contains(0), unsafe stat(path, &status) == 0 else { return nil }
-        numbers = [
-            Int64(truncatingIfNeeded: status.st_dev), Int64(truncatingIfNeeded: status.st_ino),
-            Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_size),
-            Int64(status.st_ctim.tv_sec), Int64(status.st_ctim.tv_nsec),
-        ]
-    }
-}
-
 /// Returns the absolute path of an existing file (`realpath`).
 func absolutePath(_ path: String) -> String? {
     guard let found = unsafe realpath(path, nil) else { return nil }

@@ -65,8 +65,12 @@ package final class LocalServer: Sendable {
             }
             guard let token else { continue }
             clients.withLock { $0[token] = client }
-            EventLoop.shared.execute { [weak self] in self?.serve(token) }
+            serveSoon(token)
         }
+    }
+
+    private func serveSoon(_ token: EventLoop.Token) {
+        EventLoop.shared.execute { [weak self] in self?.serve(token) }
     }
 
     /// Handles everything that clients have sent until now.
@@ -74,49 +78,60 @@ package final class LocalServer: Sendable {
         await withCheckedContinuation { continuation in
             EventLoop.shared.execute {
                 self.acceptAll()
-                for token in self.clients.withLock({ Array($0.keys) }) { self.serve(token, most: Int.max) }
+                for token in self.clients.withLock({ Array($0.keys) }) {
+                    // A client that never stops doesn't hold this up.
+                    var rest = Self.longestDrain
+                    while rest > 0, self.takeTurn(of: token) { rest -= 1 }
+                }
                 continuation.resume()
             }
         }
     }
 
+    private func serve(_ token: EventLoop.Token) {
+        // Readiness is reported only when it begins.
+        if takeTurn(of: token) { serveSoon(token) }
+    }
+
+    private static let longestDrain = 10_000
     /// The number of frames of a client that are handled before those of others.
     private static let framesAtOnce = 64
 
-    /// Reads what has arrived, and answers the frames in it.
-    private func serve(_ token: EventLoop.Token, most: Int = framesAtOnce) {
-        guard let client = clients.withLock({ $0[token] }) else { return }
+    /// Reads what has arrived, and answers the first frames in it. Returns whether there are more, or may be.
+    private func takeTurn(of token: EventLoop.Token) -> Bool {
+        guard let client = clients.withLock({ $0[token] }) else { return false }
         let mayHaveMore = client.receive(upTo: frameLimit + 4)
-        var count = 0
-        while !client.isWaiting {
-            guard count < most else {
+        for _ in 0..<Self.framesAtOnce where !client.isWaiting {
+            guard let frame = client.nextFrame(limit: frameLimit) else {
                 client.flush()
-                return EventLoop.shared.execute { [weak self] in self?.serve(token) }
+                if client.isFinished { close(token) }
+                return mayHaveMore
             }
-            count += 1
-            guard let frame = client.nextFrame(limit: frameLimit) else { break }
-            switch handler(frame.bytes) {
-            case .none: break
-            case .answer(let answer): client.send(answer)
-            case .lastAnswer(let answer):
-                client.send(answer)
-                client.end()
-            case .work(let work):
-                client.isWaiting = true
-                Task.detached {
-                    let answer = work()
-                    EventLoop.shared.execute { [weak self] in
-                        client.isWaiting = false
-                        client.send(answer)
-                        self?.serve(token)
-                    }
+            handle(frame, of: client, token)
+        }
+        client.flush()
+        return !client.isWaiting
+    }
+
+    private func handle(_ frame: LocalClient.Frame, of client: LocalClient, _ token: EventLoop.Token) {
+        let bytes: [UInt8]? = if case .whole(let bytes) = frame { bytes } else { nil }
+        switch handler(bytes) {
+        case .none: break
+        case .answer(let answer): client.send(answer)
+        case .lastAnswer(let answer):
+            client.send(answer)
+            client.end()
+        case .work(let work):
+            client.isWaiting = true
+            Task.detached {
+                let answer = work()
+                EventLoop.shared.execute { [weak self] in
+                    client.isWaiting = false
+                    client.send(answer)
+                    self?.serve(token)
                 }
             }
         }
-        client.flush()
-        // Readiness is reported only when it begins.
-        if mayHaveMore, count > 0 { EventLoop.shared.execute { [weak self] in self?.serve(token) } }
-        if client.isFinished { close(token) }
     }
 
     private func close(_ token: EventLoop.Token) {
@@ -125,7 +140,7 @@ package final class LocalServer: Sendable {
         acceptAll()
     }
 
-    /// Disconnects clients that sent a part of a frame, and then nothing for too long.
+    /// Disconnects clients that sent no frame, or a part of one, for too long.
     private func endLateFrames() {
         let now = TransportTime.now
         _ = EventLoop.shared.schedule(at: now + Self.patience) { [weak self] in

@@ -49,6 +49,9 @@ struct LocalServerTests {
         #expect(await exchange([[0xFF, 0xFF, 0xFF, 0xFF]], ends: false) == [0, 0, 0, 1, 9])
         let many = [[UInt8]](repeating: one, count: 1_000)
         #expect(await exchange([Array(many.joined())]).count == 8_000)
+        // More than is read at once.
+        let flood = Array([[UInt8]](repeating: none, count: 100_000).joined())
+        #expect(await exchange([flood + one]) == [0, 0, 0, 4, 1, 5, 1, 5])
         withExtendedLifetime(server) {}
     }
 

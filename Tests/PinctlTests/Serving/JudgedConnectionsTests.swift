@@ -24,9 +24,25 @@ struct JudgedConnectionsTests {
         #expect(connections.unseen.count == 5)
         #expect(try connections.note(.judged(event(1, 1, "192.0.2.1", port: 43), accepted)) == nil)
         // A client with its own BIO may not know its peer.
-        #expect(try connections.note(.judged(event(1, 3, nil, port: nil), accepted)) == nil)
+        let nameless = VerdictAnswer(isAccepted: true, reason: "", isNameless: true)
+        #expect(try connections.note(.judged(event(1, 3, nil, port: nil), nameless)) == nil)
         #expect(connections.unseen == ["192.0.2.1:43 by app (2)", "192.0.2.1:80 by app (1)"])
         #expect(connections.acceptedCount == 2 && connections.unnamedCount == 1 && connections.started == [1])
+    }
+
+    @Test("A verdict without a port counts for one connection, and too many peers are reported")
+    func limits() throws {
+        var connections = JudgedConnections()
+        let accepted = VerdictAnswer(isAccepted: true, reason: "")
+        _ = try connections.note(.judged(event(1, 3, nil, port: nil), accepted))
+        for port in [44, 45] as [UInt8] { _ = try connections.note(.connected(event(2, 3, "192.0.2.9", port: port))) }
+        #expect(connections.unseen.count == 1)
+        for number in 0..<JudgedConnections.limit {
+            let address = "10.0.\(number / 250).\(number % 250)"
+            _ = try connections.note(.connected(event(2, 3, address, port: 1)))
+            _ = try connections.note(.judged(event(1, 3, address, port: 1), accepted))
+        }
+        #expect(connections.unseen.contains("others, because there were more than 10,000 different ones"))
     }
 
     @Test("A refusal is printed once, and counted each time")

@@ -14,7 +14,7 @@ private let client = #"""
         BIO *bio = BIO_new_ssl_connect(SSL_CTX_new(TLS_client_method()));
         SSL *ssl = NULL;
         BIO_get_ssl(bio, &ssl);
-        SSL_set_tlsext_host_name(ssl, "localhost");
+        if (count == 2) SSL_set_tlsext_host_name(ssl, "localhost");
         BIO_set_conn_hostname(bio, words[count - 1]);
         if (BIO_do_handshake(bio) <= 0) {
             ERR_print_errors_fp(stderr);
@@ -72,6 +72,27 @@ struct RunCommandTests {
             #expect(refused.errors.contains("pinctl: refused localhost:\(server.port) for client ("), "\(refused)")
             #expect(refused.errors.contains("0 connections accepted, 1 refused:"), "\(refused)")
             #expect(await server.ended(2).map { $0.applicationBytes.isEmpty } == [false, true])
+        }
+    }
+
+    @Test("The address of the peer isn't the name of a server, because the peer may be a proxy")
+    func nameless() async throws {
+        let pin = try site.leaf.key.pin
+        // The certificate is for localhost. The client sends no name.
+        for (host, pins, isAccepted) in [
+            ("localhost", "\"\(pin)\", \"\(unknownPin)\"", true),
+            ("localhost", "\"\(unknownPin)\", \"\(secondUnknownPin)\"", false),
+            ("192.0.2.9", "\"\(pin)\", \"\(unknownPin)\"", false),
+        ] {
+            let policy = try site.policy(pins, host: host)
+            try await site.serve { server in
+                let client = "-- \(try Self.built.get().path)/client no-name 127.0.0.1:\(server.port)"
+                let run = try await run("guarded --require-judged --policy \(policy) \(client)")
+                // What was judged without a name isn't judged as required.
+                #expect(run.status == (isAccepted ? 125 : 3), "\(host): \(run)")
+                #expect(run.output.hasSuffix("hello") == isAccepted, "\(host): \(run)")
+                #expect(await server.ended().first?.applicationBytes.isEmpty == !isAccepted)
+            }
         }
     }
 

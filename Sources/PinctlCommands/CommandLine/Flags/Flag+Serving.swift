@@ -1,5 +1,10 @@
 /// Flags for the verdict service and the programs that it judges.
 extension Flag {
+    /// The flags that say what servers are judged by.
+    static let judging: [Flag] = [
+        .policy.described("judge servers by this policy file, and read it again when it changes"), .caFile,
+        .systemRoots, .profile,
+    ]
     static let socket = Flag("socket", value: .file("PATH"), "answer at this Unix socket (default: systemd's)")
     static let socketMode = Flag(
         "socket-mode", value: .text("MODE"), "the mode of the socket, such as 0660 (default: 0600)")

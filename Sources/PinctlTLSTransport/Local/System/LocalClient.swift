@@ -1,5 +1,12 @@
 /// A client of a local server. All of it is used on the event loop alone, one call at a time.
 final class LocalClient: @unchecked Sendable {
+    /// A frame, without its length.
+    enum Frame {
+        case whole([UInt8])
+        /// The frame is longer than the limit, so that it isn't read.
+        case tooLong
+    }
+
     let socket: Socket
     private var input: [UInt8] = []
     /// The index of the first byte in `input` that isn't handled.
@@ -20,7 +27,8 @@ final class LocalClient: @unchecked Sendable {
     /// Whether nothing more is to be done for it.
     var isFinished: Bool { hasFailed || hasEnded && !isWaiting && output.isEmpty }
 
-    /// Reads until nothing is left, or one frame is surely complete. Returns whether there may be more to read.
+    /// Reads until nothing is left, or one frame is surely complete. Returns whether there may be more to read. A client
+    /// that leaves answers unread isn't read from until it is ready for more of them.
     func receive(upTo limit: Int) -> Bool {
         input.removeFirst(start)
         start = 0
@@ -33,11 +41,11 @@ final class LocalClient: @unchecked Sendable {
             case .failed: (hasEnded, hasFailed) = (true, true)
             }
         }
-        return !hasEnded
+        return !hasEnded && output.count < Self.mostOutput
     }
 
-    /// Takes the next frame, if it is complete or too long. Its bytes are `nil` if it is too long.
-    func nextFrame(limit: Int) -> (bytes: [UInt8]?, Void)? {
+    /// Takes the next frame, if it is complete or too long.
+    func nextFrame(limit: Int) -> Frame? {
         let count = input.count - start
         guard count > 0 else {
             if hasSentFrame { frameStart = nil }
@@ -51,7 +59,7 @@ final class LocalClient: @unchecked Sendable {
         // mutant local-length: false by LocalServerTests
         guard length <= limit else {
             end()
-            return (nil, ())
+            return .tooLong
         }
         guard count >= 4 + length else {
             frameStart = frameStart ?? .now
@@ -60,7 +68,7 @@ final class LocalClient: @unchecked Sendable {
         let frame = Array(input[start + 4..<start + 4 + length])
         start += 4 + length
         (frameStart, hasSentFrame) = (nil, true)
-        return (frame, ())
+        return .whole(frame)
     }
 
     func send(_ answer: [UInt8]) {
