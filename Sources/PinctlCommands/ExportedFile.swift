@@ -9,6 +9,8 @@ struct ExportedFile: Sendable {
     let dialect: PinDialect
     /// The path, relative to the same directory as the policy's path.
     let path: String
+    /// The only host whose rule the file has, or `nil` for every rule of the policy.
+    let host: String?
     /// The changes that the owner accepts, or `nil` if the policy lists none.
     let accepted: Set<ConversionChange>?
     let location: PolicyLocation
@@ -33,6 +35,11 @@ struct ExportedFile: Sendable {
         }
         self.dialect = dialect
         path = export.file
+        do throws(ServerNameError) {
+            host = try export.host.map { text throws(ServerNameError) in try ServerName(text).description }
+        } catch {
+            throw .unusable(["\"host\" is \(quoted(export.host ?? "")): \(error)"])
+        }
         self.accepted = export.allowed == nil ? nil : accepted
         location = export.location
     }
@@ -70,21 +77,28 @@ struct ExportedPins: Sendable {
         return all
     }
 
-    /// Reads one policy. If the format names no host, the pins are for the only host of the policy.
+    /// Reads one policy. If the format names no host, the pins are for the host of the export, or the only host of the
+    /// policy.
     private init(
         _ file: ExportedFile, _ bytes: [UInt8], as dialect: PinDialect, of policy: CanonicalPolicy,
         _ target: AndroidTarget?, _ project: @autoclosure () -> SourceProject?
     ) throws(UsageError) {
         let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
-        let host = hosts.count == 1 ? hosts.first : nil
+        let host = file.host ?? (hosts.count == 1 ? hosts.first : nil)
+        // mutant export-host: true by DialectTests/exportedHost
+        guard file.host.map({ !PinDialect.policy.rules(for: $0, in: policy).isEmpty }) ?? true else {
+            throw .unusable([
+                "\(file.path): no rule covers \(visibleText(file.host ?? "")): name another \"host\" in \"exports\""
+            ])
+        }
         var reading = try DialectInput(
             file.path, bytes, dialect, host: host, target: target, project: project()
         ).reading
         if let host { reading.policy.rename(host) }
         guard !reading.policy.rules.flatMap(\.patterns).contains(where: { $0.scope == .every }) else {
             throw .unusable([
-                "\(file.path): \(dialect.title) names no host, but the policy has \(hosts.count): export a policy with "
-                    + "one host"
+                "\(file.path): \(dialect.title) names no host, but the policy has \(hosts.count): add the \"host\" of this "
+                    + "file to its element of \"exports\""
             ])
         }
         if let obstacle = reading.obstacle { throw .unusable(["\(obstacle)"]) }

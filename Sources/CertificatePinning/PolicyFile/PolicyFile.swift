@@ -77,7 +77,7 @@ public struct PolicyFile: Sendable {
         exports = (root["exports"]?.elements ?? []).compactMap { value in
             guard let target = value["to"]?.string, let file = value["file"]?.string else { return nil }
             return PolicyExport(
-                target: target, file: resolvedPath(file, besides: path),
+                target: target, file: resolvedPath(file, besides: path), host: value["host"]?.string,
                 allowed: value["allow"]?.elements?.compactMap(\.string),
                 location: PolicyLocation(path: path, value.position))
         }
@@ -96,6 +96,8 @@ package struct PolicyExport: Sendable, Hashable {
     package let target: String
     /// The path of the file, relative to the same directory as the policy's path.
     package let file: String
+    /// The only host whose rule the file has, or `nil` for every rule.
+    package let host: String?
     /// The names of the changes that its owner accepts, or `nil` if the policy lists none.
     package let allowed: [String]?
     package let location: PolicyLocation

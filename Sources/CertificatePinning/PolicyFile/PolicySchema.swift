@@ -60,7 +60,7 @@ package enum PolicySchema {
 
     private static let export = PolicyShape.object([
         PolicyKey("to", .string, isRequired: true), PolicyKey("file", .string, isRequired: true),
-        PolicyKey("allow", .array(of: .string)),
+        PolicyKey("host", .string), PolicyKey("allow", .array(of: .string)),
     ])
 
     /// A string or an object. The string is `sha256/BASE64` or, in a rule, also a name.

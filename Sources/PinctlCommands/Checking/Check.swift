@@ -51,7 +51,7 @@ struct Check: Sendable {
         var source = try arguments.pinSource()
         if case .none = source { source = .policy(try Arguments.usualPolicy(in: environment)) }
         if case .policy(let file) = source {
-            judge.exports = try Self.exports(of: file)
+            judge.exports = try Self.exports(of: file, SourceProjects([], variables: environment.variables()))
             judge.bundle = file.bundle
         }
         let named =
@@ -77,12 +77,15 @@ struct Check: Sendable {
 
     /// Returns the files that the policy exports. A file that can't be read fails the run, because its clients aren't
     /// checked.
-    private static func exports(of file: PolicyFile) throws(UsageError) -> [ExportedPins] {
+    private static func exports(
+        of file: PolicyFile, _ projects: SourceProjects
+    ) throws(UsageError) -> [ExportedPins] {
         var exports: [ExportedPins] = []
         for export in try ExportedFile.all(of: file) {
             do throws(UsageError) {
                 exports += try ExportedPins.all(
-                    in: try DialectInput.contents(export.path), of: export, for: CanonicalPolicy(file))
+                    in: try DialectInput.contents(export.path), of: export, for: CanonicalPolicy(file),
+                    project: projects.project(of: export.path))
             } catch {
                 throw .unusable(
                     error.messages.map {

@@ -48,17 +48,18 @@ extension CommandDefinition {
             ),
         ],
         run: { (arguments, environment, console) throws(UsageError) in
-            let input = try arguments.exportedInput(in: environment)
+            let projects = arguments.sourceProjects(in: environment)
+            let input = try arguments.exportedInput(in: environment, projects)
             let time = try arguments.time(in: environment)
             if arguments.has(.update) {
-                return try updateExports(of: input, arguments, time, &console)
+                return try updateExports(of: input, arguments, time, projects, &console)
             }
             if arguments.has(.check), arguments[.into] == nil {
-                return try checkExports(of: input, arguments, time, &console)
+                return try checkExports(of: input, arguments, time, projects, &console)
             }
             let target = try arguments.exportTarget()
             try input.requirePins()
-            let job = try arguments.exportJob(input, to: target, at: time)
+            let job = try arguments.exportJob(input, to: target, at: time, projects)
             if arguments.has(.check), let file = arguments[.into] {
                 try job.check(file, accepting: arguments.acceptedFlags(), &console)
                 return
@@ -80,7 +81,8 @@ extension CommandDefinition {
 
     /// Checks every file that the policy's `exports` list.
     private static func checkExports(
-        of input: DialectInput, _ arguments: Arguments, _ time: Date, _ console: inout Console
+        of input: DialectInput, _ arguments: Arguments, _ time: Date, _ projects: SourceProjects,
+        _ console: inout Console
     ) throws(UsageError) {
         let exports = try input.exports()
         guard !exports.isEmpty else {
@@ -92,7 +94,7 @@ extension CommandDefinition {
         var drifted = 0
         for export in exports {
             do throws(UsageError) {
-                let job = try arguments.exportJob(input, to: export.dialect, at: time)
+                let job = try arguments.exportJob(input, to: export.dialect, host: export.host, at: time, projects)
                 let flags = try arguments.acceptedFlags()
                 let accepted = export.accepted.map { $0.union(flags ?? []) } ?? flags
                 if try job.check(export.path, accepting: accepted, &console) { drifted += 1 }
@@ -126,7 +128,8 @@ extension CommandDefinition {
 
     /// Changes every file that the policy's `exports` list, or none if one of them can't be changed as it has to be.
     private static func updateExports(
-        of input: DialectInput, _ arguments: Arguments, _ time: Date, _ console: inout Console
+        of input: DialectInput, _ arguments: Arguments, _ time: Date, _ projects: SourceProjects,
+        _ console: inout Console
     ) throws(UsageError) {
         for flag in [Flag.into, .output, .to, .check] where arguments.has(flag) {
             throw .unusable([
@@ -141,7 +144,7 @@ extension CommandDefinition {
         var contents: [String: [UInt8]] = [:]
         for export in exports {
             do throws(UsageError) {
-                let job = try arguments.exportJob(input, to: export.dialect, at: time)
+                let job = try arguments.exportJob(input, to: export.dialect, host: export.host, at: time, projects)
                 let notes = job.notes + (job.target.isPartOfFiles ? try job.removals(from: export.path) : [])
                 if !notes.isEmpty { console.note("note: \(export.path), in the format \(job.target.rawValue):") }
                 guard try console.report(notes, arguments, accepting: export.accepted ?? []) else { continue }
@@ -181,17 +184,19 @@ extension Arguments {
 
     /// Returns the job that converts a policy to a target as the flags say.
     fileprivate func exportJob(
-        _ input: DialectInput, to target: PinDialect, at time: Date
+        _ input: DialectInput, to target: PinDialect, host: String? = nil, at time: Date, _ projects: SourceProjects
     ) throws(UsageError) -> ExportJob {
         let mode = try choice(.exportedMode).flatMap(PinningMode.init)
-        return try ExportJob(input, to: target, host: self[.exportedHost], mode: mode, at: time)
+        return try ExportJob(input, to: target, host: host ?? self[.exportedHost], mode: mode, at: time, projects)
     }
 
     /// Returns the operand's policy, or else the default one.
-    fileprivate func exportedInput(in environment: CommandEnvironment) throws(UsageError) -> DialectInput {
+    fileprivate func exportedInput(
+        in environment: CommandEnvironment, _ projects: SourceProjects
+    ) throws(UsageError) -> DialectInput {
         let dialect = try dialect(.from)
         if let path = operands.first {
-            return try DialectInput(path, as: dialect, sourceProjects(in: environment))
+            return try DialectInput(path, as: dialect, projects)
         }
         let path = Self.usualPolicyPath(in: environment)
         do throws(UsageError) {
@@ -208,16 +213,23 @@ struct ExportJob {
     let policy: CanonicalPolicy
     let notes: [ConversionNote]
     private let source: String
+    /// The only host whose rule is exported, if any.
+    private let host: String?
     private let mode: PinningMode?
+    /// The projects of the files, in which programs have constants.
+    private let projects: SourceProjects
     /// Whether the policy expires at a time, which a header can only express as a number of seconds from each visit.
     private let hasTime: Bool
 
     /// With a mode, each rule that isn't off gets it.
     init(
-        _ input: DialectInput, to target: PinDialect, host: String?, mode: PinningMode? = nil, at time: Date
+        _ input: DialectInput, to target: PinDialect, host: String?, mode: PinningMode? = nil, at time: Date,
+        _ projects: SourceProjects
     ) throws(UsageError) {
         self.target = target
+        self.host = host
         self.mode = mode
+        self.projects = projects
         source = input.path
         var original = input.reading.policy
         if let mode {
@@ -248,7 +260,7 @@ struct ExportJob {
         let bytes = try DialectInput.contents(file)
         let there: DialectInput
         do throws(UsageError) {
-            there = try DialectInput(file, bytes, target)
+            there = try DialectInput(file, bytes, target, project: projects.project(of: file))
         } catch {
             // A file without pins has nothing to lose. What is in one with problems isn't known.
             guard PinDialect.allRecognized(in: bytes).contains(target) else { return [] }
@@ -286,7 +298,7 @@ struct ExportJob {
         // A header doesn't contain its host, and a validation context may not.
         let isAlone = [.hpkp, .envoy].contains(target) && policy.rules.count == 1
         let host = isAlone ? policy.rules.first?.patterns.first?.host : nil
-        let there = try DialectInput(file, as: target, host: host)
+        let there = try DialectInput(file, as: target, host: host, projects)
         if let obstacle = there.reading.obstacle { throw .unusable(["\(obstacle)"]) }
         return differences(in: there)
     }
@@ -359,8 +371,9 @@ struct ExportJob {
         let removals = target.isPartOfFiles ? (try? removals(from: file)) ?? [] : []
         let changes = losses(besides: accepted).map(\.change) + removals.map(\.change)
         let flags = Set(changes.map(\.rawValue)).sorted().map { " \(Flag.allow.dashed) \($0)" }
+        let host = host.map { " \(Flag.exportedHost.dashed) \($0)" } ?? ""
         let mode = mode.map { " \(Flag.exportedMode.dashed) \($0.rawValue)" } ?? ""
-        let command = "pinctl export --to \(target.rawValue)\(mode)\(flags.joined())"
+        let command = "pinctl export --to \(target.rawValue)\(host)\(mode)\(flags.joined())"
         return target.isPartOfFiles
             ? "write it again with \(command) --into \(file) \(source)"
             : "replace its pins with the output of \(command) \(source)"
@@ -378,7 +391,7 @@ struct ExportJob {
         var change = FileChange(
             path: file, target: target,
             rest: notes.contains { $0.change == .modeLost } ? ", but goes on rejecting servers" : "")
-        if let there = try? DialectInput(file, bytes, target) {
+        if let there = try? DialectInput(file, bytes, target, project: projects.project(of: file)) {
             let differences = self.differences(in: there)
             guard !differences.isEmpty else { return change }
             // Pins that were only in the file are lost.

@@ -46,7 +46,8 @@ extension CommandDefinition {
             var notes: [ConversionNote] = []
             let (paths, problems) = try DirectoryOperand.expanding(
                 arguments.operands, at: time, variables: environment.variables(), projects, &console,
-                where: { ![.policy, .swift, .curl, .git, .hpkp].contains($0) }, needsPins: true)
+                where: { ![.policy, .swift].contains($0) }, needsPins: true,
+                needsHosts: arguments[.importedHost] == nil)
             // What can't be read may have pins that the policy would lack.
             guard problems.isEmpty else { throw .unusable(problems.map(\.description)) }
             for path in paths {

@@ -258,7 +258,7 @@ private struct LintJob {
         }
         let file = quoted(exported.path)
         do throws(UsageError) {
-            let job = try ExportJob(try policy.get(), to: exported.dialect, host: nil, at: time)
+            let job = try ExportJob(try policy.get(), to: exported.dialect, host: exported.host, at: time, projects)
             if let refusal = job.refusal { return finding("\(file) cannot express this policy: \(refusal.message)") }
             if let first = try job.differences(in: exported.path).first {
                 let remedy = job.remedy(for: exported.path, accepting: exported.accepted)

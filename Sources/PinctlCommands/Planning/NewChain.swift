@@ -171,11 +171,13 @@ extension NewChain {
         let isOrdered = chain.certificates.allSatisfy(\.isOrdered)
         let leaves = (isOrdered ? Array(certificates.prefix(1)) : certificates).filter(pool.isLeaf)
         guard let first = leaves.first else {
+            let alternatives = "\(Flag.nextIssuer.dashed) or \(Flag.provider.dashed)"
             throw .unusable([
                 isOrdered
                     ? "\(title): its first certificate is a CA certificate: give the chain that servers will send, "
-                        + "leaf first"
-                    : "\(title): has only CA certificates: give the chain that servers will send"
+                        + "leaf first, or plan for the roots of the CA with \(alternatives)"
+                    : "\(title): has only CA certificates: give the chain that servers will send, or plan for the "
+                        + "roots of the CA with \(alternatives)"
             ])
         }
         // mutant plan-other-leaf: nil by FilesInUseTests/causeFirst

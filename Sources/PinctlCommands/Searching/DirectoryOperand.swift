@@ -12,16 +12,17 @@ struct DirectoryOperand {
     private(set) var problems: [PolicyProblem] = []
     /// The number of pins that are in force and were found by their form alone.
     private(set) var otherPins = 0
-    /// The first file of a dialect that isn't wanted, because its pins may name no host.
-    private var hostless: String?
+    /// The files with pins that name no host, if hosts are needed.
+    private var hostless: [String] = []
     private(set) var notes: [String] = []
 
     /// Returns the operands with the files of each directory in its place, and the problems in these directories.
-    /// `isWanted` selects the files by their dialects.
+    /// `isWanted` selects the files by their dialects. `needsHosts` leaves out files with pins that name no host, and
+    /// `needsPins` those without pins.
     static func expanding(
         _ operands: [String], at time: Date, variables: [String: String], _ projects: SourceProjects,
         _ console: inout Console,
-        where isWanted: (PinDialect) -> Bool = { _ in true }, needsPins: Bool = false
+        where isWanted: (PinDialect) -> Bool = { _ in true }, needsPins: Bool = false, needsHosts: Bool = false
     ) throws(UsageError) -> (paths: [String], problems: [PolicyProblem]) {
         var paths: [String] = []
         var problems: [PolicyProblem] = []
@@ -31,20 +32,18 @@ struct DirectoryOperand {
                 continue
             }
             let directory = DirectoryOperand(
-                operand, at: time, variables: variables, projects, where: isWanted, needsPins: needsPins)
+                operand, at: time, variables: variables, projects, where: isWanted, needsPins: needsPins,
+                needsHosts: needsHosts)
             for note in directory.notes { console.note("note: \(note)") }
             guard !directory.files.isEmpty || !directory.problems.isEmpty else {
-                // mutant import-hostless: String?.none by FindTests/withoutHost
-                if let file = directory.hostless {
-                    throw .unusable([
-                        "\(file): its pins may name no host, so it isn't read as part of a directory: import the file "
-                            + "itself, with \(Flag.importedHost.dashed) if they don't"
-                    ])
-                }
+                // mutant import-hostless: [] by FindTests/withoutHost
+                let hostless = directory.hostless
+                guard hostless.isEmpty else { throw .unusable(hostless.map(Self.hostlessMessage)) }
                 throw .unusable([
                     "\(operand): has no pin file of a known dialect: search it with pinctl find \(operand)"
                 ])
             }
+            for file in directory.hostless { console.note("note: \(Self.hostlessMessage(file))") }
             if directory.otherPins > 0 {
                 console.note(
                     "note: \(operand): \(plural(directory.otherPins, "pin")) in other files can't be read by a "
@@ -56,9 +55,14 @@ struct DirectoryOperand {
         return (paths, problems)
     }
 
+    private static func hostlessMessage(_ file: String) -> String {
+        "\(file): its pins name no host, so they aren't read as part of a directory: import the file itself, with "
+            + Flag.importedHost.dashed
+    }
+
     private init(
         _ operand: String, at time: Date, variables: [String: String], _ projects: SourceProjects,
-        where isWanted: (PinDialect) -> Bool, needsPins: Bool
+        where isWanted: (PinDialect) -> Bool, needsPins: Bool, needsHosts: Bool
     ) {
         let tree = SourceTree(operand, variables: variables)
         notes = tree.notes
@@ -91,16 +95,14 @@ struct DirectoryOperand {
             }
             let pins = search.sightings.filter(\.isInForce)
             constants.add(search)
-            if hostless == nil, search.dialects.contains(where: { [.curl, .git, .hpkp].contains($0) && !isWanted($0) })
-            {
-                hostless = path
-            }
-            others += pins.filter { pin in
-                // Pins without hosts aren't part of a policy.
-                pin.dialect.map { [.curl, .git, .hpkp].contains($0) && !isWanted($0) } ?? true
-            }
+            others += pins.filter { $0.dialect == nil }
             guard !search.isTest else {
                 testFailures += search.failures.map(\.first)
+                continue
+            }
+            // mutant import-hosts: false for `needsHosts` by FindTests/hosts
+            if needsHosts, pins.contains(where: { $0.dialect != nil && $0.host == nil }) {
+                hostless.append(path)
                 continue
             }
             if search.dialects.contains(where: isWanted) {

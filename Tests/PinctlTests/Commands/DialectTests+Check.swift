@@ -48,6 +48,83 @@ extension DialectTests {
         #expect(await pinctl("export", "--check", site.directory.path + "/none.jsonc").status == 2)
     }
 
+    @Test("An export with a host has only its rule, and a host without a rule is refused")
+    func exportedHost() async throws {
+        func policy(_ hosts: [String]) throws -> String {
+            let exports = hosts.map {
+                "{ \"to\": \"hpkp\", \"file\": \"\($0).conf\", \"host\": \"\($0)\", \"allow\": [\"expiry-zone\"] }"
+            }
+            return try site.directory.add(
+                """
+                { "version": 1, "exports": [\(exports.joined(separator: ", "))], "domains": [
+                  { "host": "api.test", "pins": ["\(try site.leaf.key.pin)", "\(unknownPin)"] },
+                  { "host": "b.test", "pins": ["\(try site.root.key.pin)", "\(unknownPin)"] } ] }
+                """)
+        }
+        let both = try policy(["api.test", "b.test"])
+        for host in ["api.test", "b.test"] {
+            let file = site.directory.path + "/\(host).conf"
+            #expect(await pinctl("export", "--to", "hpkp", "--host", host, both, "--output", file).status == 0)
+        }
+        let good = await pinctl("export", "--check", both)
+        #expect(good.status == 0 && good.output.split(separator: "\n").count == 2, "\(good)")
+        let check = await pinctl(
+            "check", "--policy", both, "--ca-file", site.rootFile, "--allow-missing", "--files", site.chainFile)
+        #expect(check.status == 0, "\(check)")
+        // The headers of each other.
+        let (first, second) = (site.directory.path + "/api.test.conf", site.directory.path + "/b.test.conf")
+        _ = try TestCommand.run(["mv", first, first + ".old"])
+        _ = try TestCommand.run(["cp", second, first])
+        let drift = await pinctl("export", "--check", both)
+        #expect(drift.status == 1 && drift.output.contains("FAIL  \(first)"), "\(drift)")
+        #expect(drift.output.contains("--host api.test") && drift.output.contains("ok    \(second)"), "\(drift)")
+        for (host, words) in [("c.test", "no rule covers c.test"), ("b test", "is not a hostname")] {
+            let wrong = try policy([host])
+            _ = try site.directory.add(try String(contentsOfFile: second, encoding: .utf8), name: "\(host).conf")
+            for command in [
+                ["export", "--check", wrong], ["lint", wrong],
+                ["check", "--policy", wrong, "--ca-file", site.rootFile, "--files", site.chainFile],
+            ] {
+                let run = await pinctl(command)
+                #expect(run.status != 0 && (run.output + run.errors).contains(words), "\(run)")
+            }
+        }
+    }
+
+    @Test("export --check finds the constants of a program in other files, and --into says where to change them")
+    func exportedConstants() async throws {
+        _ = try TestCommand.run(["mkdir", site.directory.path + "/app"])
+        _ = try site.directory.add("", name: "settings.gradle.kts")
+        func constants(_ pin: String) throws {
+            _ = try TestCommand.run(["rm", "-f", site.directory.path + "/app/Pins.kt"])
+            _ = try site.directory.add(
+                "object Pins { const val NOW = \"\(pin)\"\nconst val NEXT = \"\(unknownPin)\" }", name: "app/Pins.kt")
+        }
+        let program = try site.directory.add(
+            "val p = CertificatePinner.Builder().add(\"api.test\", Pins.NOW, Pins.NEXT).build()",
+            name: "app/Main.kt")
+        let policy = try site.policy("\"\(try site.leaf.key.pin)\", \"\(unknownPin)\"")
+        let listed = try site.directory.add(
+            try String(contentsOfFile: policy, encoding: .utf8).replacing(
+                "\"version\"",
+                with: "\"exports\": [{ \"to\": \"okhttp\", \"file\": \"app/Main.kt\" }], \"version\""))
+        try constants(try site.leaf.key.pin)
+        for words in [
+            ["export", "--check", listed], ["export", "--update", listed], ["lint", listed],
+            ["export", "--check", "--to", "okhttp", "--into", program, policy],
+            ["check", "--policy", listed, "--ca-file", site.rootFile, "--files", site.chainFile],
+        ] {
+            let run = await pinctl(words)
+            #expect(run.status == 0, "\(run)")
+        }
+        try constants(try site.root.key.pin)
+        let drift = await pinctl("export", "--check", listed)
+        #expect(drift.status == 1 && drift.output.contains("(NOW), which the policy doesn't have"), "\(drift)")
+        let update = await pinctl("export", "--update", listed)
+        #expect(update.status == 2 && update.errors.contains("change its value where it is declared"), "\(update)")
+        #expect(await pinctl("lint", listed).status == 1)
+    }
+
     @Test("The format of --into is that of the file, unless it is none or one of several")
     func intoWithoutTo() async throws {
         let policy = try pins()

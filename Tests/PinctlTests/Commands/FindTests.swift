@@ -237,10 +237,30 @@ struct FindTests {
             "gitconfig", "[http]\n\tpinnedPubkey = sha256//\(Base64.encode([UInt8](repeating: 1, count: 32).span))\n")
         let run = await pinctl("import", directory.path)
         #expect(run.status == 2)
-        #expect(run.errors.contains("gitconfig: its pins may name no host"), "\(run.errors)")
+        #expect(run.errors.contains("gitconfig: its pins name no host"), "\(run.errors)")
         #expect(run.errors.contains("--host"))
         let named = await pinctl("import", "--host", "git.example.com", directory.path + "/gitconfig")
         #expect(named.status == 0 && named.output.contains("git.example.com"), "\(named.errors)")
+    }
+
+    @Test("import of a directory takes headers and git's pins that name their hosts, and names the files of the others")
+    func hosts() async throws {
+        func pin(_ byte: UInt8) -> String { Base64.encode([UInt8](repeating: byte, count: 32).span) }
+        let header = "Public-Key-Pins \"pin-sha256=\\\"\(pin(1))\\\"; pin-sha256=\\\"\(pin(2))\\\"; max-age=600\""
+        try write("web/site.conf", "server { server_name web.example.com; add_header \(header); }\n")
+        try write("gitconfig", "[http \"https://git.example.com\"]\n\tpinnedPubkey = sha256//\(pin(3))\n")
+        try write(".curlrc", "pinnedpubkey = \"sha256//\(pin(4))\"\n")
+        let run = await pinctl("import", directory.path, "--lossy")
+        #expect(run.status == 0, "\(run)")
+        let expected: [(UInt8, String)] = [(1, "web.example.com"), (2, "web.example.com"), (3, "git.example.com")]
+        for (byte, host) in expected {
+            #expect(run.output.contains(pin(byte)) && run.output.contains(host), "\(run)")
+        }
+        #expect(!run.output.contains(pin(4)))
+        #expect(run.errors.contains("/.curlrc: its pins name no host"), "\(run)")
+        #expect(!run.errors.contains("can't be read by a dialect"), "\(run)")
+        let named = await pinctl("import", directory.path, "--lossy", "--host", "api.example.com")
+        #expect(named.status == 0 && named.output.contains(pin(4)), "\(named)")
     }
 
     @Test("A repository in another one is searched", .enabled(if: hasGit))
