@@ -20,8 +20,9 @@ extension Conversion {
         let hosts = Set(policy.rules.flatMap(\.patterns).map(\.host))
         if traits.isForOneHost, policy.rules.count > 1 || hosts.count > 1 {
             note(
-                .splitLost, .impossible, "\(name) supports only one host: choose one of \(hosts.count) with --host, or \"host\" in "
-                    + "\"exports\"", nil)
+                .splitLost, .impossible,
+                "\(name) supports only one host: choose one of \(hosts.count) with --host, or \"host\" in \"exports\"",
+                nil)
         }
         let isNamed = !policy.rules.flatMap(\.patterns).contains { $0.scope == .every }
         if !traits.scopes.contains(.every), !isNamed {

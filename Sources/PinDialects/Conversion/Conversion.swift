@@ -125,6 +125,7 @@ extension PinDialect {
         case .trustkit: "TrustKit"
         case .okhttp: "OkHttp"
         case .cronet: "Cronet"
+        case .alamofire: "Alamofire"
         case .hpkp: "Public-Key-Pins"
         case .curl: "curl"
         case .git: "git"

@@ -99,6 +99,10 @@ extension PinDialect {
             DialectTraits(
                 hosts: HostMatching(.parsedName, .parsedName), scopes: [.exact, .exactAndBelow],
                 combination: .carveOut, roles: [.any], modes: [.enforce], expiry: .instant, effects: [.stopPinning])
+        case .alamofire:
+            DialectTraits(
+                hosts: HostMatching(.written, .written), scopes: [.exact], combination: .union, roles: [.any],
+                contents: [.publicKey, .certificate], modes: [.enforce])
         case .hpkp:
             // IP addresses never have pins (RFC 7469, section 2.3.3).
             DialectTraits(

@@ -36,6 +36,7 @@ extension PinDialect {
         case .trustkit: try TrustKitConfiguration.read(bytes, path: path)
         case .okhttp: try OkHttpReader.read(bytes, path: path, project: project())
         case .cronet: try CronetReader.read(bytes, path: path, project: project())
+        case .alamofire: try AlamofireReader.read(bytes, path: path, project: project())
         case .hpkp: try HPKPReader.read(bytes, path: path, host: host)
         case .curl: try CurlPins.read(bytes, path: path)
         case .git: try GitPins.read(bytes, path: path)
@@ -57,6 +58,9 @@ extension PinDialect {
             case .trustkit: try TrustKitConfiguration.write(policy)
             case .okhttp: try OkHttpWriter.write(policy)
             case .cronet: try CronetWriter.write(policy)
+            case .alamofire:
+                throw DialectWriteError(
+                    "Alamofire's pins are the certificates of the app's bundle: add or remove their files")
             case .hpkp: try HPKPWriter.write(policy)
             case .curl: try CurlPins.write(policy)
             case .git: try GitPins.write(policy)
@@ -69,8 +73,11 @@ extension PinDialect {
         return Array(text.utf8)
     }
 
-    /// Whether the files are programs that can have their pins in constants of other files.
-    package var hasConstants: Bool { self == .okhttp || self == .cronet }
+    /// Whether the files are programs that can have their pins in other files, as constants or certificates.
+    package var hasConstants: Bool { [.okhttp, .cronet, .alamofire].contains(self) }
+
+    /// The dialects that policies can be written in.
+    package static let written = allCases.filter { $0 != .alamofire }
 
     /// Whether pins are part of a larger file, whose other contents ``replacing(_:path:with:)`` preserves.
     public var isPartOfFiles: Bool { [.android, .apple, .trustkit, .okhttp, .git, .envoy, .map].contains(self) }
@@ -93,6 +100,8 @@ extension PinDialect {
         case .cronet:
             throw DialectWriteError(
                 "the calls of addPublicKeyPins in a program can't be replaced: write them with --output and copy them")
+        case .alamofire: throw DialectWriteError(
+            "Alamofire's pins are the certificates of the app's bundle: add or remove their files")
         case .policy, .hpkp, .curl, .tlsa, .certspotter, .swift:
             throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }

@@ -101,6 +101,9 @@ extension PinDialect {
         DialectMark(.cronet, [.other], in: [.jvm]) {
             $0.has("addPublicKeyPins") && (!$0.isInTree || CronetReader.isIn($0.bytes, path: $0.name))
         },
+        DialectMark(.alamofire, [.other], in: [.swift]) {
+            $0.bytes.hasAny(of: AlamofireReader.words) && AlamofireReader.isIn($0.bytes)
+        },
         DialectMark(.swift, [.other], in: [.swift]) {
             $0.has("PinningPolicy(", "PinningRule(")
                 && (!$0.isInTree || SwiftReader.writesPins($0.bytes))

@@ -15,6 +15,8 @@ public enum PinDialect: String, Sendable, Hashable, CaseIterable {
     case okhttp
     /// Pins of Cronet and Android's HttpEngine: calls of `addPublicKeyPins` in Kotlin or Java.
     case cronet
+    /// Alamofire's trust evaluators in Swift, with the certificates of the app's bundle. It can only be read.
+    case alamofire
     /// Public-Key-Pins (RFC 7469).
     case hpkp
     /// curl's `--pinnedpubkey`.

@@ -1,6 +1,7 @@
 import PinctlBasics
 
-/// The programs and Gradle files of a project, which can declare the constants of each other.
+/// The programs and Gradle files of a project, which can declare the constants of each other, and the certificates of
+/// an app's bundle.
 ///
 /// The files are read when a name is looked for that a program doesn't declare itself. Of files that don't contain the
 /// name, nothing else is read.
@@ -9,6 +10,8 @@ package final class SourceProject: Sendable {
     package struct Contents: Sendable {
         /// The files with their paths in messages and their contents, in order.
         var files: [(path: String, bytes: [UInt8])] = []
+        /// The files that an app's bundle may have as certificates, in order.
+        var certificates: [(path: String, bytes: [UInt8])] = []
         /// The reason why files are missing, if any.
         package private(set) var problem: String?
         private var size = 0
@@ -19,15 +22,15 @@ package final class SourceProject: Sendable {
 
         package init() {}
 
-        /// Adds a file, unless the project is too large.
+        /// Adds a program or a certificate, unless the project is too large.
         package mutating func add(_ bytes: [UInt8], path: String) {
             size += bytes.count
             // mutant okhttp-project: true for 2 by SourceProjectTests/limits
-            guard files.count < Self.mostFiles, size <= Self.mostBytes else {
+            guard files.count + certificates.count < Self.mostFiles, size <= Self.mostBytes else {
                 problem = problem ?? "it has over \(Self.mostFiles) programs, or \(Self.mostBytes >> 20) MiB of them"
                 return
             }
-            files.append((path, bytes))
+            if SourceProject.isCertificate(path) { certificates.append((path, bytes)) } else { files.append((path, bytes)) }
         }
 
         /// Adds a file that can't be read.
@@ -51,9 +54,17 @@ package final class SourceProject: Sendable {
 
     /// Whether a file can be part of a project, judged by its name in it. Tests can have values of their own.
     package static func contains(_ name: String) -> Bool {
-        ["kt", "kts", "java", "gradle"].contains(SearchedText.fileExtension(name)) && !SearchedText.isTest(name)
-            && !"/\(name)".contains("/build/generated/")
+        (["kt", "kts", "java", "gradle"].contains(SearchedText.fileExtension(name)) || isCertificate(name))
+            && !SearchedText.isTest(name) && !"/\(name)".contains("/build/generated/")
     }
+
+    /// Whether a file has a name by which Alamofire takes it for a certificate.
+    package static func isCertificate(_ name: String) -> Bool {
+        ["cer", "crt", "der"].contains(SearchedText.fileExtension(name))
+    }
+
+    /// The files that an app's bundle may have as certificates, in order.
+    var certificates: [(path: String, bytes: [UInt8])] { state.withLock { contents(&$0).certificates } }
 
     /// The reason why declarations may be missing, if any.
     var problem: String? { state.withLock { contents(&$0).problem } }

@@ -119,7 +119,7 @@ extension PinDialect {
     fileprivate var trustStores: [RootCalendar.Store]? {
         switch self {
         case .android, .okhttp, .cronet: [.android]
-        case .apple, .trustkit: [.apple]
+        case .apple, .trustkit, .alamofire: [.apple]
         default: nil
         }
     }

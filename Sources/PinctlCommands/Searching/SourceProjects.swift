@@ -2,7 +2,7 @@ import CertificatePinning
 import PinDialects
 import PinctlBasics
 
-/// The projects of programs, in whose other files a program's constants are looked for.
+/// The projects of programs, in whose other files a program's constants and certificates are looked for.
 ///
 /// The project of a file is the closest directory above it with Gradle's settings or a repository of git, or otherwise
 /// the directory that the user has given. A file outside of both has no project.
@@ -11,6 +11,8 @@ final class SourceProjects: Sendable {
     private let variables: [String: String]
     private let projects = Locked<[String: SourceProject]>([:])
 
+    /// The size of a file with a certificate, in bytes.
+    private static let largestCertificate = 1 << 20
     /// The number of directories above a file that are looked at.
     private static let depth = 40
 
@@ -68,6 +70,10 @@ final class SourceProjects: Sendable {
         var buffer = FileBuffer()
         for path in tree.paths where SourceProject.contains(tree.name(of: path)) {
             do throws(InputFileError) {
+                guard !SourceProject.isCertificate(path) else {
+                    contents.add(try InputFile.contents(ofFile: path, limit: Self.largestCertificate), path: path)
+                    continue
+                }
                 switch try SearchedFile(path, &buffer) {
                 case .text(let bytes): contents.add(bytes, path: path)
                 // mutant okhttp-too-large: () for `contents…MiB")` by PinctlTests.SourceProjectsTests/unread

@@ -7,7 +7,7 @@ import Testing
 /// Any policy that is converted to a dialect, written and read again keeps its meaning.
 struct RoundTripTests {
     private static let now = Date(timeIntervalSince1970: 1_795_219_200)
-    private static let dialects = PinDialect.allCases
+    private static let dialects = PinDialect.written
 
     /// Policies from a seed: overlapping hosts, and every scope, role, mode, expiry and digest.
     private struct Generator {

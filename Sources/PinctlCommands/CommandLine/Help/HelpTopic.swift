@@ -91,7 +91,9 @@ struct HelpTopic: Sendable {
     /// Returns the lines of `pinctl help dialects`.
     private static func dialects(_ columns: Int) -> [String] {
         PinDialect.allCases.flatMap { dialect in
-            let ways = dialect.isPartOfFiles ? "read, written, --into" : "read, written"
+            let ways =
+                dialect.isPartOfFiles
+                ? "read, written, --into" : PinDialect.written.contains(dialect) ? "read, written" : "read"
             return tableRow(
                 "\(padded(dialect.rawValue, 11))  \(ways)", width: 34, dialect.title, columns: columns)
         } + [
