@@ -105,7 +105,8 @@ struct AlamofireReader {
 
     /// Returns the name of the type or function that a literal begins with, without `try` and what is before a dot.
     private func name(of literal: SourceLiteral) -> String {
-        let text = text.text(in: literal.range.lowerBound..<min(literal.range.upperBound, literal.range.lowerBound + 200))
+        let range = literal.range
+        let text = text.text(in: range.lowerBound..<min(range.upperBound, range.lowerBound + 200))
         let words = text.prefix { $0 != "(" }.split { $0 == " " || $0 == "." || $0 == "!" || $0 == "?" }
         return words.last.map(String.init) ?? ""
     }
@@ -139,7 +140,8 @@ struct AlamofireReader {
             let found = try certificates.certificates(named: argument(of: evaluator))
             for file in found.ignored {
                 note(
-                    .weaker, "Alamofire ignores \(file), which isn't a certificate in DER: convert it with openssl x509 "
+                    .weaker,
+                    "Alamofire ignores \(file), which isn't a certificate in DER: convert it with openssl x509 "
                         + "-outform DER", at: evaluator.literal.position, rule: .ignoredSetting)
             }
             files.formUnion(found.certificates.map(\.path))

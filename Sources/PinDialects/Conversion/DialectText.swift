@@ -59,7 +59,8 @@ final class DialectText {
             "sha256/", "pin-sha256", "<network-security-config", "<pin-set", "tskconfiguration",
             "tskpinneddomains", "tskpublickeyhashes", "nspinned", "spki-sha256-base64", "sectrustpinningrequired",
             "pubkey_sha256", "\"domains\"", "\"payloadtype\"", "certificatepinner", "pinningpolicy(",
-            "pinningrule(", "trustevaluator(", ".pincertificates(", ".pinpublickeys(", "pinnedpubkey", "addpublickeypins", "public-key-pins",
+            "pinningrule(", "trustevaluator(", ".pincertificates(", ".pinpublickeys(", "pinnedpubkey",
+            "addpublickeypins", "public-key-pins",
             "envoy.extensions.transport_sockets.tls",
         ] + EnvoyContext.keyHashes + EnvoyContext.certificateHashes)
 

@@ -100,8 +100,9 @@ extension PinDialect {
         case .cronet:
             throw DialectWriteError(
                 "the calls of addPublicKeyPins in a program can't be replaced: write them with --output and copy them")
-        case .alamofire: throw DialectWriteError(
-            "Alamofire's pins are the certificates of the app's bundle: add or remove their files")
+        case .alamofire:
+            throw DialectWriteError(
+                "Alamofire's pins are the certificates of the app's bundle: add or remove their files")
         case .policy, .hpkp, .curl, .tlsa, .certspotter, .swift:
             throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }

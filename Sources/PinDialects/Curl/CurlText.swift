@@ -1,7 +1,7 @@
 import PinctlBasics
 
 /// The values of `--pinnedpubkey` in a text: an argument alone, a config file of curl (`.curlrc`), or a script that
-/// calls curl.
+/// calls curl or wget.
 struct CurlText {
     /// The value of an option.
     struct Argument {
@@ -183,7 +183,7 @@ extension CurlText {
 
     /// Reads the options of the commands in a script of a shell.
     private mutating func readScript() throws(Refusal) {
-        var isValue = false
+        var (isValue, isWget) = (false, false)
         while let word = try nextWord() {
             let text = String(decoding: word.text, as: UTF8.self)
             if isValue {
@@ -197,12 +197,19 @@ extension CurlText {
                 isValue = false
             } else if text.hasPrefix("--") {
                 if text == "--next" { transfer += 1 }
+                // wget has the option with an equals sign, too.
+                // mutant curl-wget: false for `isWget` by CurlTests/wget
+                if isWget, text.hasPrefix("--\(Self.option)="), !word.isComputed {
+                    try add(String(text.dropFirst(Self.option.utf8.count + 3)), at: word.position)
+                    continue
+                }
                 try check(String(text.dropFirst(2)), at: word.position)
                 isValue = text == "--\(Self.option)"
             } else if text == Self.option {
                 throw refusal("options with and without dashes are mixed: write all with dashes", at: word.position)
-            } else if text == "curl" || text.hasSuffix("/curl") {
+            } else if let program = text.split(separator: "/").last, program == "curl" || program == "wget" {
                 transfer += 1
+                isWget = program == "wget"
             }
         }
         guard !arguments.isEmpty else {

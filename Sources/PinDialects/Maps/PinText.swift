@@ -38,8 +38,12 @@ struct PinText {
             ? LenientBase64.decode(digits, needsPadding: false)
             : Hexadecimal.decode(isSeparated ? digits.filter { $0 != 0x3A } : digits)
         guard let value, value.count == 32 else { return nil }
-        let isCertificate =
-            isSeparated || !words.isDisjoint(with: [.certificate, .fingerprint]) && prefix.isEmpty
+        // Tools print the digest of a certificate in hexadecimal digits, and that of a key in Base64.
+        let isHex = ![43, 44].contains(digits.count)
+        let isOfCertificate =
+            !words.isDisjoint(with: [.certificate, .fingerprint])
+            || isHex && words.contains(.tls) && !words.contains(.pin)
+        let isCertificate = isSeparated || isOfCertificate && prefix.isEmpty
         pin = CanonicalPin(isCertificate && !words.contains(.key) ? .certificate : .publicKey, .sha256, value)
     }
 

@@ -30,7 +30,11 @@ package final class SourceProject: Sendable {
                 problem = problem ?? "it has over \(Self.mostFiles) programs, or \(Self.mostBytes >> 20) MiB of them"
                 return
             }
-            if SourceProject.isCertificate(path) { certificates.append((path, bytes)) } else { files.append((path, bytes)) }
+            if SourceProject.isCertificate(path) {
+                certificates.append((path, bytes))
+            } else {
+                files.append((path, bytes))
+            }
         }
 
         /// Adds a file that can't be read.

@@ -63,13 +63,17 @@ struct PinContext {
             let isPath = bytes[..<start].last.map { $0.isWordByte || $0 == UInt8(ascii: "-") } ?? false
             return isPath && content == .publicKey ? .never : .pin(content)
         }
-        if let content = Self.markedContent(before, shape.form) { return .pin(content) }
+        if let content = Self.markedContent(before, shape.form) ?? recordContent(of: shape) { return .pin(content) }
+        // mutant find-record: false for 2 by PinSearchTests/notFound
+        if shape.form == .hex, Self.isOtherRecord(before) { return .never }
         let name = text.name(before: start)
         // mutant find-kubeadm: false for 1 by PinSearchTests/shapes
         if shape.form == .hex, before.hasSuffix("sha256:"), let name {
             let words = PinWords(name)
             // kubeadm hashes the public key of a cluster's CA.
-            let isAuthority = ["cacerthashes", "cacerthash"].contains { plain(name).hasSuffix($0) }
+            let isAuthority =
+                ["cacerthashes", "cacerthash"].contains { plain(name).hasSuffix($0) }
+                || plain(name).hasSuffix("cahash") && joinsCluster
             if isAuthority { return .pin(.publicKey) }
             if words.isSuperset(of: [.pin, .tls]) { return .pin(words.contains(.key) ? .publicKey : .certificate) }
         }
@@ -122,7 +126,7 @@ struct PinContext {
             // Versions of packages and images are pinned by such digests.
             case .hex:
                 isNamed && all.contains(.tls) && !before.hasSuffix("sha256:")
-                    || own.isSuperset(of: [.fingerprint, .tls]) && !text.isComment(start)
+                    || own.contains(.fingerprint) && all.contains(.tls) && !text.isComment(start)
             }
         if isPin { return .pin(content) }
         // mutant find-used-list: false for `isUsedAsPins(line, shape)` by PinSearchTests/lists
@@ -163,6 +167,59 @@ struct PinContext {
         case .colons: return nil
         }
     }
+
+    /// Whether a digest follows the numbers of a DNS record that has digests of something else: `DS 41213 8 2 …`.
+    private static func isOtherRecord(_ before: String) -> Bool {
+        let fields = before.split { $0 == " " || $0 == "\t" }
+        guard let type = fields.last(where: { Int($0) == nil }), fields.last.map({ Int($0) != nil }) ?? false else {
+            return false
+        }
+        return ["ds", "cds", "dlv", "sshfp", "zonemd", "smimea"].contains(type)
+    }
+
+    /// Returns what a digest in a TLSA record is of, if the record is written as a call or an object: as in
+    /// `TLSA("_443._tcp", 3, 1, 1, "…")`, or with `type = "TLSA"` and `selector = 1` beside the digest.
+    private mutating func recordContent(of shape: DigestShape) -> CanonicalPin.Content? {
+        guard shape.form == .hex, hasRecords else { return nil }
+        let line = text.line(at: shape.range.lowerBound)
+        func words(_ range: Range<Int>) -> [String] {
+            text.bytes[range].prefix(4 * Self.reach).split { !$0.isWordByte }
+                .map { String(decoding: $0, as: UTF8.self).lowercased() }
+        }
+        let before = text.bytes[text.lineStarts[line]..<shape.range.lowerBound].suffix(Self.reach)
+        if let call = before.split(separator: UInt8(ascii: "("), omittingEmptySubsequences: false).dropLast().last,
+            String(decoding: call.suffix(4), as: UTF8.self).lowercased() == "tlsa"
+        {
+            let after = text.bytes[shape.range.upperBound..<text.range(ofLine: line).upperBound].prefix(Self.reach)
+                .prefix { $0 != UInt8(ascii: ")") }
+            let arguments = (Array(before[call.endIndex...]) + Array(after)).split(separator: UInt8(ascii: ","))
+            let numbers = arguments.compactMap { part in
+                Int(String(decoding: part.filter { !$0.isBlank && $0 != UInt8(ascii: "(") }, as: UTF8.self))
+            }
+            // Usage, selector and matching type.
+            guard numbers.count == 3, 0...3 ~= numbers[0], numbers[2] == 1 else { return nil }
+            return numbers[1] == 1 ? .publicKey : numbers[1] == 0 ? .certificate : nil
+        }
+        var isRecord = false
+        var selector: (number: Int, distance: Int)?
+        for other in max(0, line - Self.recordLines)..<min(text.lineStarts.count, line + Self.recordLines) {
+            let words = words(text.range(ofLine: other))
+            if words.contains("tlsa") { isRecord = true }
+            guard let index = words.firstIndex(of: "selector"), index + 1 < words.count,
+                let number = Int(words[index + 1]), abs(other - line) < selector?.distance ?? .max
+            else { continue }
+            selector = (number, abs(other - line))
+        }
+        guard isRecord, let selector else { return nil }
+        return selector.number == 1 ? .publicKey : selector.number == 0 ? .certificate : nil
+    }
+
+    /// The number of lines around a digest in which the other fields of its record are.
+    private static let recordLines = 10
+    /// Whether a text has the name of TLSA records.
+    private lazy var hasRecords = text.bytes.hasAny(of: ["tlsa"], ignoringCase: true)
+    /// Whether a text calls kubeadm with the digest of the key of a cluster's CA.
+    private lazy var joinsCluster = text.bytes.hasAny(of: ["discovery-token-ca-cert-hash"])
 
     /// Whether a line continues a text in base64 of several lines, such as a certificate.
     private mutating func isContinuation(_ line: Int, _ shape: DigestShape) -> Bool {

@@ -65,7 +65,7 @@ package struct PinSearch: Sendable {
         add(damaged, of: text, path: path)
         let locations = text.locations(of: shapes.map(\.range.lowerBound), path: path)
         var hosts = NearbyHost(text: text, suffixes: suffixes, shapes: shapes)
-        let read = locate(shapes, at: locations, &hosts)
+        let read = locate(shapes, of: text, at: locations, &hosts)
         var context = PinContext(text, hosts, shapes)
         // Digests of a literal are pins by their use, although no host is known.
         let stray = dialects.isEmpty ? file.map.stray : []
@@ -228,7 +228,7 @@ package struct PinSearch: Sendable {
     /// the rule around it, and the hosts beside them if the dialect names none. Returns the indices of these digests,
     /// with what they are of.
     private mutating func locate(
-        _ shapes: [DigestShape], at locations: [PolicyLocation], _ hosts: inout NearbyHost
+        _ shapes: [DigestShape], of text: SearchedText, at locations: [PolicyLocation], _ hosts: inout NearbyHost
     ) -> [Int: CanonicalPin.Content] {
         var read: [Int: CanonicalPin.Content] = [:]
         var others: [PinSighting] = []
@@ -236,11 +236,19 @@ package struct PinSearch: Sendable {
         let namesHosts = sightings.contains { $0.host != nil }
         let indices = Dictionary(grouping: shapes.indices) { shapes[$0].value }
         for sighting in sightings.indices {
-            let first = sightings[sighting].location.line
-            let places = indices[sightings[sighting].pin.value] ?? []
-            // The first one that isn't above the rule. A constant may be above the rules that use it.
-            let place = places.firstIndex(notBefore: { locations[$0].line < first })
-            guard let index = place < places.count ? places[place] : places.first else { continue }
+            let own = sightings[sighting].location
+            var places = indices[sightings[sighting].pin.value] ?? []
+            if sightings[sighting].dialect?.hasConstants ?? false {
+                // The value of a constant isn't in a comment of the program that uses it.
+                // mutant find-comment: true by PinctlTests.SourceProjectsTests/places
+                places.removeAll { text.isComment(shapes[$0].range.lowerBound) }
+                if !places.isEmpty { sightings[sighting].isOfConstant = false }
+            }
+            // The one at the position, or the first one that isn't above the rule. A constant may be above the rules
+            // that use it.
+            let same = places.first { locations[$0].line == own.line && locations[$0].column >= own.column }
+            let place = places.firstIndex(notBefore: { locations[$0].line < own.line })
+            guard let index = same ?? (place < places.count ? places[place] : places.first) else { continue }
             sightings[sighting].location = locations[index]
             // git's pins for all other servers aren't those of a server that the file names.
             // mutant find-git: false by PinctlTests.FindTests
@@ -281,6 +289,7 @@ package struct PinSearch: Sendable {
                         pin.digested, at: pin.location ?? rule.location ?? whole, host: pattern.host, dialect: dialect,
                         standing)
                     sighting.scope = pattern.scope
+                    sighting.isOfConstant = dialect.hasConstants
                     sightings.append(sighting)
                 }
             }

@@ -13,6 +13,10 @@ package struct PinSighting: Sendable, Hashable {
     package var standing: Standing
     /// The names at and below the host that the pin is for.
     package var scope = HostPattern.Scope.exact
+    /// Whether the position is that of a constant's use, whose value is in another file.
+    package var isOfConstant = false
+    /// The position of the constant's value, if it was found.
+    package var value: PolicyLocation?
 
     /// Whether a client compares the pin.
     package enum Standing: String, Sendable, Hashable, CaseIterable {

@@ -47,6 +47,7 @@ struct PinWords: OptionSet {
             // The key that signs an app, as in `sha256_cert_fingerprints` of Digital Asset Links.
             if word == "fingerprints", last == "cert", lastButOne == "sha" { found.insert(.other) }
             if word == "key" || word == "keys", ["public", "pub"].contains(last) { found.formUnion([.tls, .key]) }
+            if ["print", "prints"].contains(word), last == "finger", isJoined { found.insert(.fingerprint) }
             if word == "name", last == "package", isJoined { found.insert(.app) }
             // A certificate that is self-signed isn't the signature of a package.
             let isSignature = Self.signatures.contains(word) && last != "self"

@@ -127,11 +127,17 @@ extension PinnedHost {
     }
 
     private static func place(_ sighting: PinSighting) -> JSON {
-        let location = sighting.location
-        return [
-            "file": .string(location.path), "line": .integer(location.line), "column": .integer(location.column),
-            "dialect": sighting.dialect.map { .string($0.rawValue) } ?? .null, "in_force": .bool(sighting.isInForce),
-            "standing": .string(sighting.standing.rawValue),
+        .object(
+            members(sighting.location) + [
+                ("dialect", sighting.dialect.map { .string($0.rawValue) } ?? .null),
+                ("in_force", .bool(sighting.isInForce)), ("standing", .string(sighting.standing.rawValue)),
+            ] + (sighting.value.map { [("value", .object(members($0)))] } ?? []))
+    }
+
+    private static func members(_ location: PolicyLocation) -> [(String, JSON)] {
+        [
+            ("file", .string(location.path)), ("line", .integer(location.line)),
+            ("column", .integer(location.column)),
         ]
     }
 
@@ -159,8 +165,10 @@ extension PinnedHost {
 }
 
 extension PinSighting {
-    /// The dialect or the form by which the pin was found, and its standing unless it is in force.
+    /// The dialect or the form by which the pin was found, its standing unless it is in force, and the position of the
+    /// constant that has its value.
     fileprivate var remark: String {
         (dialect?.rawValue ?? "text") + (standing == .inForce ? "" : ", \(standing.rawValue)")
+            + (value.map { ", value at \($0)" } ?? "")
     }
 }

@@ -94,9 +94,9 @@ struct PinFinder {
 
     /// The pins by host. Digests without a mark count if the same digest is a pin elsewhere.
     var agreement: PinAgreement {
-        let sightings = sightings.lazy.filter { !constants.contains($0) }.map(constants.marked)
+        let sightings = constants.resolved(sightings).map(constants.marked)
         let known = Set(sightings.map(\.pin.value))
-        return PinAgreement(Array(sightings) + unsure.filter { known.contains($0.pin.value) })
+        return PinAgreement(sightings + unsure.filter { known.contains($0.pin.value) })
     }
 
     /// The note on digests that were too many to compare, if any.

@@ -114,6 +114,19 @@ struct PinConstants {
         return Self.contains(sighting.location.path, files)
     }
 
+    /// Returns the pins without the values of constants, whose positions those of the programs get.
+    func resolved(_ sightings: [PinSighting]) -> [PinSighting] {
+        let values = Dictionary(grouping: sightings.filter(contains), by: \.pin.value)
+        return sightings.compactMap { sighting in
+            guard !contains(sighting) else { return nil }
+            guard sighting.isOfConstant, let value = values[sighting.pin.value]?.first else { return sighting }
+            var sighting = sighting
+            // mutant find-constant-place: nil for `value.location` by PinctlTests.SourceProjectsTests/places
+            sighting.value = value.location
+            return sighting
+        }
+    }
+
     /// Returns a pin with its standing. A constant beside those that a program uses isn't in force if nothing uses it.
     func marked(_ sighting: PinSighting) -> PinSighting {
         guard sighting.dialect == nil, sighting.isInForce, unused.contains(sighting.location),

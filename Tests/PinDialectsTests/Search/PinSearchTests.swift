@@ -375,6 +375,61 @@ struct PinSearchTests {
                 01 {A.hex}
                 ) ; danetool --host=foo.example.com
             """, "5: A - certificate"),
+        // Records as calls and as objects.
+        Row(
+            "dnsconfig.js", "TLSA(\"_443._tcp.www.example.com.\", 3, 0, 1, \"{A.hex}\"),\n",
+            "1: A www.example.com certificate"),
+        Row(
+            "b.lua", "tlsa(\"_443._tcp\", 3, \"{A.hex}\", 1, 1)\ntlsa(\"_25._tcp\", 2, \"{B.hex}\", 0, 1)\n",
+            "1: A -", "2: B - certificate"),
+        Row(
+            "dns.tf",
+            """
+            resource "cloudflare_record" "a" {
+              name = "_443._tcp.www.example.com"
+              type = "TLSA"
+              data {
+                usage    = 3
+                selector = 0
+                matching_type = 1
+                certificate   = "{A.hex}"
+              }
+            }
+            """, "8: A www.example.com certificate"),
+        Row(
+            "records.yaml",
+            """
+            _443._tcp.www:
+              type: TLSA
+              values:
+                - certificate_usage: 3
+                  selector: 1
+                  matching_type: 1
+                  certificate_association_data: {A.hex}
+            """, "7: A -"),
+        // Fingerprints whose names say nothing of certificates, among words that do.
+        Row(
+            "Client.swift",
+            """
+            /// Compares the certificate of the server.
+            func validate(trust: SecTrust) -> Bool {
+                let fingerPrints = ["{A.hex}",
+                    "{B.hex}"]
+                return fingerPrints.contains(print(of: trust.certificate))
+            """, "3: A - certificate", "4: B - certificate"),
+        Row(
+            "join.sh",
+            "CA_HASH=sha256:{A.hex}\nkubeadm join a.example.com:6443 --discovery-token-ca-cert-hash $CA_HASH\n",
+            "1: A a.example.com"),
+        // A script that writes a configuration has no such configuration.
+        Row(
+            "install.sh",
+            "#!/bin/sh\necho \"server { add_header Public-Key-Pins 'pin-sha256=\\\"{A}\\\"';\n}\" > a.conf\n",
+            "2: A -"),
+        Row("get.sh", "wget --pinnedpubkey=\"sha256//{A}\" https://a.example.com/x\n", "1: A a.example.com curl"),
+        Row(
+            "pins.js", "const pins = { 'a.example.com': { certs: ['{A.hex}'] } }",
+            "1: A a.example.com certificate map"),
         // A zone that can't be read.
         Row(
             "c.zone", "chat.example.com. IN A 192.0.2.1\n_443._tcp.a IN TLSA 3 1 1 {A.hex}\n", "2: A -"),
@@ -448,6 +503,10 @@ struct PinSearchTests {
         Row("csp.conf", "add_header Content-Security-Policy \"script-src 'sha256-{A}'\"; # pin the script"),
         Row("package-lock.json", #"{ "pinned": { "integrity": "sha256-{A}" } }"#),
         Row("go.sum", "example.com/pin v1.0.0 h1:{A}"),
+        // A record of DNSSEC, beside a signature with the letters of a word.
+        Row(
+            "a.zone",
+            "a.\tIN\tNS\tns.example.com.\na.\tIN\tDS\t41 8 2 {A.HEX}\na.\tIN\tRRSIG\tDS 8 (aPkp/SPKI/tls=)\n"),
         Row("Dockerfile", "# pinned\nFROM debian@sha256:{A.hex}\n"),
         Row("ci.yaml", "# pin the TLS proxy's image\nimage: proxy@sha256:{A.hex}"),
         Row("requirements.txt", "# pinned\ncertifi==2026.1 --hash=sha256:{A.hex}"),

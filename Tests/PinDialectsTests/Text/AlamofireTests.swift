@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 import PinctlTestPKI
 import Testing
 
@@ -112,7 +113,10 @@ struct AlamofireTests {
                 #"let m = ["a.test": PublicKeysTrustEvaluator()]; let n = ["a.test": PublicKeysTrustEvaluator()]"#,
                 "has two evaluators"
             ),
-            (#"let m = ["a.test": PublicKeysTrustEvaluator(keys: loaded)]"#, "the certificates \"loaded\" aren't known"),
+            (
+                #"let m = ["a.test": PublicKeysTrustEvaluator(keys: loaded)]"#,
+                "the certificates \"loaded\" aren't known"
+            ),
             (
                 #"let m = ["a.test": CompositeTrustEvaluator(evaluators: [PublicKeysTrustEvaluator(), "#
                     + "PinnedCertificatesTrustEvaluator()])]", "isn't the value of a host"
@@ -159,7 +163,8 @@ struct AlamofireTests {
     @Test("Mentions that create no evaluator aren't read as one")
     func others() {
         for program in [
-            "// PublicKeysTrustEvaluator()", "class Mine: PublicKeysTrustEvaluator {}", #"let s = "x.pinPublicKeys(a)""#,
+            "// PublicKeysTrustEvaluator()", "class Mine: PublicKeysTrustEvaluator {}",
+            #"let s = "x.pinPublicKeys(a)""#,
             "func pinPublicKeys(in view: View) {}", "let e = DefaultTrustEvaluator()",
         ] {
             #expect(!PinDialect.allRecognized(in: Array(program.utf8)).contains(.alamofire), "\(program)")

@@ -119,6 +119,21 @@ struct CurlTests {
         }
     }
 
+    @Test("wget's option is read in both of its forms, and curl's in one")
+    func wget() throws {
+        for text in [
+            "wget --pinnedpubkey='\(Self.one)' https://a.test/\n", "/usr/bin/wget --pinnedpubkey \(Self.one) x\n",
+        ] {
+            let reading = try CurlPins.read(Array(text.utf8), path: "f")
+            #expect(reading.policy.rules.flatMap(\.pins).map(\.value) == [Self.served], "\(text)")
+        }
+        for text in [
+            "wget x; curl --pinnedpubkey='\(Self.one)' a.test\n", "wget --pinnedpubkey=\"$P\" a.test # \(Self.one)\n",
+        ] {
+            #expect(throws: PolicyFileError.self) { try CurlPins.read(Array(text.utf8), path: "f") }
+        }
+    }
+
     @Test("curl uses the last pins of a transfer, and the others are noted")
     func repeated() throws {
         for text in [

@@ -51,8 +51,8 @@ struct SourceProjectsTests {
         let found = await run("find", directory.path)
         #expect(found.status == 0, "\(found)")
         #expect(
-            found.output.contains("Client.kt:3:59 (okhttp)") && !found.output.contains("Config.kt")
-                && !found.output.contains("build.gradle"), "\(found)")
+            found.output.contains("Client.kt:3:59 (okhttp, value at \(directory.path)/core/Config.kt:4:22)")
+                && !found.output.contains("    \(directory.path)/app/build.gradle"), "\(found)")
         let linted = await run("lint", directory.path)
         #expect(linted.status == 0, "\(linted)")
         #expect(linted.errors == "", "\(linted)")
@@ -73,6 +73,22 @@ struct SourceProjectsTests {
         try write("app/settings.gradle", "")
         let other = await run("lint", directory.path)
         #expect(other.status == 2 && other.output.contains("in this file or its project"), "\(other)")
+    }
+
+    @Test("A pin has the position of its digest or call, with that of its constant, and never that of a comment")
+    func places() async throws {
+        let commented = Self.client.replacing(
+            "val pinner", with: "/** sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= */\nval pinner")
+        try write("app/src/main/java/com/x/Client.kt", commented)
+        let found = await run("find", directory.path)
+        #expect(found.output.contains("Client.kt:4:59 (okhttp, value at \(directory.path)/core/Config.kt:4"), "\(found)")
+        #expect(found.output.contains("Client.kt:3:5 (text, comment)"), "\(found)")
+        let twice = "sha256/FAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+        try write(
+            "app/src/main/java/com/x/Client.kt",
+            "val p = CertificatePinner.Builder().add(\"a.test\", \"\(twice)\").add(\"b.test\", \"\(twice)\").build()\n")
+        let same = await run("find", directory.path)
+        #expect(same.output.contains("Client.kt:1:52 (okhttp)") && same.output.contains("Client.kt:1:121 (okhttp)"), "\(same)")
     }
 
     @Test(
