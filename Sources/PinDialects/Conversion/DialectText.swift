@@ -24,7 +24,10 @@ final class DialectText {
     /// The name of a file in a tree, or an empty text.
     let name: String
     /// Whether a program may have pins, so that its literals are worth reading.
-    private lazy var mayPin = DigestShape.mayHavePins(bytes, inQuotes: kind != .yaml)
+    private lazy var mayPin = {
+        let bytes = bytes
+        return DigestShape.mayHavePins(bytes.span, inQuotes: kind != .yaml)
+    }()
 
     init(_ bytes: [UInt8], inTreeAs name: String? = nil) {
         original = bytes
@@ -40,21 +43,37 @@ final class DialectText {
 
     /// Whether a file in a tree can have pins, or be one of pins that was damaged. Most files have nothing of all that
     /// a mark or a search looks for, which is found out without reading each byte.
-    var mayConcernPins: Bool {
-        if isBinaryList || isNamedForPins || Self.words.isIn(bytes) || DigestShape.hasSHA1(bytes) { return true }
-        // mutant find-plain-words: false for `ZoneReader.words.isIn(bytes)` by PinSearchTests
-        if kind == .plain || kind == .text, ZoneReader.words.isIn(bytes) { return true }
-        if [.json, .yaml, .swift, .literals].contains(kind), mayPin { return true }
+    static func mayConcernPins(_ bytes: Span<UInt8>, inTreeAs name: String) -> Bool {
+        let kind = Kind(name)
+        if bytes.has("bplist", at: 0) || isNamedForPins(name, kind) { return true }
+        let isPlain = kind == .plain || kind == .text
+        let hasLiterals = [.json, .yaml, .swift, .literals].contains(kind)
+        let search = isPlain || ZoneReader.mayBeZone(named: name) ? wordsOfTexts : words
+        var isZone: Bool?
+        let hasWord = search.hasWord(in: bytes) { word, range in
+            switch word {
+            case ..<marks.count: return true
+            case ..<(marks.count + DigestShape.prefixes.count):
+                return hasLiterals || DigestShape.isSHA1(at: range.lowerBound, in: bytes)
+            // mutant find-plain-words: false by PinSearchTests
+            case _ where isPlain: return true
+            default:
+                let isFound = isZone ?? ZoneReader.isZone([UInt8](copying: bytes), named: name)
+                isZone = isFound
+                return isFound
+            }
+        }
+        if hasWord { return true }
+        if hasLiterals, DigestShape.mayHaveDigests(bytes, inQuotes: kind != .yaml) { return true }
         // A key of JSON may have its letters escaped.
-        if kind == .json, Self.keys.isIn(bytes) { return true }
-        return !digests.isEmpty
+        if kind == .json, keys.isIn(bytes) { return true }
+        return DigestShape.isAny(in: bytes)
     }
 
     private static let keys = WordSearch(["\"pins\"", "\\u00"])
 
-    /// The words without which a file in a tree has no mark of a dialect and no damaged pin. The shorter the shortest of
-    /// them is, the longer the search takes.
-    private static let words = WordSearch(
+    /// The words without which a file in a tree has no mark of a dialect and no damaged pin.
+    private static let marks =
         [
             "sha256/", "pin-sha256", "<network-security-config", "<pin-set", "tskconfiguration",
             "tskpinneddomains", "tskpublickeyhashes", "nspinned", "spki-sha256-base64", "sectrustpinningrequired",
@@ -62,7 +81,12 @@ final class DialectText {
             "pinningrule(", "trustevaluator(", ".pincertificates(", ".pinpublickeys(", "pinnedpubkey",
             "addpublickeypins", "public-key-pins",
             "envoy.extensions.transport_sockets.tls",
-        ] + EnvoyContext.keyHashes + EnvoyContext.certificateHashes)
+        ] + EnvoyContext.keyHashes + EnvoyContext.certificateHashes
+
+    /// The words that are looked for in every file, and those in texts that may be zones. The shorter the shortest of
+    /// them is, the longer the search takes.
+    private static let words = WordSearch(marks + DigestShape.prefixes)
+    private static let wordsOfTexts = WordSearch(marks + DigestShape.prefixes + ZoneReader.marks)
 
     /// Whether a file in a tree has the usual name of one with pins, and nothing that could be one.
     var isEmptyPinFile: Bool {
@@ -118,7 +142,10 @@ final class DialectText {
     /// The text without its comments if it is in a tree, where marks that are only mentioned don't count.
     private(set) lazy var marked = isInTree ? SearchedText(bytes, name: name).withoutComments : bytes
     /// The texts in the form of a digest.
-    private(set) lazy var digests = DigestShape.all(in: bytes)
+    private(set) lazy var digests = {
+        let bytes = bytes
+        return DigestShape.all(in: bytes.span)
+    }()
     private(set) lazy var document = JSONCReader.read(bytes, dialect: .jsonc)
     private(set) lazy var map =
         isInTree && !mayPin ? (isMap: false, hasPins: false, stray: []) : PinMapReader.search(bytes, path: name)

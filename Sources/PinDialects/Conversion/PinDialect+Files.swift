@@ -86,7 +86,7 @@ extension PinDialect {
     public func replacing(
         _ bytes: [UInt8], path: String, with policy: CanonicalPolicy
     ) throws(DialectWriteError) -> [UInt8] {
-        guard XMLReader.wideEncoding(of: bytes) == nil else {
+        guard XMLReader.wideEncoding(of: bytes.span) == nil else {
             throw DialectWriteError("the file is encoded in UTF-16: save it as UTF-8 to change its pins")
         }
         return switch self {

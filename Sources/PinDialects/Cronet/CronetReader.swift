@@ -208,7 +208,7 @@ struct CronetReader {
         }
     }
 
-    /// Notes that chains to roots that somebody has added need no pin, unless each builder turns that off.
+    /// Notes that trust anchors that were installed locally bypass the pins, unless each builder turns that off.
     private mutating func noteBypass(_ constants: inout SourceConstants) {
         let known = calls.newBuilders.first?.branches ?? []
         var isOff = calls.settings.count >= max(1, calls.newBuilders.count)

@@ -96,10 +96,7 @@ struct LiteralParser {
         guard let kind, endsValue() else {
             cursor = start
             skipExpression(until: length == .max ? .max : start.index + length)
-            let text = cursor.text(in: start.index..<min(cursor.index, start.index + 400)).prefix(80)
-            let expression = SourceLiteral.Expression(
-                text: text.split(whereSeparator: \.isWhitespace).joined(separator: " "), start: start,
-                end: cursor.index)
+            let expression = SourceLiteral.Expression(start: start, end: cursor.index)
             return SourceLiteral(
                 kind: .expression(expression), position: start.position, range: start.index..<cursor.index)
         }

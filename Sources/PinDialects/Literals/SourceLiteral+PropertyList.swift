@@ -6,7 +6,7 @@ extension PropertyList {
     static func areLiterals(_ bytes: [UInt8]) -> Bool {
         let first = bytes.first { !$0.isBlank && !$0.isLineEnd && !(0xBB...0xEF).contains($0) }
         return first != UInt8(ascii: "<") && !bytes.starts(with: "bplist".utf8)
-            && XMLReader.wideEncoding(of: bytes) == nil
+            && XMLReader.wideEncoding(of: bytes.span) == nil
     }
 
     /// Reads a property list, or the dictionary with this key in the literals of a program: Swift, Objective-C, or the

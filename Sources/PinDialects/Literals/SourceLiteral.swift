@@ -31,10 +31,14 @@ struct SourceLiteral {
 
     /// A part of a program, in which other literals may be.
     struct Expression {
-        /// Its beginning, on one line.
-        let text: String
         let start: TextCursor
         let end: Int
+
+        /// Its beginning, on one line.
+        var text: String {
+            start.text(in: start.index..<min(end, start.index + 400)).prefix(80).split(whereSeparator: \.isWhitespace)
+                .joined(separator: " ")
+        }
     }
 
     let kind: Kind

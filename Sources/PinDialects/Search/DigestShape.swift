@@ -13,28 +13,49 @@ struct DigestShape {
     /// Whether a prefix such as `sha256/` is part of the text.
     let hasPrefix: Bool
 
-    /// The length of the shortest form, which is `sha1/` with 27 digits. Every form has a digit at each multiple of it.
-    private static let stride = 32
+    /// The length of the shortest form, which is `sha1/` with 27 digits.
+    private static let shortest = 32
     /// The length of 32 pairs of digits with a space between them.
     private static let spacedLength = 95
 
     /// Returns the digests of a text, in order.
-    static func all(in bytes: [UInt8]) -> [DigestShape] {
-        var shapes: [DigestShape] = []
-        _ = hasRun(of: stride, in: bytes, table) { run in
-            add(run, of: bytes, to: &shapes)
-            return false
-        }
-        // mutant find-spaced: 1_000_000 for `spacedLength` by PinSearchTests/shapes
-        _ = hasRun(of: spacedLength, in: bytes, spacedTable) { run in
-            addSpaced(run, of: bytes, to: &shapes)
-            return false
-        }
-        return shapes.sorted { $0.range.lowerBound < $1.range.lowerBound }
+    static func all(in bytes: Span<UInt8>) -> [DigestShape] {
+        find(in: bytes, onlyFirst: false).sorted { $0.range.lowerBound < $1.range.lowerBound }
     }
 
-    /// Whether each byte may be part of a digest or of its prefix: the digits of base64, and colons.
-    private static let table: [Bool] = (0...255).map { isDigit(UInt8($0)) || $0 == UInt8(ascii: ":") }
+    /// Whether a text has a digest.
+    static func isAny(in bytes: Span<UInt8>) -> Bool { !find(in: bytes, onlyFirst: true).isEmpty }
+
+    private static func find(in bytes: Span<UInt8>, onlyFirst: Bool) -> [DigestShape] {
+        var shapes: [DigestShape] = []
+        func hasEnough(_ run: Range<Int>, _ add: (Range<Int>, [UInt8], inout [DigestShape]) -> Void) -> Bool {
+            // With what may be before and after a digest.
+            let start = max(0, run.lowerBound - surroundings)
+            let part = [UInt8](copying: bytes.extracting(start..<min(run.upperBound + surroundings, bytes.count)))
+            var found: [DigestShape] = []
+            add(run.lowerBound - start..<run.upperBound - start, part, &found)
+            shapes += found.map { $0.moved(by: start) }
+            return onlyFirst && !shapes.isEmpty
+        }
+        if digits.hasRun(of: shortest, in: bytes, where: { hasEnough($0, add) }) { return shapes }
+        // mutant find-spaced: 1_000_000 for `spacedLength` by PinSearchTests/shapes
+        _ = spacedDigits.hasRun(of: spacedLength, in: bytes) { hasEnough($0, addSpaced) }
+        return shapes
+    }
+
+    /// The number of bytes around a run that say what it is: the longest is an escaped prefix.
+    private static let surroundings = 8
+
+    private func moved(by offset: Int) -> DigestShape {
+        DigestShape(
+            range: range.lowerBound + offset..<range.upperBound + offset, form: form, digest: digest, value: value,
+            hasPrefix: hasPrefix)
+    }
+
+    /// The bytes that may be part of a digest or of its prefix: the digits of base64, and colons.
+    private static let digits = ByteSet(lettersTo: 0x7A, 0x2F...0x3A, 0x2B...0x2B)
+    /// Hexadecimal digits and spaces.
+    private static let spacedDigits = ByteSet(lettersTo: 0x66, 0x30...0x39, 0x20...0x20)
 
     static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
@@ -43,9 +64,6 @@ struct DigestShape {
         default: false
         }
     }
-
-    /// Hexadecimal digits and spaces.
-    private static let spacedTable: [Bool] = (0...255).map { $0 == 0x20 || Hexadecimal.value(of: UInt8($0)) != nil }
 
     /// Adds the digests of a run of hexadecimal digits and spaces: 32 pairs, as some tools print fingerprints.
     private static func addSpaced(_ run: Range<Int>, of bytes: [UInt8], to shapes: inout [DigestShape]) {
@@ -176,29 +194,57 @@ struct DigestShape {
 
     /// Whether a program or JSON may have pins, damaged or not, so that it is worth to read its literals. Texts are in
     /// quotation marks, but not in YAML.
-    static func mayHavePins(_ bytes: [UInt8], inQuotes: Bool = true) -> Bool {
+    static func mayHavePins(_ bytes: Span<UInt8>, inQuotes: Bool = true) -> Bool {
+        mayHaveDigests(bytes, inQuotes: inQuotes) || prefixWords.isIn(bytes)
+    }
+
+    /// Whether a program or JSON may have pins without a prefix.
+    static func mayHaveDigests(_ bytes: Span<UInt8>, inQuotes: Bool) -> Bool {
+        func hasQuote(_ range: Range<Int>) -> Bool { range.clamped(to: 0..<bytes.count).contains { bytes[$0].isQuote } }
         // A part of a digest at the beginning or the end of a text is enough. Longer texts contain other data.
         func isPart(_ run: Range<Int>) -> Bool {
             guard run.count <= longestText else { return false }
-            let (before, after) = (run.lowerBound - margin, run.upperBound + margin)
-            return !inQuotes || bytes[max(0, before)..<run.lowerBound].contains(where: \.isQuote)
-                || bytes[run.upperBound..<min(after, bytes.count)].contains(where: \.isQuote)
+            guard inQuotes else { return true }
+            guard
+                hasQuote(run.lowerBound - margin..<run.lowerBound)
+                    || hasQuote(run.upperBound..<run.upperBound + margin)
+            else { return false }
+            return text(around: run, in: bytes).map { $0.count >= shortestText } ?? true
         }
         let hasPart =
-            hasRun(of: 18, in: bytes, partTable) { isPart($0) && isRandom(bytes[$0]) }
-            || hasRun(of: 56, in: bytes, hexadecimalTable) { isPart($0) }
-        return hasPart && words.isIn(bytes) || prefixWords.isIn(bytes)
+            partDigits.hasRun(of: 18, in: bytes) { isPart($0) && isRandom([UInt8](copying: bytes.extracting($0))[...]) }
+            || hexadecimalDigits.hasRun(of: 56, in: bytes, where: isPart)
+        return hasPart && words.isIn(bytes)
     }
 
-    /// Whether a text has `sha1/` with as many digits as a damaged pin has.
-    static func hasSHA1(_ bytes: [UInt8]) -> Bool {
-        hasRun(of: 16 + 5, in: bytes, partTable) { run in
-            run.contains { bytes.span.has("sha1/", at: $0) || bytes.span.has("SHA1/", at: $0) }
-        }
+    /// Returns the text in quotation marks around a run, without blanks before it, or `nil` if it may have an escaped
+    /// character, or be one of several that are joined.
+    private static func text(around run: Range<Int>, in bytes: Span<UInt8>) -> Range<Int>? {
+        func isInside(_ byte: UInt8) -> Bool { !byte.isQuote && !byte.isLineEnd && byte != UInt8(ascii: "\\") }
+        var (start, end) = (run.lowerBound, run.upperBound)
+        while start > 0, run.lowerBound - start < longestText, isInside(bytes[start - 1]) { start -= 1 }
+        while end < bytes.count, end - run.upperBound < longestText, isInside(bytes[end]) { end += 1 }
+        guard start > 0, end < bytes.count, bytes[end].isQuote, bytes[start - 1] == bytes[end] else { return nil }
+        var (before, after) = (start - 2, end + 1)
+        while before >= 0, bytes[before].isBlank { before -= 1 }
+        while after < bytes.count, bytes[after].isBlank { after += 1 }
+        guard before >= 0, after < bytes.count, ",[({:=".utf8.contains(bytes[before]),
+            ",])}:;".utf8.contains(bytes[after])
+        else { return nil }
+        while start < run.lowerBound, bytes[start] == UInt8(ascii: " ") { start += 1 }
+        return start..<end
+    }
+
+    /// Whether `sha1/` at a position is part of as many digits as a damaged pin has.
+    static func isSHA1(at position: Int, in bytes: Span<UInt8>) -> Bool {
+        (bytes.has("sha1/", at: position) || bytes.has("SHA1/", at: position))
+            && partDigits.run(around: position, in: bytes).count >= 16 + 5
     }
 
     /// The length of the longest digest, which is SHA-256 in pairs with colons, after a prefix.
     private static let longestText = 95 + 12
+    /// The length of the shortest text that is a damaged pin without a prefix, less two quotation marks in it.
+    private static let shortestText = 34
     /// The number of foreign bytes at an end of a text that is a damaged pin.
     private static let margin = 3
 
@@ -206,33 +252,9 @@ struct DigestShape {
     private static let words = WordSearch(["pin", "spki", "hpkp", "print", "hash", "pkp", "key", "cert"])
 
     /// The digits of base64, also with the alphabet for URLs.
-    private static let partTable: [Bool] = (0...255).map { isDigit(UInt8($0)) || "-_".utf8.contains(UInt8($0)) }
+    private static let partDigits = ByteSet(lettersTo: 0x7A, 0x2F...0x39, 0x2B...0x2B, 0x2D...0x2D, 0x5F...0x5F)
     /// Hexadecimal digits and colons.
-    private static let hexadecimalTable: [Bool] = (0...255).map { (byte: Int) in
-        let byte = UInt8(byte)
-        return byte.isDigit || byte == UInt8(ascii: ":") || (0x61...0x66).contains(byte | 0x20)
-    }
-
-    /// Whether there are so many bytes of a table in a row, for which a predicate holds. Looks at each `count`-th byte,
-    /// and at more only around those of the table.
-    private static func hasRun(
-        of count: Int, in bytes: [UInt8], _ table: [Bool], where isFound: (Range<Int>) -> Bool
-    ) -> Bool {
-        let (span, table) = (bytes.span, table.span)
-        var (index, end) = (count - 1, 0)
-        while index < span.count {
-            guard table[Int(span[index])] else {
-                index += count
-                continue
-            }
-            var (start, stop) = (index, index + 1)
-            while start > end, table[Int(span[start - 1])] { start -= 1 }
-            while stop < span.count, table[Int(span[stop])] { stop += 1 }
-            if stop - start >= count, isFound(start..<stop) { return true }
-            (index, end) = (stop + count, stop)
-        }
-        return false
-    }
+    private static let hexadecimalDigits = ByteSet(lettersTo: 0x66, 0x30...0x3A)
 
     /// Whether a text may be a part of a digest in base64: it has small and capital letters, and changes between
     /// letters and signs nearly as often as random ones do, which is at 64 of 100 bytes. Names and paths don't.

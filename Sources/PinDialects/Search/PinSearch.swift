@@ -12,7 +12,7 @@ package struct PinSearch: Sendable {
     package private(set) var sightings: [PinSighting] = []
     /// The digests that are pins if the same digest is one elsewhere.
     package private(set) var unsure: [PinSighting] = []
-    /// Whether the file belongs to the tests of a project, judged by its path.
+    /// Whether the file belongs to the tests of a project, judged by its path, if it may concern pins.
     package private(set) var isTest = false
     /// The dialects that the file was read as.
     package private(set) var dialects: [PinDialect] = []
@@ -40,12 +40,15 @@ package struct PinSearch: Sendable {
     /// Searches a file. `path` is its path in locations, and `name` that in the tree, which says what it is for.
     /// `project` has the other files that can declare the constants of a program.
     package init(
-        _ bytes: [UInt8], path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system,
+        _ bytes: Span<UInt8>, path: String, name: String, at time: Date, suffixes: PublicSuffixes = .system,
         project: @autoclosure () -> SourceProject? = nil
     ) {
+        // Most files end here, of which nothing else is looked at.
+        guard XMLReader.wideEncoding(of: bytes) != nil || DialectText.mayConcernPins(bytes, inTreeAs: name) else {
+            return
+        }
         isTest = SearchedText.isTest(name)
-        let file = DialectText(bytes, inTreeAs: name)
-        guard file.mayConcernPins else { return }
+        let file = DialectText([UInt8](copying: bytes), inTreeAs: name)
         dialects = PinDialect.allRecognized(in: file)
         for dialect in dialects { read(file, as: dialect, path: path, at: time, project()) }
         // mutant find-empty: false for 1 by PinSearchTests/ignored
@@ -145,7 +148,7 @@ package struct PinSearch: Sendable {
     }
 
     /// Whether a part of a text that is too large to be read has one of the words without which a text has no pins.
-    package static func namesPins(_ part: [UInt8]) -> Bool { largeTextWords.isIn(part) }
+    package static func namesPins(_ part: Span<UInt8>) -> Bool { largeTextWords.isIn(part) }
 
     private static let largeTextWords = WordSearch([
         "sha256/", "sha1/", "pin-sha256", "<pin", "pinnedpubkey", "nspinned", "tskpinned", "certificatepin",

@@ -37,9 +37,8 @@ struct SearchedText {
         comments =
             switch language {
             case .code: Self.codeComments(bytes)
-            case .script: Self.scriptComments(bytes)
+            case .script, .zone: Self.lineComments(bytes, inZone: language == .zone)
             case .markup: Self.markupComments(bytes)
-            case .zone: Self.zoneComments(bytes)
             case .prose, .patch: []
             }
     }
@@ -125,8 +124,10 @@ struct SearchedText {
     /// Returns the extension of a file's name in lower case, or an empty text.
     static func fileExtension(_ name: String) -> String {
         let bytes = name.utf8
-        let slash = bytes.lastIndex(of: UInt8(ascii: "/")).map(bytes.index(after:)) ?? bytes.startIndex
-        guard let dot = bytes[slash...].lastIndex(of: UInt8(ascii: ".")), dot != slash else { return "" }
+        guard let dot = bytes.lastIndex(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "/") }),
+            bytes[dot] == UInt8(ascii: "."), dot > bytes.startIndex,
+            bytes[bytes.index(before: dot)] != UInt8(ascii: "/")
+        else { return "" }
         return name[bytes.index(after: dot)...].lowercased()
     }
 }
@@ -248,8 +249,9 @@ extension SearchedText {
         comments.firstIndex(notBefore: { $0.upperBound <= position })
     }
 
-    /// Returns the comments that begin with `#` after a blank, or with `;` at the start of a line.
-    private static func scriptComments(_ bytes: [UInt8]) -> [Range<Int>] {
+    /// Returns the comments to the ends of lines outside of quotes: those of a zone begin with `;`, and those of a
+    /// script with `#` after a blank, or with `;` at the start of a line.
+    private static func lineComments(_ bytes: [UInt8], inZone isZone: Bool) -> [Range<Int>] {
         var comments: [Range<Int>] = []
         var (index, quote, isStart) = (0, UInt8?.none, true)
         while index < bytes.count {
@@ -258,10 +260,10 @@ extension SearchedText {
                 (quote, isStart) = (nil, true)
             } else if let open = quote {
                 if byte == open { quote = nil }
-            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") && !isZone {
                 quote = byte
-            } else if isStart && byte == UInt8(ascii: ";")
-                || byte == UInt8(ascii: "#") && (isStart || bytes[index - 1].isBlank)
+            } else if byte == UInt8(ascii: ";") && (isZone || isStart)
+                || byte == UInt8(ascii: "#") && !isZone && (isStart || bytes[index - 1].isBlank)
             {
                 let end = bytes[index...].firstIndex(where: \.isLineEnd) ?? bytes.count
                 comments.append(index..<end)
@@ -269,27 +271,6 @@ extension SearchedText {
                 continue
             }
             if !byte.isBlank, !byte.isLineEnd { isStart = false }
-            index += 1
-        }
-        return comments
-    }
-
-    /// Returns the comments that begin with `;` outside of quotes.
-    private static func zoneComments(_ bytes: [UInt8]) -> [Range<Int>] {
-        var comments: [Range<Int>] = []
-        var (index, isQuoted) = (0, false)
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte.isLineEnd {
-                isQuoted = false
-            } else if byte == UInt8(ascii: "\"") {
-                isQuoted.toggle()
-            } else if byte == UInt8(ascii: ";"), !isQuoted {
-                let end = bytes[index...].firstIndex(where: \.isLineEnd) ?? bytes.count
-                comments.append(index..<end)
-                index = end
-                continue
-            }
             index += 1
         }
         return comments

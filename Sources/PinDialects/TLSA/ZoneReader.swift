@@ -31,7 +31,8 @@ struct ZoneReader {
     init(_ cursor: TextCursor) { self.cursor = cursor }
 
     /// The words without which a text has no TLSA record.
-    static let words = WordSearch(["tlsa", "type52", "._tcp"])
+    static let marks = ["tlsa", "type52", "._tcp"]
+    private static let words = WordSearch(marks)
 
     /// Whether a line of a text begins as a TLSA record does: an owner or a blank, a lifetime and a class, the type,
     /// which may be misspelled, and the usage, which may be in a line of its own after a parenthesis.
@@ -74,10 +75,7 @@ struct ZoneReader {
     /// Whether a text is a zone with TLSA records, whatever its name: names of zones often end in a top-level domain,
     /// which may also be the extension of a document or a program, as in `db.example.org`.
     static func isZone(_ bytes: [UInt8], named name: String) -> Bool {
-        let language = SearchedText.language(name)
-        guard [.script, .prose].contains(language) || domains.contains(SearchedText.fileExtension(name)) else {
-            return false
-        }
+        guard mayBeZone(named: name) else { return false }
         let first = bytes.split(maxSplits: longestBreak, whereSeparator: \.isLineEnd).prefix(longestBreak).first {
             let first = $0.first { !$0.isBlank }
             return first != nil && first != UInt8(ascii: ";")
@@ -94,6 +92,11 @@ struct ZoneReader {
             return false
         }
         return hasTLSARecord(bytes)
+    }
+
+    /// Whether a file may be a zone, judged by its name.
+    static func mayBeZone(named name: String) -> Bool {
+        [.script, .prose].contains(SearchedText.language(name)) || domains.contains(SearchedText.fileExtension(name))
     }
 
     /// Extensions of programs and documents that are top-level domains too.

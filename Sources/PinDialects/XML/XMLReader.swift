@@ -56,14 +56,17 @@ package struct XMLReader {
     }
 
     /// Returns the encoding that a byte order mark shows if it is UTF-16, `utf-16le` or `utf-16be`.
-    package static func wideEncoding(of bytes: [UInt8]) -> String? {
-        guard !bytes.starts(with: [0xFF, 0xFE, 0, 0]) else { return nil }
-        return bytes.starts(with: [0xFF, 0xFE]) ? "utf-16le" : bytes.starts(with: [0xFE, 0xFF]) ? "utf-16be" : nil
+    package static func wideEncoding(of bytes: Span<UInt8>) -> String? {
+        guard bytes.count >= 2 else { return nil }
+        if bytes[0] == 0xFE, bytes[1] == 0xFF { return "utf-16be" }
+        let isNarrow = bytes[0] != 0xFF || bytes[1] != 0xFE
+        // The mark of UTF-32 begins with that of UTF-16.
+        return isNarrow || bytes.count >= 4 && bytes[2] == 0 && bytes[3] == 0 ? nil : "utf-16le"
     }
 
     /// Returns the text of a document in UTF-8 without its byte order mark if it is in UTF-16, or else its bytes.
     package static func decoded(_ bytes: [UInt8]) throws(MarkupProblem) -> (bytes: [UInt8], wideEncoding: String?) {
-        guard let encoding = wideEncoding(of: bytes) else { return (bytes, nil) }
+        guard let encoding = wideEncoding(of: bytes.span) else { return (bytes, nil) }
         let start = SourcePosition(line: 1, column: 1)
         guard bytes.count <= 2 * maximumSize else {
             throw MarkupProblem(

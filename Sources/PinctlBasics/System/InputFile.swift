@@ -15,6 +15,8 @@ package struct InputFile: ~Copyable {
     /// Whether other users have rights to the file. For a file that this process's user doesn't own, the group isn't
     /// counted among the others.
     package let isOpenToOthers: Bool
+    /// The size in bytes (`st_size`), or 0 for standard input, inherited descriptors and most files of the kernel.
+    package let size: Int
     /// The modification time in seconds since 1970 (`st_mtim`), or 0 for standard input and inherited descriptors.
     package let modified: Int64
     private var hasSeenWriter = false
@@ -50,6 +52,7 @@ package struct InputFile: ~Copyable {
         isPipe = kind == S_IFIFO
         isRegular = kind == S_IFREG
         permissions = UInt32(information.st_mode & 0o777)
+        size = Int(information.st_size)
         modified = Int64(information.st_mtim.tv_sec)
         // mutant key-file-mode: false by ClientIdentityFileTests
         isOpenToOthers = permissions & (information.st_uid == geteuid() ? 0o077 : 0o007) != 0
@@ -72,19 +75,23 @@ package struct InputFile: ~Copyable {
         isPipe = false
         isRegular = false
         permissions = 0
+        size = 0
         isOpenToOthers = false
         modified = 0
     }
 
     deinit { if isOwned { close(descriptor) } }
 
-    /// Reads the next bytes to the start of `buffer` and returns their number, or 0 at the end.
-    package mutating func read(into buffer: inout [UInt8]) throws(InputFileError) -> Int {
+    /// Reads the next bytes to the start of `buffer`, or to a part of it, and returns their number, or 0 at the end.
+    package mutating func read(
+        into buffer: inout [UInt8], in part: Range<Int>? = nil
+    ) throws(InputFileError) -> Int {
+        let part = (part ?? buffer.indices).clamped(to: buffer.indices)
         // A pipe without a writer reads as ended. This is the number of 50 ms waits for a writer to open it.
         var patience = isPipe && !hasSeenWriter ? 20 : 0
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-                unsafe PinctlLibC.read(descriptor, bytes.baseAddress, bytes.count)
+                unsafe PinctlLibC.read(descriptor, bytes.baseAddress.map { unsafe $0 + part.lowerBound }, part.count)
             }
             if count > 0 {
                 hasSeenWriter = true

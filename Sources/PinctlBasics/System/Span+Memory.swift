@@ -51,3 +51,29 @@ extension Span<UInt8> {
         return true
     }
 }
+
+/// Parts of a span that are read at once. Any bytes are valid integers and vectors, and `unsafeLoadUnaligned` checks
+/// its bounds.
+extension Span<UInt8> {
+    /// Returns four bytes as an integer, the first of which is the lowest.
+    func word(at index: Int) -> UInt32 {
+        UInt32(littleEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt32.self))
+    }
+
+    /// Returns up to four bytes as such an integer, in which those behind the end are 0.
+    func lastWord(at index: Int) -> UInt32 {
+        (index..<Swift.min(index + 4, count)).reversed().reduce(0) { $0 << 8 | UInt32(self[$1]) }
+    }
+
+    /// Returns eight bytes.
+    func vector(at index: Int) -> SIMD8<UInt8> {
+        unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index, as: SIMD8<UInt8>.self)
+    }
+}
+
+extension SIMDMask<SIMD8<Int8>> {
+    /// Whether no element is false. The unsafe operation takes eight bytes as one integer.
+    var isTrueThroughout: Bool {
+        unsafe unsafeBitCast(SIMD8<UInt8>(repeating: 0).replacing(with: .max, where: self), to: UInt64.self) == .max
+    }
+}

@@ -3,14 +3,18 @@ import PinDialects
 import PinctlBasics
 import PinctlFoundation
 
-/// Memory for parts of files, which is used for one after another.
+/// Memory for the contents of files, which is used for one after another.
 struct FileBuffer {
     fileprivate var bytes = [UInt8](repeating: 0, count: 1 << 16)
+
+    /// Returns a copy of the first bytes.
+    func contents(_ size: Int) -> [UInt8] { Array(bytes[..<size]) }
 }
 
 /// The contents of a file as far as they are searched.
 enum SearchedFile {
-    case text([UInt8])
+    /// A text, which is at the beginning of the buffer.
+    case text(size: Int)
     /// A file that isn't text: it has a NUL at its beginning, and other bytes that texts don't have.
     case binary
     /// A text that is larger than any that people write, and whether it has a word of pinning.
@@ -19,11 +23,13 @@ enum SearchedFile {
     case absent
 
     private static let maximumSize = 8 << 20
+    /// The length of the beginning that is read first.
+    private static let firstPart = 1 << 16
     /// The length of the beginning that shows whether a file is text.
     private static let beginning = 8_000
 
     init(_ path: String, _ buffer: inout FileBuffer) throws(InputFileError) {
-        var contents: [UInt8] = []
+        var size = 0
         do throws(InputFileError) {
             var file = try InputFile(path: path)
             // A file can have been replaced with a pipe since it was listed.
@@ -31,20 +37,25 @@ enum SearchedFile {
                 self = .absent
                 return
             }
-            while true {
-                let count = try file.read(into: &buffer.bytes)
+            // The end of a file whose size is known needn't be read.
+            while size == 0 || size != file.size {
+                if size == buffer.bytes.count { buffer.bytes += [UInt8](repeating: 0, count: size) }
+                let count = try file.read(
+                    into: &buffer.bytes, in: size..<(size == 0 ? Self.firstPart : buffer.bytes.count))
                 if count == 0 { break }
-                let part = buffer.bytes.span.extracting(0..<count)
-                // A small file of NULs is one that was lost.
-                // mutant find-nul-file: false for `count < buffer.bytes.count` by FindTests
-                let isLost = count < buffer.bytes.count && (0..<count).allSatisfy { part[$0] == 0 }
-                if contents.isEmpty, !isLost, Self.isBinary(part.extracting(first: Self.beginning)) {
-                    self = .binary
-                    return
+                if size == 0 {
+                    let part = buffer.bytes.span.extracting(0..<count)
+                    // A small file of NULs is one that was lost.
+                    // mutant find-nul-file: false for `count < Self.firstPart` by FindTests
+                    let isLost = count < Self.firstPart && (0..<count).allSatisfy { part[$0] == 0 }
+                    if !isLost, Self.isBinary(part.extracting(first: Self.beginning)) {
+                        self = .binary
+                        return
+                    }
                 }
-                contents.append(copying: part)
-                guard contents.count <= Self.maximumSize else {
-                    self = .tooLarge(mayPin: try Self.mayPin(contents, &file))
+                size += count
+                guard size <= Self.maximumSize else {
+                    self = .tooLarge(mayPin: try Self.mayPin(size, &buffer.bytes, &file))
                     return
                 }
             }
@@ -53,25 +64,29 @@ enum SearchedFile {
             self = .absent
             return
         }
-        self = .text(contents)
+        self = .text(size: size)
     }
 
     /// Returns whether a text has one of the words without which a file has no pins, in what was read or in the rest.
-    private static func mayPin(_ beginning: [UInt8], _ file: inout InputFile) throws(InputFileError) -> Bool {
-        var buffer = [UInt8](repeating: 0, count: 1 << 20)
-        var part = beginning
-        var size = 0
+    private static func mayPin(
+        _ count: Int, _ buffer: inout [UInt8], _ file: inout InputFile
+    ) throws(InputFileError) -> Bool {
+        var (end, size) = (count, 0)
         repeat {
             // mutant find-large: false by FindTests
-            if PinSearch.namesPins(part) { return true }
-            let count = try file.read(into: &buffer)
-            size += count
+            if PinSearch.namesPins(buffer.span.extracting(0..<end)) { return true }
             // A word may begin in one part and end in the next.
-            part = count == 0 ? [] : part.suffix(20) + buffer[..<count]
-        } while !part.isEmpty && size < maximumRest
-        return !part.isEmpty
+            let kept = buffer[..<end].suffix(longestWord)
+            buffer.replaceSubrange(..<kept.count, with: kept)
+            let read = try file.read(into: &buffer, in: kept.count..<min(buffer.count, 1 << 20))
+            size += read
+            end = read == 0 ? 0 : kept.count + read
+        } while end > 0 && size < maximumRest
+        return end > 0
     }
 
+    /// The length of the longest word that is looked for in a large text, or more.
+    private static let longestWord = 20
     /// The part of a large text that is searched for words. A text that is longer may have pins.
     private static let maximumRest = 1 << 30
 
@@ -79,12 +94,14 @@ enum SearchedFile {
     /// would be skipped.
     private static func isBinary(_ bytes: Span<UInt8>) -> Bool {
         guard bytes.firstIndex(of: 0, from: 0) < bytes.count else { return false }
-        let beginning = [UInt8](copying: bytes)
-        guard !beginning.starts(with: "bplist".utf8), XMLReader.wideEncoding(of: beginning) == nil else { return false }
-        let control = beginning.count { $0 < 0x09 || (0x0E..<0x20).contains($0) }
-        let nulCount = beginning.count { $0 == 0 }
+        guard !bytes.has("bplist", at: 0), XMLReader.wideEncoding(of: bytes) == nil else { return false }
+        var (controlCount, nulCount): (UInt32, UInt32) = (0, 0)
+        for index in 0..<bytes.count {
+            controlCount &+= bytes[index] < 0x09 || bytes[index] &- 0x0E < 0x12 ? 1 : 0
+            nulCount &+= bytes[index] == 0 ? 1 : 0
+        }
         // mutant find-nul: true by FindTests
-        return control > nulCount || nulCount * 100 > beginning.count + 200
+        return controlCount > nulCount || Int(nulCount) * 100 > bytes.count + 200
     }
 }
 
@@ -111,10 +128,10 @@ struct FileSearch: Sendable {
         self.path = path
         do throws(InputFileError) {
             switch try SearchedFile(path, &buffer) {
-            case .text(let bytes):
+            case .text(let size):
                 result = .searched(
                     PinSearch(
-                        bytes, path: path, name: name, at: time, suffixes: suffixes,
+                        buffer.bytes.span.extracting(0..<size), path: path, name: name, at: time, suffixes: suffixes,
                         project: projects.project(of: path)))
             case .tooLarge(let mayPin): result = .tooLarge(mayPin: mayPin)
             case .absent: result = .skipped

@@ -75,7 +75,7 @@ final class SourceProjects: Sendable {
                     continue
                 }
                 switch try SearchedFile(path, &buffer) {
-                case .text(let bytes): contents.add(bytes, path: path)
+                case .text(let size): contents.add(buffer.contents(size), path: path)
                 // mutant okhttp-too-large: () for `contents…MiB")` by PinctlTests.SourceProjectsTests/unread
                 case .tooLarge: contents.add(problem: "\(path) is larger than 8 MiB")
                 case .binary, .absent: break

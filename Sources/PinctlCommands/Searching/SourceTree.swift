@@ -45,6 +45,7 @@ struct SourceTree {
             return
         }
         list(operand, isModule: 0)
+        // What was walked through is in order already, unlike what git lists.
         paths.sort()
     }
 
@@ -122,12 +123,14 @@ struct SourceTree {
             problems.append((directory, "can't be listed: check its permissions"))
             return
         }
-        for entry in entries where !Self.excluded.contains(entry.name) {
+        let places = entries.lazy.filter { !$0.name.hasPrefix(".") || !Self.excluded.contains($0.name) }.map { entry in
             let path = Self.path(entry.name, in: directory)
-            switch entry.kind ?? DirectoryEntry.Kind(path) {
-            case .directory: walk(path, depth: depth + 1)
-            case let kind: add(path, kind)
-            }
+            let kind = entry.kind ?? DirectoryEntry.Kind(path)
+            // The files of a directory follow those whose names go on with a byte before the slash.
+            return (path: path, kind: kind, order: kind == .directory ? path + "/" : path)
+        }
+        for (path, kind, _) in places.sorted(by: { $0.order < $1.order }) {
+            if kind == .directory { walk(path, depth: depth + 1) } else { add(path, kind) }
             guard paths.count < Self.maximumFiles else { return }
         }
     }

@@ -73,7 +73,7 @@ struct PinMapTests {
         #expect(PinDialect.recognized(in: Array(text.utf8)) == .map)
         for path in ["values.yaml", "a.YML"] {
             let search = PinSearch(
-                Array(text.utf8), path: path, name: path, at: Date(timeIntervalSince1970: 1_780_272_000))
+                Array(text.utf8).span, path: path, name: path, at: Date(timeIntervalSince1970: 1_780_272_000))
             #expect(search.dialects == [.map], "\(search.problems)")
             #expect(Set(search.sightings.compactMap(\.host)).count == expected.count)
         }

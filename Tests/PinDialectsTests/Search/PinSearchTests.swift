@@ -484,7 +484,7 @@ struct PinSearchTests {
             ? "_443._tcp.a.test. IN tlsa 3 1 1 ( \(digest)\n  \(digest) )\n"
             : "_443._tcp.a.test. IN TYPE52 \\# 35 030101\(digest) \(digest)\n"
         for name in ["a.zone", "zone.txt"] {
-            let search = PinSearch(Array(text.utf8), path: name, name: name, at: Date(timeIntervalSince1970: 0))
+            let search = PinSearch(Array(text.utf8).span, path: name, name: name, at: Date(timeIntervalSince1970: 0))
             #expect(search.dialects == [.tlsa] && search.sightings.count == 1, "\(search.problems)")
         }
     }
@@ -749,7 +749,7 @@ struct PinSearchTests {
             ),
         ]
         for (name, text, count) in rows {
-            let search = PinSearch(wide(text), path: name, name: name, at: SearchText.time)
+            let search = PinSearch(wide(text).span, path: name, name: name, at: SearchText.time)
             #expect(search.problems.count == count && search.sightings.count == 1, "\(name): \(search.problems)")
         }
     }
@@ -776,30 +776,35 @@ struct PinSearchTests {
         let text = SearchText("pins.cs", "pins[\"api.example.com\"] = \"sha256/{A}\";").text
         let bytes: [UInt8] =
             [0xFF, 0xFE] + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
-        let search = PinSearch(bytes, path: "pins.cs", name: "pins.cs", at: SearchText.time)
+        let search = PinSearch(bytes.span, path: "pins.cs", name: "pins.cs", at: SearchText.time)
         #expect(search.sightings.map(SearchText.line) == ["1: A api.example.com"])
     }
 }
 
 @Suite("Digests by their form")
 struct DigestShapeTests {
+    private func digests(in text: String) -> [DigestShape] {
+        let bytes = Array(text.utf8)
+        return DigestShape.all(in: bytes.span)
+    }
+
     @Test("A digest is found at any distance from others", arguments: 0..<70)
     func offsets(offset: Int) {
         let digest = SearchText("", "{A}").text
         let text =
             String(repeating: ".", count: offset) + "'" + digest + "'" + String(repeating: "-", count: offset % 7) + " "
-        let shapes = DigestShape.all(in: Array((text + text).utf8))
+        let shapes = digests(in: text + text)
         #expect(shapes.map(\.range.lowerBound) == [offset + 1, text.utf8.count + offset + 1])
         let short = String(repeating: " ", count: offset) + SearchText("", "sha1/{A.sha1}").text
-        #expect(DigestShape.all(in: Array(short.utf8)).map(\.range) == [offset..<offset + 33])
+        #expect(digests(in: short).map(\.range) == [offset..<offset + 33])
     }
 
     @Test("Longer, shorter and damaged texts aren't digests")
     func others() {
         for text in ["{A}A", "A{A}", "{A}=", "{A.hex}0", "0{A.hex}", "{A.colons}:00", "sha512/{A}"] {
-            #expect(DigestShape.all(in: Array(SearchText("", text).text.utf8)).isEmpty, "\(text)")
+            #expect(digests(in: SearchText("", text).text).isEmpty, "\(text)")
         }
-        #expect(DigestShape.all(in: Array(SearchText("", "{A}").text.utf8).dropLast() + [0x2D]).isEmpty)
-        #expect(DigestShape.all(in: []).isEmpty)
+        #expect(digests(in: SearchText("", "{A}").text.dropLast() + "-").isEmpty)
+        #expect(digests(in: "").isEmpty)
     }
 }

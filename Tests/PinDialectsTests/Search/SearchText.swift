@@ -42,7 +42,7 @@ struct SearchText {
     }
 
     func search() -> PinSearch {
-        PinSearch(Array(text.utf8), path: name, name: name, at: Self.time, suffixes: Self.suffixes)
+        PinSearch(Array(text.utf8).span, path: name, name: name, at: Self.time, suffixes: Self.suffixes)
     }
 
     /// A small list, so that the tests don't depend on the one of the system.

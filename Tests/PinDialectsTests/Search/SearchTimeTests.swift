@@ -29,7 +29,7 @@ struct SearchTimeTests {
         let bytes = Array(Self.texts[index].utf8)
         _ = PinDialect.allRecognized(in: bytes)
         for name in ["pins.ts", "pins.conf"] {
-            _ = PinSearch(bytes, path: name, name: name, at: SearchText.time, suffixes: SearchText.suffixes)
+            _ = PinSearch(bytes.span, path: name, name: name, at: SearchText.time, suffixes: SearchText.suffixes)
         }
     }
 }

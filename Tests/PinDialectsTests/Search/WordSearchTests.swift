@@ -1,3 +1,4 @@
+import PinctlBasics
 import Testing
 
 @testable import PinDialects
@@ -44,8 +45,16 @@ struct WordSearchTests {
         "A text may be a part of a digest if its letters and numbers are mixed, and no name or path is",
         arguments: [
             ("const pin = 'sha256/' + 'C5+lpZ7tcVwmwQIMcR' + x", true),
-            ("{ \"key\": \"C5lpZ7tcVwmwQIMcRtPbsQtWLABXhQ\" }", true),
-            ("{ \"key\": \"aBc/eFgHiJkLmnOp/rStUVwx/Z\" }", true),
+            ("{ \"key\": \"C5lpZ7tcVwmwQIMcRtPbsQtWLABXhQaBcD\" }", true),
+            ("{ \"key\": \"aBc/eFgHiJkLmnOp/rStUVwx/ZaBc/eFgH\" }", true),
+            // A text that is whole has the length of a pin. Others may be joined to it, or be escaped.
+            ("{ \"key\": \"C5lpZ7tcVwmwQIMcRtPbsQtWLABXhQaBc\" }", false),
+            ("{ \"key\": \"    C5lpZ7tcVwmwQIMcRtPbsQtWLABXhQaBc\" }", false),
+            ("{ \"key\": \"C5lpZ7tcVwmwQIMcRtPbsQtWLABXhQaBc\\u0064\" }", true),
+            ("const key = [ 'C5lpZ7tcVwmwQIMcRtPbsQtWL' + x ]", true),
+            ("let key = x + \"C5lpZ7tcVwmwQIMcRtPbsQtWL\";", true),
+            ("NSString *key = @\"C5lpZ7tcVwmwQIMcRtPbsQtWL\" @\"ABXhQaBcD\";", true),
+            ("const key = [ 'C5lpZ7tcVwmwQIMcRtPbsQtWL', x ]", false),
             ("{ \"key\": \"Africa/Addis_Ababa\", \"k\": \"getElementsByTagName/Value\" }", false),
             ("{ \"key\": \"0a:0b:0c:0d:0e:0f:00:01:02:03:04:05:06:07:08:09:0a:0b:0c\" }", true),
             ("{ \"key\": \"AxRUTPNorQuwGNrpKZdqcjHBuModxFgmS/crsziiMGA\" }", true),
@@ -57,7 +66,9 @@ struct WordSearchTests {
             ("{ \"key\": \"useCurrentOptions9Prefix\" }", false),
         ])
     func random(_ text: String, _ mayHavePins: Bool) {
-        #expect(DigestShape.mayHavePins(Array(text.utf8)) == mayHavePins)
+        let bytes = Array(text.utf8)
+        let isFound = DigestShape.mayHavePins(bytes.span)
+        #expect(isFound == mayHavePins)
     }
 
     @Test("Each word of pinning has one of the texts that names of files are searched for")

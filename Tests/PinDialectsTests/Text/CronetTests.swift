@@ -205,7 +205,7 @@ struct CronetTests {
     }
 
     @Test(
-        "Roots that somebody has added bypass the pins, unless every builder turns that off",
+        "Trust anchors that were installed locally bypass the pins, unless every builder turns that off",
         arguments: [
             ("", true), (".enablePublicKeyPinningBypassForLocalTrustAnchors(false)", false),
             (".setEnablePublicKeyPinningBypassForLocalTrustAnchors(false)", false),
@@ -247,17 +247,19 @@ struct CronetTests {
         for (text, named, inTree) in rows {
             let bytes = Self.source(text)
             #expect(PinDialect.allRecognized(in: bytes) == named, "\(text)")
-            #expect(PinSearch(bytes, path: "E.kt", name: "E.kt", at: SearchText.time).dialects == inTree, "\(text)")
+            let search = PinSearch(bytes.span, path: "E.kt", name: "E.kt", at: SearchText.time)
+            #expect(search.dialects == inTree, "\(text)")
         }
     }
 
     @Test("find reports the pins with their hosts, and each call that can't be read")
     func search() {
         let text = #"b.addPublicKeyPins("a.test", ARGUMENTS); b.addPublicKeyPins(h, SET, true, d)"#
-        let search = PinSearch(Self.source(text), path: "E.kt", name: "E.kt", at: SearchText.time)
+        let search = PinSearch(Self.source(text).span, path: "E.kt", name: "E.kt", at: SearchText.time)
         #expect(search.problems.flatMap(\.problems).count == 1, "\(search.problems)")
         let whole = PinSearch(
-            Self.source(#"b.addPublicKeyPins("a.test", ARGUMENTS)"#), path: "E.kt", name: "E.kt", at: SearchText.time)
+            Self.source(#"b.addPublicKeyPins("a.test", ARGUMENTS)"#).span, path: "E.kt", name: "E.kt",
+            at: SearchText.time)
         #expect(whole.sightings.map(\.host) == ["a.test"] && whole.sightings.map(\.dialect) == [.cronet])
         #expect(whole.sightings.map(\.scope) == [.exactAndBelow])
     }

@@ -260,7 +260,8 @@ struct OkHttpTests {
         // As lint and find report it.
         let bytes = (Self.constants + text).replacing("PIN1", with: Self.first).replacing("PIN2", with: Self.second)
             .utf8
-        #expect(!PinSearch(Array(bytes), path: "P.kt", name: "P.kt", at: SearchText.time).unusablePins.isEmpty)
+        let search = PinSearch(Array(bytes).span, path: "P.kt", name: "P.kt", at: SearchText.time)
+        #expect(!search.unusablePins.isEmpty)
     }
 
     @Test(
@@ -504,7 +505,8 @@ struct OkHttpTests {
         let bytes = Array(text.replacing("PIN1", with: Self.first).utf8)
         #expect(try OkHttpReader.read(bytes, path: "P.java").policy.rules.count == 2)
         #expect(throws: PolicyFileError.self) { try OkHttpReader.read(bytes, path: "P.kt") }
-        #expect(PinSearch(bytes, path: "P.java", name: "P.java", at: SearchText.time).sightings.count == 2)
+        let search = PinSearch(bytes.span, path: "P.java", name: "P.java", at: SearchText.time)
+        #expect(search.sightings.count == 2)
     }
 
     @Test("Collections that multiply end soon", .timeLimit(.minutes(1)))

@@ -81,14 +81,15 @@ struct SourceProjectsTests {
             "val pinner", with: "/** sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= */\nval pinner")
         try write("app/src/main/java/com/x/Client.kt", commented)
         let found = await run("find", directory.path)
-        #expect(found.output.contains("Client.kt:4:59 (okhttp, value at \(directory.path)/core/Config.kt:4"), "\(found)")
+        #expect(
+            found.output.contains("Client.kt:4:59 (okhttp, value at \(directory.path)/core/Config.kt:4"), "\(found)")
         #expect(found.output.contains("Client.kt:3:5 (text, comment)"), "\(found)")
         let twice = "sha256/FAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
         try write(
             "app/src/main/java/com/x/Client.kt",
             "val p = CertificatePinner.Builder().add(\"a.test\", \"\(twice)\").add(\"b.test\", \"\(twice)\").build()\n")
         let same = await run("find", directory.path)
-        #expect(same.output.contains("Client.kt:1:52 (okhttp)") && same.output.contains("Client.kt:1:121 (okhttp)"), "\(same)")
+        for place in ["1:52", "1:121"] { #expect(same.output.contains("Client.kt:\(place) (okhttp)"), "\(same)") }
     }
 
     @Test(

@@ -16,7 +16,7 @@ extension FuzzTarget {
             contents.add(text, path: "other/" + name)
             return contents
         }
-        let search = PinSearch(text, path: name, name: name, at: time, project: project)
+        let search = PinSearch(text.span, path: name, name: name, at: time, project: project)
         let lineCount = text.count { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } + 1
         for sighting in search.sightings + search.unsure {
             precondition(0...lineCount ~= sighting.location.line, "\(sighting) of \(lineCount) lines")
