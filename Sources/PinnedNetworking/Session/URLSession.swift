@@ -9,7 +9,7 @@ import Synchronization
 /// No part of a request is sent before the server's chain is verified and matches the pins of the session's
 /// configuration. This also applies to connections that earlier requests left open.
 public final class URLSession: Sendable {
-    /// The shared session with ``URLSessionConfiguration/default``. It has no pins.
+    /// The shared session with ``URLSessionConfiguration/default``. It has no pins but those of ``ProcessPinning``.
     public static let shared = {
         let configuration = URLSessionConfiguration.default
         configuration.usesRegisteredProtocolClasses = true
@@ -73,11 +73,7 @@ public final class URLSession: Sendable {
     let logins = AuthenticationCache()
     /// The credentials for this session alone.
     let credentials = URLCredentialStorage()
-    /// The number of the trust settings, which ends the permission to send under earlier ones.
-    let approvals = ApprovalNumber()
-    private let currentTrust: Locked<PermittingTrust>
-    /// Held while the trust settings are replaced, so that no replacement loses another.
-    private let replacement = Locked(())
+    private let sessionTrust: SessionTrust
     private let label = Locked<String?>(nil)
     let taskCount = Atomic(0)
     /// The names of the header fields that requests had and that were logged as ignored, in lower case.
@@ -102,7 +98,7 @@ public final class URLSession: Sendable {
         settings = configuration.copyForSession()
         proxyError = settings.proxyDictionary?.error ?? settings.proxies.lazy.compactMap(\.domainError).first
         pool = ConnectionPool(limit: settings.connectionsPerHost)
-        currentTrust = Locked(PermittingTrust(settings.trust, SendPermit(approvals, number: 0)))
+        sessionTrust = ProcessPinning.trust(of: settings)
         sessionDelegate = Locked(delegate)
         if let delegateQueue {
             self.delegateQueue = delegateQueue
@@ -113,11 +109,16 @@ public final class URLSession: Sendable {
         logUnusedReportSink()
     }
 
+    deinit { ProcessPinning.forget(sessionTrust) }
+
     /// A copy of the configuration that the session was created with, with the current trust settings. A change of it
     /// has no effect on the session: set ``pinning`` and the other trust settings of the session itself.
     public var configuration: URLSessionConfiguration {
         var settings = settings
         settings.trust = trust
+        // The session has the policy in place of the process's, and not everyone who can use the session.
+        // mutant process-override-copied: {} by ProcessPinningTests/overrides
+        settings.processOverride = nil
         return URLSessionConfiguration(settings: settings, isCopied: true)
     }
 
@@ -134,6 +135,10 @@ public final class URLSession: Sendable {
             logUnusedReportSink()
         }
     }
+
+    /// The pins that apply in addition to ``pinning``, because the program has adopted them for the whole process. `nil`
+    /// if it hasn't. See ``ProcessPinning``.
+    public var processPinning: PinningPolicy? { trust.process }
 
     /// The trust anchors for all further requests, or `nil` for the system's. The initial value is the configuration's.
     public var trustStore: TrustStore? {
@@ -166,21 +171,9 @@ public final class URLSession: Sendable {
     var trust: TrustSettings { permittingTrust.settings }
 
     /// The current trust settings, with the permission to send under them.
-    var permittingTrust: PermittingTrust { currentTrust.withLock { $0 } }
+    var permittingTrust: PermittingTrust { sessionTrust.current }
 
-    /// Changes the trust settings. When this returns, no byte of a request is sent that only the earlier ones permit.
-    private func replaceTrust(_ change: (inout TrustSettings) -> Void) {
-        // mutant settings-lost: Locked(()) for `replacement` by TrustSettingsTests/concurrent
-        replacement.withLock { _ in
-            // Computes digests, so it isn't done under the locks that the event loop waits for.
-            var settings = trust
-            change(&settings)
-            approvals.replace { number in
-                let replacing = PermittingTrust(settings, SendPermit(approvals, number: number))
-                currentTrust.withLock { $0 = replacing }
-            }
-        }
-    }
+    private func replaceTrust(_ change: (inout TrustSettings) -> Void) { sessionTrust.replace(change) }
 
     /// Logs once that the report sink is never called, because no rule has report URLs.
     private func logUnusedReportSink() {

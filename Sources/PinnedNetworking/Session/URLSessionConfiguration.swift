@@ -106,6 +106,16 @@ public final class URLSessionConfiguration: Sendable {
         set { setTrust(\.minimumTLS, to: newValue, "tlsMinimumSupportedProtocolVersion", isInSession: false) }
     }
 
+    /// The policy in place of the process's, if ``ProcessPinning`` gave the configuration one.
+    var processOverride: PinningPolicy? {
+        get { self[\.processOverride] }
+        set {
+            setTrust(
+                \.processOverride, to: newValue, "a policy in place of the process's",
+                remedy: "give it to the configuration before you create the session")
+        }
+    }
+
     // MARK: Credentials
 
     /// The storage in which credentials are looked up and, depending on their persistence, stored. `nil` means none.
@@ -246,24 +256,24 @@ public final class URLSessionConfiguration: Sendable {
     }
 
     /// Changes a setting that protects requests, and logs that a session doesn't get it. `isInSession` is whether a
-    /// session has a property for it.
+    /// session has a property for it, and `remedy` what to do if the configuration has none either.
     private func setTrust<Value: Sendable>(
         _ setting: any WritableKeyPath<SessionSettings, Value> & Sendable, to value: Value, _ name: String,
-        isInSession: Bool = true
+        isInSession: Bool = true, remedy: String? = nil
     ) {
         let isCopied = state.withLock { state in
             state.settings[keyPath: setting] = value
             return state.isCopied
         }
         guard isCopied else { return }
-        let remedy =
+        let usual =
             isInSession
             ? "set session.\(name), or set configuration.\(name) before you create the session"
             : "set configuration.\(name) before you create the session"
         NSLog(
             "%@",
             "PinnedNetworking: \(name) HAS NO EFFECT on the session that has already copied this configuration: "
-                + "\(remedy)"
+                + (remedy ?? usual)
         )
     }
 }
@@ -292,6 +302,8 @@ public enum tls_protocol_version_t: UInt16, Sendable {
 /// The values of a configuration.
 struct SessionSettings: Sendable {
     var trust = TrustSettings()
+    /// The policy in place of the process's, if any.
+    var processOverride: PinningPolicy?
     var observer: (@Sendable (ServerTrustDecision) -> Void)?
     var reportSink: (any PinReportSink)?
     var minimumTLS = tls_protocol_version_t.TLSv12
