@@ -8,7 +8,8 @@ import Synchronization
 ///
 /// No part of a request is sent before the server's chain is verified and matches the pins of the session's
 /// configuration. This also applies to connections that earlier requests left open.
-public final class URLSession: Sendable {
+// Unchecked, since the class has subclasses. Every stored property is a constant of a Sendable type.
+open class URLSession: NSObject, @unchecked Sendable {
     /// The shared session with ``URLSessionConfiguration/default``. It has no pins but those of ``ProcessPinning``.
     public static let shared = {
         let configuration = URLSessionConfiguration.default
@@ -103,9 +104,11 @@ public final class URLSession: Sendable {
         if let delegateQueue {
             self.delegateQueue = delegateQueue
         } else {
-            self.delegateQueue = OperationQueue()
-            self.delegateQueue.maxConcurrentOperationCount = 1
+            let queue = OperationQueue()
+            queue.maxConcurrentOperationCount = 1
+            self.delegateQueue = queue
         }
+        super.init()
         logUnusedReportSink()
     }
 
@@ -235,7 +238,7 @@ public final class URLSession: Sendable {
     public func data(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
-        try await collect(makeTask(URLSessionDataTask.self, request, delegate: delegate, isCollected: true))
+        try await collect(makeTask(URLSessionDataTask.init, request, delegate: delegate, isCollected: true))
     }
 
     /// Fetches a URL byte by byte. See ``bytes(for:delegate:)``.
@@ -250,7 +253,7 @@ public final class URLSession: Sendable {
     public func bytes(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
-        let task = makeTask(URLSessionDataTask.self, request, delegate: delegate)
+        let task = makeTask(URLSessionDataTask.init, request, delegate: delegate)
         do {
             let (transfer, response) = try await begin(task)
             return (AsyncBytes(task: task, transfer: transfer), response)
@@ -264,17 +267,17 @@ public final class URLSession: Sendable {
     // MARK: Tasks
 
     /// Creates a task for a URL. Its response is passed to the delegate.
-    public func dataTask(with url: URL) -> URLSessionDataTask {
+    open func dataTask(with url: URL) -> URLSessionDataTask {
         dataTask(with: URLRequest(url: url))
     }
 
     /// Creates a task for a request. Its response is passed to the delegate.
-    public func dataTask(with request: URLRequest) -> URLSessionDataTask {
-        makeTask(URLSessionDataTask.self, request) { self.deliver($0) }
+    open func dataTask(with request: URLRequest) -> URLSessionDataTask {
+        makeTask(URLSessionDataTask.init, request) { self.deliver($0) }
     }
 
     /// Creates a task for a URL. See ``dataTask(with:completionHandler:)-(URLRequest,_)``.
-    public func dataTask(
+    open func dataTask(
         with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDataTask {
         dataTask(with: URLRequest(url: url), completionHandler: completionHandler)
@@ -282,18 +285,11 @@ public final class URLSession: Sendable {
 
     /// Creates a task for a request. Its body, response and error are passed to the handler, once, on the delegates'
     /// queue.
-    public func dataTask(
+    open func dataTask(
         with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDataTask {
-        makeTask(URLSessionDataTask.self, request) { self.collect($0, completionHandler) }
+        makeTask(URLSessionDataTask.init, request) { self.collect($0, completionHandler) }
     }
-}
-
-extension URLSession: Hashable {
-    /// Whether the two are the same session.
-    public static func == (left: URLSession, right: URLSession) -> Bool { left === right }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension URLSession: CustomReflectable {

@@ -9,7 +9,7 @@ import PinctlZlib
 /// Each later change of a setting that protects requests (``pinning``, the trust settings, the minimum TLS version, the
 /// observer and the report sink) is logged, because the program may rely on it. Set ``URLSession/pinning`` and its
 /// neighbors of the session instead. To derive another configuration, change a ``copy()``.
-public final class URLSessionConfiguration: Sendable {
+public final class URLSessionConfiguration: NSObject, NSCopying, Sendable {
     private struct State: Sendable {
         var settings: SessionSettings
         /// Whether a session has copied the settings, or they are those of a session.
@@ -24,7 +24,7 @@ public final class URLSessionConfiguration: Sendable {
     }
 
     /// Creates a configuration like ``default``.
-    public convenience init() { self.init(settings: SessionSettings()) }
+    public override convenience init() { self.init(settings: SessionSettings()) }
 
     /// A new configuration without pins and proxies, with the system's trust store and the shared credential storage. A
     /// request times out after 60 seconds without progress.
@@ -240,6 +240,15 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.zlib] = newValue }
     }
 
+    /// Returns a new ``URLSessionConfiguration`` with the same settings.
+    public override func copy() -> Any { copy(with: nil) }
+
+    /// Returns a new ``URLSessionConfiguration`` with the same settings.
+    public func copy(with zone: NSZone? = nil) -> Any { URLSessionConfiguration(settings: snapshot) }
+
+    /// The name of the type. Header fields and proxies may have secrets and are left out.
+    public override var description: String { "URLSessionConfiguration" }
+
     var snapshot: SessionSettings { state.withLock { $0.settings } }
 
     /// Returns the settings for a session. Later changes of those that protect requests are logged.
@@ -331,23 +340,7 @@ struct SessionSettings: Sendable {
     var zlib = ZlibLibrary.system
 }
 
-extension URLSessionConfiguration: Hashable {
-    /// Whether the two are the same object, which is how Apple's are compared.
-    public static func == (left: URLSessionConfiguration, right: URLSessionConfiguration) -> Bool { left === right }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-
-    /// Returns a new ``URLSessionConfiguration`` with the same settings.
-    public func copy() -> Any { URLSessionConfiguration(settings: snapshot) }
-}
-
-extension URLSessionConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The name of the type. Header fields and proxies may have secrets and are left out.
-    public var description: String { "URLSessionConfiguration" }
-
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-
+extension URLSessionConfiguration: CustomReflectable {
     /// An empty mirror, because `dump` must not print the contents of header fields and proxies.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -134,7 +134,7 @@ extension ProcessPinning.State {
 // MARK: Status
 
 extension ProcessPinning {
-    /// What the policy of the process pins.
+    /// The policy of the process, and the sessions that it applies to.
     public struct Status: Sendable {
         /// The policy. Its rules have the hosts.
         public let policy: PinningPolicy

@@ -54,6 +54,9 @@ enum Dependency {
         }
     }
 
+    /// A session class of its own.
+    final class Session: URLSession, @unchecked Sendable {}
+
     typealias Way = (name: String, send: @Sendable (URL) async throws -> String)
 
     static let ways: [Way] = [
@@ -62,67 +65,98 @@ enum Dependency {
         ("ephemeral", { try await text(session(.ephemeral).data(from: $0)) }),
         ("copy", { try await text(session(copy(of: .default)).data(from: $0)) }),
         ("session's", { try await text(session(URLSession.shared.configuration).data(from: $0)) }),
+        ("subclass", { try await text(Session(configuration: .default).data(from: $0)) }),
         ("session delegate", { try await text(session(.default, Careless()).data(from: $0)) }),
         ("task delegate", { try await text(session(.default).data(from: $0, delegate: Careless())) }),
-        ("no pins", { url in
-            let session = session(.default)
-            session.pinning = nil
-            return try await text(session.data(from: url))
-        }),
-        ("registered class", { url in
-            URLProtocol.registerClass(Answering.self)
-            defer { URLProtocol.unregisterClass(Answering.self) }
-            return try await text(URLSession.shared.data(from: url))
-        }),
-        ("own class", { url in
-            let configuration = URLSessionConfiguration.default
-            configuration.protocolClasses = [Forwarding.self]
-            return try await text(session(configuration).data(from: url))
-        }),
-        ("handler", { url in
-            try await withCheckedThrowingContinuation { continuation in
-                session(.default).dataTask(with: url) { data, _, error in
-                    continuation.resume(with: error.map { .failure($0) } ?? .success(text(data)))
-                }.resume()
+        (
+            "no pins",
+            { url in
+                let session = session(.default)
+                session.pinning = nil
+                return try await text(session.data(from: url))
             }
-        }),
-        ("upload", { url in
-            var request = URLRequest(url: url)
-            request.httpMethod = "POST"
-            return try await text(session(.default).upload(for: request, from: Data("secret".utf8)))
-        }),
-        ("streamed upload", { url in
-            var request = URLRequest(url: url)
-            request.httpMethod = "POST"
-            request.httpBodyStream = InputStream(data: Data("secret".utf8))
-            return try await text(session(.default).data(for: request))
-        }),
-        ("download", { url in
-            let (file, _) = try await session(.default).download(from: url)
-            defer { try? FileManager.default.removeItem(at: file) }
-            return try String(contentsOf: file, encoding: .utf8)
-        }),
-        ("bytes", { url in
-            let (bytes, _) = try await session(.default).bytes(from: url)
-            var body = Data()
-            for try await byte in bytes { body.append(byte) }
-            return text(body)
-        }),
-        ("WebSocket", { url in
-            let task = session(.default).webSocketTask(with: try webSocket(url))
-            task.resume()
-            defer { task.cancel() }
-            guard case .string(let text) = try await task.receive() else { return "no text" }
-            return text
-        }),
-        ("connection", { url in
-            try await withCheckedThrowingContinuation { continuation in
-                let connection = NSURLConnection(
-                    request: URLRequest(url: url), delegate: Reader(continuation), startImmediately: false)
-                connection?.setDelegateQueue(OperationQueue())
-                connection?.start()
+        ),
+        (
+            "registered class",
+            { url in
+                URLProtocol.registerClass(Answering.self)
+                defer { URLProtocol.unregisterClass(Answering.self) }
+                return try await text(URLSession.shared.data(from: url))
             }
-        }),
+        ),
+        (
+            "own class",
+            { url in
+                let configuration = URLSessionConfiguration.default
+                configuration.protocolClasses = [Forwarding.self]
+                return try await text(session(configuration).data(from: url))
+            }
+        ),
+        (
+            "handler",
+            { url in
+                try await withCheckedThrowingContinuation { continuation in
+                    session(.default).dataTask(with: url) { data, _, error in
+                        continuation.resume(with: error.map { .failure($0) } ?? .success(text(data)))
+                    }.resume()
+                }
+            }
+        ),
+        (
+            "upload",
+            { url in
+                var request = URLRequest(url: url)
+                request.httpMethod = "POST"
+                return try await text(session(.default).upload(for: request, from: Data("secret".utf8)))
+            }
+        ),
+        (
+            "streamed upload",
+            { url in
+                var request = URLRequest(url: url)
+                request.httpMethod = "POST"
+                request.httpBodyStream = InputStream(data: Data("secret".utf8))
+                return try await text(session(.default).data(for: request))
+            }
+        ),
+        (
+            "download",
+            { url in
+                let (file, _) = try await session(.default).download(from: url)
+                defer { try? FileManager.default.removeItem(at: file) }
+                return try String(contentsOf: file, encoding: .utf8)
+            }
+        ),
+        (
+            "bytes",
+            { url in
+                let (bytes, _) = try await session(.default).bytes(from: url)
+                var body = Data()
+                for try await byte in bytes { body.append(byte) }
+                return text(body)
+            }
+        ),
+        (
+            "WebSocket",
+            { url in
+                let task = session(.default).webSocketTask(with: try webSocket(url))
+                task.resume()
+                defer { task.cancel() }
+                guard case .string(let text) = try await task.receive() else { return "no text" }
+                return text
+            }
+        ),
+        (
+            "connection",
+            { url in
+                try await withCheckedThrowingContinuation { continuation in
+                    let connection = NSURLConnection(
+                        request: URLRequest(url: url), delegate: Reader(continuation), startImmediately: false)
+                    connection?.setDelegateQueue(OperationQueue())
+                    connection?.start()
+                }
+            }
+        ),
     ]
 
     static func session(

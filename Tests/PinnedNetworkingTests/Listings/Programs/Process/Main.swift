@@ -19,6 +19,7 @@ struct Main {
         case "proxy": try await proxy(url)
         case "store": try await ownStore(url)
         case "count": try count()
+        case "contents": contents(url)
         default: print("no command")
         }
     }
@@ -162,7 +163,8 @@ struct Main {
         } catch {
             print(error.localizedDescription)
         }
-        print(ProcessPinning.status == nil ? "not pinned" : "pinned", URLSession.shared.processPinning?.rules.count ?? 0)
+        print(
+            ProcessPinning.status == nil ? "not pinned" : "pinned", URLSession.shared.processPinning?.rules.count ?? 0)
     }
 
     /// A proxy over TLS, whose port is the last argument, and which the policy pins.
@@ -185,6 +187,20 @@ struct Main {
         let pinned = URLSessionConfiguration.default
         pinned.pinning = try policy(1)
         await get("own anchors", URLSession(configuration: pinned), url)
+    }
+
+    /// Foundation's own ways to load a URL.
+    static func contents(_ url: URL) {
+        do {
+            print(try Data(contentsOf: url))
+        } catch {
+            print((error as NSError).code)
+        }
+        do {
+            print(try String(contentsOf: url, encoding: .utf8))
+        } catch {
+            print((error as NSError).code)
+        }
     }
 
     /// What is pinned, before and after.
