@@ -20,7 +20,7 @@ public struct PinningPolicy: Sendable {
     /// Whether ``deny`` has pins of whole certificates.
     private let deniesCertificates: Bool
     /// Whether any rule has anchors of its own.
-    private let hasAnchors: Bool
+    package let hasAnchors: Bool
 
     /// Creates a policy from rules.
     ///

@@ -1,5 +1,5 @@
 /// A request for a delegate to evaluate a server or to provide a credential.
-public final class URLAuthenticationChallenge: Sendable {
+public final class URLAuthenticationChallenge: NSObject, Sendable {
     /// The space that the challenge is for.
     public let protectionSpace: URLProtectionSpace
     /// The credential that was refused last. If there is none, a credential from the URL or the storage, or `nil`. A
@@ -41,7 +41,10 @@ public final class URLAuthenticationChallenge: Sendable {
     }
 
     /// Returns the challenge itself, which can't be changed.
-    public func copy() -> Any { self }
+    public override func copy() -> Any { self }
+
+    /// The protection space and the number of earlier failures.
+    public override var description: String { "\(protectionSpace), failures: \(previousFailureCount)" }
 
     /// Creates a challenge that doesn't have a sender yet.
     init(
@@ -55,19 +58,4 @@ public final class URLAuthenticationChallenge: Sendable {
         error = nil
         sender = nil
     }
-}
-
-extension URLAuthenticationChallenge: Hashable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// Whether the two are the same challenge.
-    public static func == (left: URLAuthenticationChallenge, right: URLAuthenticationChallenge) -> Bool {
-        left === right
-    }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-
-    /// The protection space and the number of earlier failures.
-    public var description: String { "\(protectionSpace), failures: \(previousFailureCount)" }
-
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
 }

@@ -6,7 +6,7 @@ import PinctlBasics
 /// Hosts are compared as names, so letter case, a trailing dot, brackets and the notation of an address make no
 /// difference. Ports are compared as numbers. A challenge always has a port, so a space with port 0 never matches a
 /// challenge.
-public final class URLProtectionSpace: Sendable {
+public final class URLProtectionSpace: NSObject, NSCopying, Sendable {
     /// The host as given. In a challenge it is in lowercase, without a trailing dot, and an address has no brackets.
     public let host: String
     /// The TCP port, or 0 if it isn't known.
@@ -98,7 +98,7 @@ public final class URLProtectionSpace: Sendable {
     }
 
     /// Whether a proxy sent the challenge.
-    public func isProxy() -> Bool { hasProxy }
+    public override func isProxy() -> Bool { hasProxy }
 
     /// Whether the credential is protected from eavesdroppers: it is sent over TLS, or the method doesn't send a
     /// password.
@@ -113,31 +113,19 @@ public final class URLProtectionSpace: Sendable {
         default: false
         }
     }
-}
 
-/// A certificate chain to be evaluated, with the name that Apple's platforms use.
-public typealias SecTrust = ServerTrust
-
-extension URLProtectionSpace: Hashable {
     /// Compares everything that identifies the space. The server's chain and the CA names are ignored.
-    public static func == (left: URLProtectionSpace, right: URLProtectionSpace) -> Bool {
-        left.identity == right.identity
+    public override func isEqual(_ object: Any?) -> Bool {
+        (object as? URLProtectionSpace)?.identity == identity
     }
 
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(identity)
-    }
-}
-
-extension URLProtectionSpace: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
+    public override var hash: Int { identity.hashValue }
 
     /// Returns the space itself, which can't be changed.
-    public func copy() -> Any { self }
+    public func copy(with zone: NSZone? = nil) -> Any { self }
 
     /// Everything that identifies the space. An unknown method is shown as the default one.
-    public var description: String {
+    public override var description: String {
         let method =
             authenticationMethod.hasPrefix("NSURLAuthenticationMethod")
             ? authenticationMethod : NSURLAuthenticationMethodDefault
@@ -148,3 +136,6 @@ extension URLProtectionSpace: CustomStringConvertible, CustomDebugStringConverti
         return "<URLProtectionSpace>: " + visibleText(text.joined(separator: ", "))
     }
 }
+
+/// A certificate chain to be evaluated, with the name that Apple's platforms use.
+public typealias SecTrust = ServerTrust

@@ -6,7 +6,7 @@ import PinctlHTTPMessages
 ///
 /// Cookies are stored in an ``HTTPCookieStorage``, which a session uses only if its configuration names it. See
 /// <doc:UseCookies>.
-public final class HTTPCookie: Sendable {
+public final class HTTPCookie: NSObject, Sendable {
     /// The rules for accepting cookies.
     public enum AcceptPolicy: UInt, Sendable {
         /// Accept all cookies.
@@ -90,21 +90,17 @@ public final class HTTPCookie: Sendable {
     /// The only ports that the cookie is sent to, if it was created with some. Always nil for cookies of a server: all
     /// ports of a host share its cookies (RFC 6265bis, section 8.5).
     public var portList: [NSNumber]? { content.ports?.map { NSNumber(value: $0) } }
-}
 
-/// Equality by all fields, including the value.
-extension HTTPCookie: Hashable {
-    public static func == (left: HTTPCookie, right: HTTPCookie) -> Bool { left.content == right.content }
-    public func hash(into hasher: inout Hasher) { hasher.combine(content) }
-}
+    /// Compares all fields, including the value.
+    public override func isEqual(_ object: Any?) -> Bool { (object as? HTTPCookie)?.content == content }
 
-extension HTTPCookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public override var hash: Int { content.hashValue }
+
     /// The name, domain and path. The value may be secret and is left out.
-    public var description: String { visibleText("\(name) for \(domain)\(path)") }
+    public override var description: String { visibleText("\(name) for \(domain)\(path)") }
+}
 
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-
+extension HTTPCookie: CustomReflectable {
     /// A mirror without children, so that `dump` prints no more than ``description``.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -8,7 +8,7 @@ import PinctlBasics
 /// have an expiry time in a file that only this user can read. See <doc:UseCookies>.
 ///
 /// A storage has at most 3000 cookies, and 50 of each domain.
-public final class HTTPCookieStorage: Sendable {
+public final class HTTPCookieStorage: NSObject, Sendable {
     /// The storage of the process, in memory. No session uses it by itself.
     public static let shared = HTTPCookieStorage()
 
@@ -43,7 +43,7 @@ public final class HTTPCookieStorage: Sendable {
     }
 
     /// Creates an empty storage in memory. It is gone with the last reference to it.
-    public convenience init() { self.init(file: nil) }
+    public override convenience init() { self.init(file: nil) }
 
     /// Creates a storage with a file in this directory, which is created if missing. Several processes can share it.
     ///
@@ -56,6 +56,9 @@ public final class HTTPCookieStorage: Sendable {
         if let error = file.error { throw error }
         self.init(file: file)
     }
+
+    /// The name of the type. Hosts and names are left out, so that they don't get into logs.
+    public override var description: String { "HTTPCookieStorage" }
 
     /// The reason why the file can't be read or written, or nil. While there is an error, cookies are kept only as long
     /// as the storage exists.
@@ -156,10 +159,7 @@ extension NSNotification.Name {
         "NSHTTPCookieManagerAcceptPolicyChangedNotification")
 }
 
-extension HTTPCookieStorage: CustomStringConvertible, CustomReflectable {
-    /// The name of the type. Hosts and names are left out, so that they don't get into logs.
-    public var description: String { "HTTPCookieStorage" }
-
+extension HTTPCookieStorage: CustomReflectable {
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

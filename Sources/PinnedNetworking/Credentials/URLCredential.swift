@@ -1,5 +1,5 @@
 /// An answer to a challenge: a user name and password, a client identity, or a server trust to accept.
-public final class URLCredential: Sendable {
+public final class URLCredential: NSObject, NSCopying, Sendable {
     /// The time for which a ``URLCredentialStorage`` keeps a credential.
     public enum Persistence: UInt, Sendable {
         /// The credential is for one task and isn't kept.
@@ -79,28 +79,25 @@ public final class URLCredential: Sendable {
     func shownIdentity() throws(ClientIdentityError) -> ClientIdentity? {
         try identity?.presenting(certificates)
     }
-}
 
-/// A client certificate with its private key, under its name on Apple's platforms.
-public typealias SecIdentity = ClientIdentity
-/// A certificate, under its name on Apple's platforms.
-public typealias SecCertificate = X509Certificate
-
-extension URLCredential: Hashable {
     /// Compares kind, contents and persistence. A trust equals only itself.
-    public static func == (left: URLCredential, right: URLCredential) -> Bool {
-        left.kind == right.kind && left.persistence == right.persistence
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? URLCredential else { return false }
+        return kind == other.kind && persistence == other.persistence
     }
 
-    public func hash(into hasher: inout Hasher) {
+    public override var hash: Int {
+        var hasher = Hasher()
         hasher.combine(kind)
         hasher.combine(persistence)
+        return hasher.finalize()
     }
-}
 
-extension URLCredential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Returns the credential itself, which can't be changed.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
     /// The kind and its public parts. The user and password are left out, so that they don't get into logs.
-    public var description: String {
+    public override var description: String {
         switch kind {
         case .password: "URLCredential(password)"
         case .identity(let identity, _): "URLCredential(\(identity))"
@@ -108,13 +105,14 @@ extension URLCredential: CustomStringConvertible, CustomDebugStringConvertible, 
         case .unimplemented: "URLCredential(none)"
         }
     }
+}
 
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
+/// A client certificate with its private key, under its name on Apple's platforms.
+public typealias SecIdentity = ClientIdentity
+/// A certificate, under its name on Apple's platforms.
+public typealias SecCertificate = X509Certificate
 
-    /// Returns the credential itself, which can't be changed.
-    public func copy() -> Any { self }
-
+extension URLCredential: CustomReflectable {
     /// A mirror without children, so that `dump` can't print a password.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

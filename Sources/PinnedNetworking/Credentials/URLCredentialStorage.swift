@@ -7,7 +7,7 @@ import PinctlBasics
 /// ``URLCredential/Persistence/synchronizable`` in a file that only this user can read. All other credentials,
 /// including identities, last as long as the storage. A credential of ``URLCredential/Persistence/none`` isn't kept. A
 /// trust isn't kept either, since it answers only one challenge. See <doc:StoredCredentials>.
-public final class URLCredentialStorage: Sendable {
+public final class URLCredentialStorage: NSObject, Sendable {
     /// The storage of the process. Its file is created when the first credential has to be stored:
     /// `$XDG_DATA_HOME/PinnedNetworking/PROGRAM/credentials`. If the variable isn't set, it is below `~/.local/share`.
     public static let shared = URLCredentialStorage(
@@ -31,7 +31,7 @@ public final class URLCredentialStorage: Sendable {
 
     /// Creates an empty storage without a file, like that of an ephemeral session. It is gone with the last reference
     /// to it.
-    public convenience init() { self.init(file: nil) }
+    public override convenience init() { self.init(file: nil) }
 
     /// Creates a storage with a file in this directory, which is created if missing. Several processes can share it.
     ///
@@ -49,6 +49,9 @@ public final class URLCredentialStorage: Sendable {
         if let error = file.error { throw error }
         self.init(file: file, patience: patience)
     }
+
+    /// The name of the type. Hosts and users are left out, so that they don't get into logs.
+    public override var description: String { "URLCredentialStorage" }
 
     /// The reason why the file can't be read or written, or nil. While there is an error, credentials are kept only as
     /// long as the storage exists.
@@ -98,17 +101,7 @@ public final class URLCredentialStorage: Sendable {
     }
 }
 
-extension URLCredentialStorage: Hashable {
-    /// Whether the two are the same storage.
-    public static func == (left: URLCredentialStorage, right: URLCredentialStorage) -> Bool { left === right }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-extension URLCredentialStorage: CustomStringConvertible, CustomReflectable {
-    /// The name of the type. Hosts and users are left out, so that they don't get into logs.
-    public var description: String { "URLCredentialStorage" }
-
+extension URLCredentialStorage: CustomReflectable {
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -4,7 +4,7 @@ import PinctlBasics
 /// An error in an FTP download.
 enum FTPError: Error, Hashable {
     /// Plain FTP to a pinned host, which has no certificate to check the pins against.
-    case pinnedCleartext(ServerName)
+    case pinnedCleartext(ServerName, by: PolicyOwner)
     /// The host is reached through a proxy that can't carry FTP.
     case noProxy
     /// The server's reply can't be parsed, or the server closed the connection.
@@ -30,8 +30,9 @@ enum FTPError: Error, Hashable {
 extension FTPError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .pinnedCleartext(let name):
-            "plain ftp to \(name) is rejected because the host is pinned and ftp has no certificate: use ftps"
+        case .pinnedCleartext(let name, let owner):
+            "plain ftp to \(name) is rejected because \(owner.pins) apply to the host and ftp has no certificate: "
+                + "use ftps"
         case .noProxy: "this proxy does not support FTP: use an HTTP proxy for ftp, or exclude the host from the proxy"
         case .malformedReply(let reason): "malformed FTP reply (\(reason)): check the port"
         case .unexpectedReply(let words): "unexpected FTP reply (\(visibleText(words))): contact the server's operator"

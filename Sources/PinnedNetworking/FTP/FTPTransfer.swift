@@ -265,9 +265,9 @@ final class FTPTransfer: ScriptedTransfer {
                     of: session)
                 return (evaluator, trust.permit)
             }
-            // mutant ftp-pinned: true by FTPTests
-            guard trust.settings.pinning?.permitsCleartext(to: target.name) ?? true else {
-                throw FTPError.pinnedCleartext(target.name)
+            // mutant ftp-pinned: nil for `trust.settings…(to: target.name)` by FTPTests
+            if let owner = trust.settings.ownerForbiddingCleartext(to: target.name) {
+                throw FTPError.pinnedCleartext(target.name, by: owner)
             }
             return (nil, trust.permit)
         }

@@ -1,12 +1,11 @@
+public import Foundation
 import PinctlBasics
 import PinctlHTTPMessages
 
 /// A server's response without its body.
 // @unchecked because a class with a subclass can't be checked. It is safe since every stored property, here and in the
 // subclass, is a `let` of a Sendable type.
-public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-    CustomReflectable
-{
+open class URLResponse: NSObject, NSCopying, @unchecked Sendable, CustomReflectable {
     /// The URL that was requested.
     public let url: URL?
 
@@ -23,30 +22,32 @@ public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomDe
     }
 
     /// The media type without parameters, or nil if the server sends none. It is never guessed from the body.
-    public var mimeType: String? { ownMIMEType }
+    open var mimeType: String? { ownMIMEType }
 
     /// The body's length in bytes according to the server, or -1 (`NSURLResponseUnknownLength`).
-    public var expectedContentLength: Int64 { ownContentLength }
+    open var expectedContentLength: Int64 { ownContentLength }
 
     /// The body's character set according to the server, such as `utf-8`, or nil.
-    public var textEncodingName: String? { ownTextEncodingName }
+    open var textEncodingName: String? { ownTextEncodingName }
 
     /// A file name for the body, never with a slash: the last component of the URL's path, or `Unknown`.
-    public var suggestedFilename: String? {
+    open var suggestedFilename: String? {
         url.flatMap { fileName($0.lastPathComponent) } ?? "Unknown"
     }
 
     /// The scheme, host and path of the URL. The user, query and header fields may be secret and are left out.
-    public var description: String { visibleText(url?.withoutSecrets ?? "no URL") }
-
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
+    open override var description: String { visibleText(url?.withoutSecrets ?? "no URL") }
 
     /// A mirror without children, so that `dump` prints no more than ``description``.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// Returns the response itself, which can't be changed.
-    public func copy() -> Any { self }
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// Compares the URL and what the server sent: type, length and encoding, and for HTTP the status and all fields.
+    open override func isEqual(_ object: Any?) -> Bool { (object as? URLResponse)?.contents == contents }
+
+    open override var hash: Int { contents.hashValue }
 
     /// Everything by which responses are compared.
     struct Contents: Hashable {
@@ -64,15 +65,8 @@ public class URLResponse: @unchecked Sendable, CustomStringConvertible, CustomDe
     }
 }
 
-extension URLResponse: Hashable {
-    /// Compares the URL and what the server sent: type, length and encoding, and for HTTP the status and all fields.
-    public static func == (left: URLResponse, right: URLResponse) -> Bool { left.contents == right.contents }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(contents) }
-}
-
 /// An HTTP response: its status code and header fields.
-public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
+open class HTTPURLResponse: URLResponse, @unchecked Sendable {
     /// The status code. The server's is always 200 or more, since interim responses aren't reported, or 101 for a
     /// WebSocket.
     public let statusCode: Int
@@ -82,9 +76,11 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     private let isDecoded: Bool
 
     /// Creates a response by hand, for use in tests. Never returns nil. `httpVersion` has no effect.
-    public convenience init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
-        let fields = (headerFields ?? [:]).sorted { $0.key < $1.key }.map { HTTPField(name: $0.key, value: $0.value) }
-        self.init(url: url, statusCode: statusCode, fields: fields)
+    public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {
+        self.statusCode = statusCode
+        fields = (headerFields ?? [:]).sorted { $0.key < $1.key }.map { HTTPField(name: $0.key, value: $0.value) }
+        isDecoded = false
+        super.init(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
     }
 
     init(url: URL, statusCode: Int, fields: [HTTPField], isDecoded: Bool = false) {
@@ -99,7 +95,7 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     /// Names are spelled as in FoundationNetworking, whatever the server's spelling is: `Content-Type`, `Etag`,
     /// `WWW-Authenticate`. Names that begin with `X-` are spelled as in their first occurrence. Values of repeated
     /// fields are joined by a comma and a space (RFC 9110, section 5.3). ``value(forHTTPHeaderField:)`` ignores case.
-    public var allHeaderFields: [AnyHashable: Any] {
+    open var allHeaderFields: [AnyHashable: Any] {
         var names: [String: String] = [:]
         var values: [AnyHashable: String] = [:]
         for field in fields {
@@ -121,14 +117,14 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 
     /// The media type in lower case without parameters, or nil if the server sends none.
-    public override var mimeType: String? {
+    open override var mimeType: String? {
         let type = contentType?.value.prefix { $0 != "," }.trimmingCharacters(in: .whitespaces).lowercased()
         return type == "" ? nil : type
     }
 
     /// The value of Content-Length, or -1 (`NSURLResponseUnknownLength`). Also -1 for a body that the client decodes,
     /// since Content-Length is the number of encoded bytes.
-    public override var expectedContentLength: Int64 {
+    open override var expectedContentLength: Int64 {
         guard !isDecoded else { return -1 }
         // Repeated values agree: HTTPBodyFraming rejects others. Blanks may precede a comma.
         let length = fields.value(named: "Content-Length")?.prefix { $0 != "," }.trimmingCharacters(in: .whitespaces)
@@ -136,13 +132,13 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 
     /// The `charset` of Content-Type in lower case, or nil.
-    public override var textEncodingName: String? {
+    open override var textEncodingName: String? {
         contentType?["charset"]?.lowercased()
     }
 
     /// A file name for the body, never with a slash: the name in Content-Disposition, else the last component of the
     /// URL's path, else `Unknown`.
-    public override var suggestedFilename: String? {
+    open override var suggestedFilename: String? {
         let stated = fields.value(named: "Content-Disposition").flatMap { HTTPParameters($0)["filename"] }
         return stated.flatMap(fileName) ?? super.suggestedFilename
     }
@@ -158,7 +154,7 @@ public final class HTTPURLResponse: URLResponse, @unchecked Sendable {
     }
 
     /// The status code, scheme, host and path. The user, query and header fields may be secret and are left out.
-    public override var description: String { "\(statusCode) \(super.description)" }
+    open override var description: String { "\(statusCode) \(super.description)" }
 
     /// Returns the meaning of a status code, in English and in lower case, such as `not found`.
     public class func localizedString(forStatusCode statusCode: Int) -> String {

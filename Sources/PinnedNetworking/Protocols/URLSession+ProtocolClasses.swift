@@ -17,7 +17,7 @@ extension URLSession {
     var protocolClasses: [URLProtocol.Type] {
         let own = settings.protocolClasses ?? []
         // mutant protocol-classes: true for 2 by URLProtocolTests ProtocolAttackTests ProtocolFlowTests
-        guard settings.usesRegisteredProtocolClasses, trust.pinning == nil else { return own }
+        guard settings.usesRegisteredProtocolClasses, !trust.isPinned else { return own }
         return own + URLProtocol.registeredClasses
     }
 
@@ -37,7 +37,7 @@ extension URLSession {
             task.status.withLock { $0.currentRequest = request }
             return try makeNetworkTransfer(task)
         }
-        if trust.pinning != nil, !hasLoggedProtocolClasses.exchange(true, ordering: .relaxed) {
+        if trust.isPinned, !hasLoggedProtocolClasses.exchange(true, ordering: .relaxed) {
             let reason = "pins don't apply to requests that \(type) handles: use protocolClasses in tests only"
             NSLog("%@", "PinnedNetworking: \(reason)")
         }

@@ -130,7 +130,7 @@ extension URLError.Code {
             default: self = .serverCertificateUntrusted
             }
         case .rejected, .foreignCredential, .refused: self = .serverCertificateUntrusted
-        case .proxyRefused(_, _, let reason): self.init(reason)
+        case .refusedByProcess(let reason), .proxyRefused(_, _, let reason): self.init(reason)
         }
     }
 

@@ -13,7 +13,7 @@ extension URLSession {
     ///
     /// A task that continues another one has its limit, and is created even if the session is invalidated.
     func makeTask<Made: URLSessionTask>(
-        _ type: Made.Type, _ request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil,
+        _ create: (URLSessionTask.Parts) -> Made, _ request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil,
         isCollected: Bool = false, continuing other: URLSessionTask? = nil,
         start: (@Sendable (URLSessionTask) -> Void)? = nil
     ) -> Made {
@@ -22,9 +22,10 @@ extension URLSession {
             ?? WorkLimit(
                 requestTimeout: request.ownTimeoutInterval ?? settings.requestTimeout,
                 resourceTimeout: settings.resourceTimeout)
-        let task = Made(
-            taskIdentifier: taskCount.add(1, ordering: .relaxed).newValue, originalRequest: request,
-            delegate: delegate, isMeasured: delegate != nil || self.delegate != nil, limit: limit, start: start)
+        let task = create(
+            URLSessionTask.Parts(
+                taskIdentifier: taskCount.add(1, ordering: .relaxed).newValue, originalRequest: request,
+                delegate: delegate, isMeasured: delegate != nil || self.delegate != nil, limit: limit, start: start))
         let isInvalid = registry.withLock { tasks in
             let isRefused = tasks.isInvalid && other == nil
             if !isRefused { tasks.add(task, isHeld: isCollected || other != nil) }

@@ -8,8 +8,9 @@ import Synchronization
 ///
 /// No part of a request is sent before the server's chain is verified and matches the pins of the session's
 /// configuration. This also applies to connections that earlier requests left open.
-public final class URLSession: Sendable {
-    /// The shared session with ``URLSessionConfiguration/default``. It has no pins.
+// Unchecked, since the class has subclasses. Every stored property is a constant of a Sendable type.
+open class URLSession: NSObject, @unchecked Sendable {
+    /// The shared session with ``URLSessionConfiguration/default``. It has no pins but those of ``ProcessPinning``.
     public static let shared = {
         let configuration = URLSessionConfiguration.default
         configuration.usesRegisteredProtocolClasses = true
@@ -73,11 +74,7 @@ public final class URLSession: Sendable {
     let logins = AuthenticationCache()
     /// The credentials for this session alone.
     let credentials = URLCredentialStorage()
-    /// The number of the trust settings, which ends the permission to send under earlier ones.
-    let approvals = ApprovalNumber()
-    private let currentTrust: Locked<PermittingTrust>
-    /// Held while the trust settings are replaced, so that no replacement loses another.
-    private let replacement = Locked(())
+    private let sessionTrust: SessionTrust
     private let label = Locked<String?>(nil)
     let taskCount = Atomic(0)
     /// The names of the header fields that requests had and that were logged as ignored, in lower case.
@@ -102,22 +99,29 @@ public final class URLSession: Sendable {
         settings = configuration.copyForSession()
         proxyError = settings.proxyDictionary?.error ?? settings.proxies.lazy.compactMap(\.domainError).first
         pool = ConnectionPool(limit: settings.connectionsPerHost)
-        currentTrust = Locked(PermittingTrust(settings.trust, SendPermit(approvals, number: 0)))
+        sessionTrust = ProcessPinning.trust(of: settings)
         sessionDelegate = Locked(delegate)
         if let delegateQueue {
             self.delegateQueue = delegateQueue
         } else {
-            self.delegateQueue = OperationQueue()
-            self.delegateQueue.maxConcurrentOperationCount = 1
+            let queue = OperationQueue()
+            queue.maxConcurrentOperationCount = 1
+            self.delegateQueue = queue
         }
+        super.init()
         logUnusedReportSink()
     }
+
+    deinit { ProcessPinning.forget(sessionTrust) }
 
     /// A copy of the configuration that the session was created with, with the current trust settings. A change of it
     /// has no effect on the session: set ``pinning`` and the other trust settings of the session itself.
     public var configuration: URLSessionConfiguration {
         var settings = settings
         settings.trust = trust
+        // The session has the policy in place of the process's, and not everyone who can use the session.
+        // mutant process-override-copied: {} by ProcessPinningTests/overrides
+        settings.processOverride = nil
         return URLSessionConfiguration(settings: settings, isCopied: true)
     }
 
@@ -134,6 +138,10 @@ public final class URLSession: Sendable {
             logUnusedReportSink()
         }
     }
+
+    /// The pins that apply in addition to ``pinning``, because the program has adopted them for the whole process. `nil`
+    /// if it hasn't. See ``ProcessPinning``.
+    public var processPinning: PinningPolicy? { trust.process }
 
     /// The trust anchors for all further requests, or `nil` for the system's. The initial value is the configuration's.
     public var trustStore: TrustStore? {
@@ -166,21 +174,9 @@ public final class URLSession: Sendable {
     var trust: TrustSettings { permittingTrust.settings }
 
     /// The current trust settings, with the permission to send under them.
-    var permittingTrust: PermittingTrust { currentTrust.withLock { $0 } }
+    var permittingTrust: PermittingTrust { sessionTrust.current }
 
-    /// Changes the trust settings. When this returns, no byte of a request is sent that only the earlier ones permit.
-    private func replaceTrust(_ change: (inout TrustSettings) -> Void) {
-        // mutant settings-lost: Locked(()) for `replacement` by TrustSettingsTests/concurrent
-        replacement.withLock { _ in
-            // Computes digests, so it isn't done under the locks that the event loop waits for.
-            var settings = trust
-            change(&settings)
-            approvals.replace { number in
-                let replacing = PermittingTrust(settings, SendPermit(approvals, number: number))
-                currentTrust.withLock { $0 = replacing }
-            }
-        }
-    }
+    private func replaceTrust(_ change: (inout TrustSettings) -> Void) { sessionTrust.replace(change) }
 
     /// Logs once that the report sink is never called, because no rule has report URLs.
     private func logUnusedReportSink() {
@@ -242,7 +238,7 @@ public final class URLSession: Sendable {
     public func data(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (Data, URLResponse) {
-        try await collect(makeTask(URLSessionDataTask.self, request, delegate: delegate, isCollected: true))
+        try await collect(makeTask(URLSessionDataTask.init, request, delegate: delegate, isCollected: true))
     }
 
     /// Fetches a URL byte by byte. See ``bytes(for:delegate:)``.
@@ -257,7 +253,7 @@ public final class URLSession: Sendable {
     public func bytes(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
-        let task = makeTask(URLSessionDataTask.self, request, delegate: delegate)
+        let task = makeTask(URLSessionDataTask.init, request, delegate: delegate)
         do {
             let (transfer, response) = try await begin(task)
             return (AsyncBytes(task: task, transfer: transfer), response)
@@ -271,17 +267,17 @@ public final class URLSession: Sendable {
     // MARK: Tasks
 
     /// Creates a task for a URL. Its response is passed to the delegate.
-    public func dataTask(with url: URL) -> URLSessionDataTask {
+    open func dataTask(with url: URL) -> URLSessionDataTask {
         dataTask(with: URLRequest(url: url))
     }
 
     /// Creates a task for a request. Its response is passed to the delegate.
-    public func dataTask(with request: URLRequest) -> URLSessionDataTask {
-        makeTask(URLSessionDataTask.self, request) { self.deliver($0) }
+    open func dataTask(with request: URLRequest) -> URLSessionDataTask {
+        makeTask(URLSessionDataTask.init, request) { self.deliver($0) }
     }
 
     /// Creates a task for a URL. See ``dataTask(with:completionHandler:)-(URLRequest,_)``.
-    public func dataTask(
+    open func dataTask(
         with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDataTask {
         dataTask(with: URLRequest(url: url), completionHandler: completionHandler)
@@ -289,18 +285,11 @@ public final class URLSession: Sendable {
 
     /// Creates a task for a request. Its body, response and error are passed to the handler, once, on the delegates'
     /// queue.
-    public func dataTask(
+    open func dataTask(
         with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDataTask {
-        makeTask(URLSessionDataTask.self, request) { self.collect($0, completionHandler) }
+        makeTask(URLSessionDataTask.init, request) { self.collect($0, completionHandler) }
     }
-}
-
-extension URLSession: Hashable {
-    /// Whether the two are the same session.
-    public static func == (left: URLSession, right: URLSession) -> Bool { left === right }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension URLSession: CustomReflectable {

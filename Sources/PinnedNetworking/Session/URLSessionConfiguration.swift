@@ -9,7 +9,7 @@ import PinctlZlib
 /// Each later change of a setting that protects requests (``pinning``, the trust settings, the minimum TLS version, the
 /// observer and the report sink) is logged, because the program may rely on it. Set ``URLSession/pinning`` and its
 /// neighbors of the session instead. To derive another configuration, change a ``copy()``.
-public final class URLSessionConfiguration: Sendable {
+public final class URLSessionConfiguration: NSObject, NSCopying, Sendable {
     private struct State: Sendable {
         var settings: SessionSettings
         /// Whether a session has copied the settings, or they are those of a session.
@@ -24,7 +24,7 @@ public final class URLSessionConfiguration: Sendable {
     }
 
     /// Creates a configuration like ``default``.
-    public convenience init() { self.init(settings: SessionSettings()) }
+    public override convenience init() { self.init(settings: SessionSettings()) }
 
     /// A new configuration without pins and proxies, with the system's trust store and the shared credential storage. A
     /// request times out after 60 seconds without progress.
@@ -104,6 +104,16 @@ public final class URLSessionConfiguration: Sendable {
     public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
         get { self[\.minimumTLS] }
         set { setTrust(\.minimumTLS, to: newValue, "tlsMinimumSupportedProtocolVersion", isInSession: false) }
+    }
+
+    /// The policy in place of the process's, if ``ProcessPinning`` gave the configuration one.
+    var processOverride: PinningPolicy? {
+        get { self[\.processOverride] }
+        set {
+            setTrust(
+                \.processOverride, to: newValue, "a policy in place of the process's",
+                remedy: "give it to the configuration before you create the session")
+        }
     }
 
     // MARK: Credentials
@@ -230,6 +240,15 @@ public final class URLSessionConfiguration: Sendable {
         set { self[\.zlib] = newValue }
     }
 
+    /// Returns a new ``URLSessionConfiguration`` with the same settings.
+    public override func copy() -> Any { copy(with: nil) }
+
+    /// Returns a new ``URLSessionConfiguration`` with the same settings.
+    public func copy(with zone: NSZone? = nil) -> Any { URLSessionConfiguration(settings: snapshot) }
+
+    /// The name of the type. Header fields and proxies may have secrets and are left out.
+    public override var description: String { "URLSessionConfiguration" }
+
     var snapshot: SessionSettings { state.withLock { $0.settings } }
 
     /// Returns the settings for a session. Later changes of those that protect requests are logged.
@@ -246,24 +265,24 @@ public final class URLSessionConfiguration: Sendable {
     }
 
     /// Changes a setting that protects requests, and logs that a session doesn't get it. `isInSession` is whether a
-    /// session has a property for it.
+    /// session has a property for it, and `remedy` what to do if the configuration has none either.
     private func setTrust<Value: Sendable>(
         _ setting: any WritableKeyPath<SessionSettings, Value> & Sendable, to value: Value, _ name: String,
-        isInSession: Bool = true
+        isInSession: Bool = true, remedy: String? = nil
     ) {
         let isCopied = state.withLock { state in
             state.settings[keyPath: setting] = value
             return state.isCopied
         }
         guard isCopied else { return }
-        let remedy =
+        let usual =
             isInSession
             ? "set session.\(name), or set configuration.\(name) before you create the session"
             : "set configuration.\(name) before you create the session"
         NSLog(
             "%@",
             "PinnedNetworking: \(name) HAS NO EFFECT on the session that has already copied this configuration: "
-                + "\(remedy)"
+                + (remedy ?? usual)
         )
     }
 }
@@ -292,6 +311,8 @@ public enum tls_protocol_version_t: UInt16, Sendable {
 /// The values of a configuration.
 struct SessionSettings: Sendable {
     var trust = TrustSettings()
+    /// The policy in place of the process's, if any.
+    var processOverride: PinningPolicy?
     var observer: (@Sendable (ServerTrustDecision) -> Void)?
     var reportSink: (any PinReportSink)?
     var minimumTLS = tls_protocol_version_t.TLSv12
@@ -319,23 +340,7 @@ struct SessionSettings: Sendable {
     var zlib = ZlibLibrary.system
 }
 
-extension URLSessionConfiguration: Hashable {
-    /// Whether the two are the same object, which is how Apple's are compared.
-    public static func == (left: URLSessionConfiguration, right: URLSessionConfiguration) -> Bool { left === right }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-
-    /// Returns a new ``URLSessionConfiguration`` with the same settings.
-    public func copy() -> Any { URLSessionConfiguration(settings: snapshot) }
-}
-
-extension URLSessionConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The name of the type. Header fields and proxies may have secrets and are left out.
-    public var description: String { "URLSessionConfiguration" }
-
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-
+extension URLSessionConfiguration: CustomReflectable {
     /// An empty mirror, because `dump` must not print the contents of header fields and proxies.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -40,6 +40,6 @@ extension URLSession {
         *, unavailable, message: "there are no stream tasks: a connection without a request can't be pinned by host"
     )
     public func streamTask(withHostName hostname: String, port: Int) -> URLSessionStreamTask {
-        makeTask(URLSessionStreamTask.self, URLRequest(url: URL(filePath: "/")))
+        makeTask(URLSessionStreamTask.init, URLRequest(url: URL(filePath: "/")))
     }
 }

@@ -1,5 +1,5 @@
 import CertificateTrust
-import Foundation
+public import Foundation
 import PinctlBasics
 import PinctlHTTPMessages
 import Synchronization
@@ -13,7 +13,7 @@ public let NSURLSessionTransferSizeUnknown: Int64 = -1
 /// A task created by ``URLSession/dataTask(with:)-(URLRequest)`` and similar methods starts with ``resume()``. The
 /// tasks of the `async` methods start at once.
 // Unchecked, since the class has subclasses. Every stored property is a constant of a Sendable type.
-public class URLSessionTask: @unchecked Sendable {
+open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
     /// The state of a task.
     public enum State: Int, Sendable {
         /// The task is running.
@@ -79,27 +79,53 @@ public class URLSessionTask: @unchecked Sendable {
     /// request.
     private let isMeasured: Atomic<Bool>
 
-    required init(
-        taskIdentifier: Int, originalRequest: URLRequest, delegate: (any URLSessionTaskDelegate)?, isMeasured: Bool,
-        limit: WorkLimit, start: (@Sendable (URLSessionTask) -> Void)?
-    ) {
-        self.taskIdentifier = taskIdentifier
-        self.originalRequest = originalRequest
-        self.isMeasured = Atomic(isMeasured)
-        self.limit = limit
-        var status = Status(delegate: delegate, currentRequest: originalRequest, start: start)
-        if start == nil { (status.state, status.begin) = (.running, Date()) }
+    /// The parts of a task that a session creates.
+    struct Parts {
+        let taskIdentifier: Int
+        let originalRequest: URLRequest
+        let delegate: (any URLSessionTaskDelegate)?
+        let isMeasured: Bool
+        let limit: WorkLimit
+        let start: (@Sendable (URLSessionTask) -> Void)?
+    }
+
+    init(_ parts: Parts) {
+        taskIdentifier = parts.taskIdentifier
+        originalRequest = parts.originalRequest
+        isMeasured = Atomic(parts.isMeasured)
+        limit = parts.limit
+        var status = Status(
+            delegate: parts.delegate, currentRequest: parts.originalRequest, start: parts.start)
+        if parts.start == nil { (status.state, status.begin) = (.running, Date()) }
         self.status = Locked(consume status)
     }
 
+    /// Creates a task without a session, for subclasses that stand in for a task in tests. It has no request, and
+    /// ``resume()`` sends nothing.
+    public override init() {
+        taskIdentifier = 0
+        originalRequest = nil
+        isMeasured = Atomic(false)
+        limit = WorkLimit(requestTimeout: 60, resourceTimeout: 60)
+        status = Locked(Status(currentRequest: .withoutURL, start: { _ in }))
+    }
+
+    /// The kind and number of the task, and its request without the parts that may be secret.
+    open override var description: String {
+        "<\(type(of: self))>: {\(taskIdentifier)} \(originalRequest.map { "\($0)" } ?? "no request")"
+    }
+
+    /// Returns the task itself, as Apple's does.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
     /// The last request that was sent. After redirects it differs from ``originalRequest``.
-    public var currentRequest: URLRequest? { status.withLock { $0.currentRequest } }
+    open var currentRequest: URLRequest? { status.withLock { $0.currentRequest } }
     /// The response, after its header has arrived.
-    public var response: URLResponse? { status.withLock { $0.response } }
+    open var response: URLResponse? { status.withLock { $0.response } }
     /// The error of a failed task, otherwise `nil`.
-    public var error: (any Error)? { status.withLock { $0.error } }
+    open var error: (any Error)? { status.withLock { $0.error } }
     /// The state of the task.
-    public var state: State { status.withLock { $0.state } }
+    open var state: State { status.withLock { $0.state } }
     /// The number of bytes of the request's body that were sent.
     public var countOfBytesSent: Int64 { status.withLock { $0.bytesSent } }
     /// The number of bytes of the response's body that were received, after decoding. It is the number of bytes that
@@ -150,7 +176,7 @@ public class URLSessionTask: @unchecked Sendable {
     }
 
     /// Starts the task, or continues it after ``suspend()``. Has no effect on a running task.
-    public func resume() {
+    open func resume() {
         let (begin, waiting) = status.withLock { status in
             defer { (status.start, status.waiting) = (nil, []) }
             if status.state == .suspended, status.start != nil || status.suspendCount > 0 { status.state = .running }
@@ -165,7 +191,7 @@ public class URLSessionTask: @unchecked Sendable {
     /// Pauses reading of the response's body until ``resume()``, so that the server waits. A request in progress
     /// continues up to the response's header. The time limit for the whole task continues, but the one for a request
     /// without progress doesn't.
-    public func suspend() {
+    open func suspend() {
         status.withLock { status in
             guard status.state == .running else { return }
             status.state = .suspended
@@ -200,7 +226,7 @@ public class URLSessionTask: @unchecked Sendable {
     var hasNotBegun: Bool { status.withLock { $0.start != nil } }
 
     /// Cancels the request with `URLError.cancelled`, and closes its connection.
-    public func cancel() {
+    open func cancel() {
         status.withLock { if $0.state != .completed { $0.state = .canceling } }
         limit.end(.cancelled)
         // A task that never started, or that is suspended, must also complete.
@@ -286,26 +312,8 @@ extension URLSessionTask.Status {
     }
 }
 
-extension URLSessionTask: Hashable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// Whether the two are the same task.
-    public static func == (left: URLSessionTask, right: URLSessionTask) -> Bool { left === right }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-
-    /// The kind and number of the task, and its request without the parts that may be secret.
-    public var description: String {
-        "<\(type(of: self))>: {\(taskIdentifier)} \(originalRequest.map { "\($0)" } ?? "no request")"
-    }
-
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-
-    /// Returns the task itself, as Apple's does.
-    public func copy() -> Any { self }
-}
-
 /// A task whose body is returned in memory or passed in parts to a ``URLSessionDataDelegate``.
-public class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
+open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 
 /// A task that sends a body.
 public final class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}

@@ -1,5 +1,5 @@
 /// The metrics of a task, collected for ``URLSessionTaskDelegate/urlSession(_:task:didFinishCollecting:)``.
-public final class URLSessionTaskMetrics: Sendable {
+public final class URLSessionTaskMetrics: NSObject, Sendable {
     /// The source of a response.
     public enum ResourceFetchType: Int, Sendable {
         /// Not known. It doesn't occur here.
@@ -38,11 +38,16 @@ public final class URLSessionTaskMetrics: Sendable {
         taskInterval = interval
         self.redirectCount = redirectCount
     }
+
+    /// The duration and the counts. Requests may have secrets and are left out.
+    public override var description: String {
+        "(\(taskInterval.duration) s, \(transactionMetrics.count) requests, \(redirectCount) redirects)"
+    }
 }
 
 /// The metrics of one request and its response. Times of events that didn't occur are `nil`, for example the connection
 /// times of a reused connection.
-public final class URLSessionTaskTransactionMetrics: Sendable {
+public final class URLSessionTaskTransactionMetrics: NSObject, Sendable {
     /// See ``URLSessionTaskMetrics/ResourceFetchType``.
     public typealias ResourceFetchType = URLSessionTaskMetrics.ResourceFetchType
 
@@ -128,32 +133,6 @@ public final class URLSessionTaskTransactionMetrics: Sendable {
     public var isResumedSession: Bool { record.isResumed }
     /// The time in seconds for verifying the origin's chain and comparing its pins, or `nil` for a reused connection.
     public var trustEvaluationDuration: TimeInterval? { record.trustDuration }
-}
-
-extension URLSessionTaskMetrics: Hashable {
-    /// Whether the two are the same object.
-    public static func == (left: URLSessionTaskMetrics, right: URLSessionTaskMetrics) -> Bool { left === right }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-extension URLSessionTaskTransactionMetrics: Hashable {
-    /// Whether the two are the same object.
-    public static func == (
-        left: URLSessionTaskTransactionMetrics, right: URLSessionTaskTransactionMetrics
-    ) -> Bool { left === right }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-extension URLSessionTaskMetrics: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The duration and the counts. Requests may have secrets and are left out.
-    public var description: String {
-        "(\(taskInterval.duration) s, \(transactionMetrics.count) requests, \(redirectCount) redirects)"
-    }
-
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
 }
 
 extension URLSessionTaskMetrics: CustomReflectable {

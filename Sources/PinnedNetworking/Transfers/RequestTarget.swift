@@ -108,7 +108,7 @@ enum RequestTargetError: Error, Hashable {
     case noURL
     case unsupportedScheme(String)
     /// The scheme is `http`, but the host has pins, which can't be compared.
-    case pinnedCleartext(ServerName)
+    case pinnedCleartext(ServerName, by: PolicyOwner)
     case noHost
     /// The URL has a backslash in its authority. Some parsers read the part before it as a user, others as the host.
     case backslashInAuthority
@@ -125,8 +125,8 @@ extension RequestTargetError: CustomStringConvertible {
         switch self {
         case .noURL: "the request has no URL: give it one"
         case .unsupportedScheme(let scheme): "the scheme \(HTTPExcerpt(scheme)) is not supported: use https"
-        case .pinnedCleartext(let name):
-            "a cleartext connection to \(name) is refused, because pins apply to it and it has no certificate: use "
+        case .pinnedCleartext(let name, let owner):
+            "a cleartext connection to \(name) is refused, because \(owner.pins) apply to it and it has no certificate: use "
                 + "https, or wss for a WebSocket"
         case .noHost: "the URL has no host: write https://host/path"
         case .backslashInAuthority:

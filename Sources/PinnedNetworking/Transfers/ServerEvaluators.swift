@@ -19,9 +19,9 @@ struct ServerEvaluators: Sendable {
         case .https:
             origin = try ServerEvaluator(name, port: key.origin.port, by: trust, for: task, of: session)
         case .http, .ftp:
-            // mutant cleartext-pinned: true by PinnedRequestTests
-            guard trust.settings.pinning?.permitsCleartext(to: name) ?? true else {
-                throw RequestTargetError.pinnedCleartext(name)
+            // mutant cleartext-pinned: nil for `trust.settings…(to: name)` by PinnedRequestTests
+            if let owner = trust.settings.ownerForbiddingCleartext(to: name) {
+                throw RequestTargetError.pinnedCleartext(name, by: owner)
             }
             origin = nil
         }

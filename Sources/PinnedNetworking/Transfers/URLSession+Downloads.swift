@@ -19,7 +19,7 @@ extension URLSession {
     public func download(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (URL, URLResponse) {
-        let task = makeTask(URLSessionDownloadTask.self, request, delegate: delegate)
+        let task = makeTask(URLSessionDownloadTask.init, request, delegate: delegate)
         return try await keepFile(of: task)
     }
 
@@ -37,7 +37,7 @@ extension URLSession {
 
     /// Creates a task whose file is passed to the delegate, a ``URLSessionDownloadDelegate``.
     public func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
-        makeTask(URLSessionDownloadTask.self, request) { self.deliverFile($0) }
+        makeTask(URLSessionDownloadTask.init, request) { self.deliverFile($0) }
     }
 
     /// Creates a task that resumes a download. Its file is passed to the delegate.
@@ -58,7 +58,7 @@ extension URLSession {
     public func downloadTask(
         with request: URLRequest, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionDownloadTask {
-        makeTask(URLSessionDownloadTask.self, request) { self.fetchFile($0, completionHandler) }
+        makeTask(URLSessionDownloadTask.init, request) { self.fetchFile($0, completionHandler) }
     }
 
     /// Creates a task that resumes a download. Its file is passed to the handler, and removed when the handler returns.
@@ -77,11 +77,11 @@ extension URLSession {
     ) -> URLSessionDownloadTask {
         do throws(DownloadError) {
             let resumption = try ResumeData(resumeData)
-            let task = makeTask(URLSessionDownloadTask.self, resumption.request, delegate: delegate, start: start)
+            let task = makeTask(URLSessionDownloadTask.init, resumption.request, delegate: delegate, start: start)
             task.download.withLock { $0.resumption = resumption }
             return task
         } catch {
-            let task = makeTask(URLSessionDownloadTask.self, .withoutURL, delegate: delegate, start: start)
+            let task = makeTask(URLSessionDownloadTask.init, .withoutURL, delegate: delegate, start: start)
             task.status.withLock { $0.refusal = URLError(error, url: nil) }
             return task
         }
@@ -142,7 +142,7 @@ extension URLSession {
     func deliverFile(of transfer: any TaskTransfer, _ response: URLResponse, insteadOf dataTask: URLSessionTask) async {
         guard let dataTask = dataTask as? URLSessionDataTask, let request = dataTask.originalRequest else { return }
         let task = makeTask(
-            URLSessionDownloadTask.self, request, delegate: dataTask.delegate, continuing: dataTask)
+            URLSessionDownloadTask.init, request, delegate: dataTask.delegate, continuing: dataTask)
         let past = dataTask.status.withLock { $0 }
         task.status.withLock { status in
             (status.currentRequest, status.response) = (past.currentRequest, response)

@@ -9,7 +9,7 @@ extension URLSession {
     ) async throws -> (Data, URLResponse) {
         let request = request.with(body: .data(bodyData))
         return try await collect(
-            makeTask(URLSessionUploadTask.self, request, delegate: delegate, isCollected: true))
+            makeTask(URLSessionUploadTask.init, request, delegate: delegate, isCollected: true))
     }
 
     /// Sends a request with the contents of a regular file, which is read while it is sent. Otherwise works like
@@ -19,17 +19,17 @@ extension URLSession {
     ) async throws -> (Data, URLResponse) {
         let request = request.with(body: .file(fileURL))
         return try await collect(
-            makeTask(URLSessionUploadTask.self, request, delegate: delegate, isCollected: true))
+            makeTask(URLSessionUploadTask.init, request, delegate: delegate, isCollected: true))
     }
 
     /// Creates a task that sends a body. Its response is passed to the delegate.
     public func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
-        makeTask(URLSessionUploadTask.self, request.with(body: .data(bodyData))) { self.deliver($0) }
+        makeTask(URLSessionUploadTask.init, request.with(body: .data(bodyData))) { self.deliver($0) }
     }
 
     /// Creates a task that sends a file. Its response is passed to the delegate.
     public func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
-        makeTask(URLSessionUploadTask.self, request.with(body: .file(fileURL))) { self.deliver($0) }
+        makeTask(URLSessionUploadTask.init, request.with(body: .file(fileURL))) { self.deliver($0) }
     }
 
     /// Creates a task that sends the request's own stream. If there is none, or if a challenge or redirect requires the
@@ -39,7 +39,7 @@ extension URLSession {
     /// second for the server's `100 Continue`, so that a refusal doesn't consume the stream.
     public func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask {
         let body = request.content?.isStream == true ? request.content : .stream(nil)
-        return makeTask(URLSessionUploadTask.self, request.with(body: body)) { self.deliver($0) }
+        return makeTask(URLSessionUploadTask.init, request.with(body: body)) { self.deliver($0) }
     }
 
     /// Creates a task that sends a body. Its result is passed to the handler, once, on the delegates' queue.
@@ -47,7 +47,7 @@ extension URLSession {
         with request: URLRequest, from bodyData: Data?,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionUploadTask {
-        makeTask(URLSessionUploadTask.self, request.with(body: bodyData.map { .data($0) })) {
+        makeTask(URLSessionUploadTask.init, request.with(body: bodyData.map { .data($0) })) {
             self.collect($0, completionHandler)
         }
     }
@@ -57,6 +57,6 @@ extension URLSession {
         with request: URLRequest, fromFile fileURL: URL,
         completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
     ) -> URLSessionUploadTask {
-        makeTask(URLSessionUploadTask.self, request.with(body: .file(fileURL))) { self.collect($0, completionHandler) }
+        makeTask(URLSessionUploadTask.init, request.with(body: .file(fileURL))) { self.collect($0, completionHandler) }
     }
 }

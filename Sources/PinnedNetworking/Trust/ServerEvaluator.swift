@@ -61,7 +61,6 @@ final class ServerEvaluator: Sendable {
     func hasSettings(of approval: Approval) -> Bool { approval.settings == permitting.settings.digest }
 
     private var settings: TrustSettings { permitting.settings }
-    private var policy: PinningPolicy { settings.pinning ?? .unpinned }
 
     private var identitySpace: URLProtectionSpace {
         URLProtectionSpace(
@@ -131,12 +130,12 @@ final class ServerEvaluator: Sendable {
             return EvaluatedServer(
                 trust: trust, grounds: grounds, isAcceptedForSession: isForSession, evaluationTime: time,
                 approval: approval(on: grounds, isForSession: isForSession), evaluated: now,
-                end: settings.nextExpiry(under: grounds.decision?.rule, after: now))
+                end: settings.nextExpiry(under: grounds.decisions.compactMap(\.rule), after: now))
         } catch {
-            if connection != .reused, case .refused(.mismatch(let mismatch), _, _, _) = error {
+            if connection != .reused, case .mismatch(let mismatch) = error.pinningError {
                 queueReport(mismatch, trust, at: now)
             }
-            let error = error.explained(trust, by: policy, at: now)
+            let error = error.explained(trust, by: settings, at: now)
             report(.refused(error.pinningError, reason: error.description), connection)
             throw refusal(error)
         }
@@ -174,15 +173,18 @@ final class ServerEvaluator: Sendable {
             }
             isAcceptedByDelegate = true
         }
-        do throws(PinningError) {
-            return .verified(try policy.evaluate(trust, port: Int(port), at: time))
-        } catch {
-            // mutant delegate-narrows: true for 3 by ServerTrustChallengeTests PinnedRequestTests
-            guard isAcceptedByDelegate, case .untrusted = error, policy.leavesToDelegate(trust, port: Int(port)) else {
-                throw .refused(error, name, port: Int(port))
+        var decisions: [PinDecision] = []
+        for policy in settings.policies {
+            do throws(PinningError) {
+                decisions.append(try policy.evaluate(trust, port: Int(port), at: time))
+            } catch {
+                // mutant delegate-narrows: true for 3 by ServerTrustChallengeTests PinnedRequestTests
+                guard isAcceptedByDelegate, case .untrusted = error, settings.leavesToDelegate(trust, port: Int(port))
+                else { throw policy.refusal(error, name, port: Int(port)) }
+                return .acceptedByDelegate(despite: error)
             }
-            return .acceptedByDelegate(despite: error)
         }
+        return .verified(decisions)
     }
 
     /// Returns the refusal of a server as the reason of the whole request.
@@ -206,7 +208,7 @@ final class ServerEvaluator: Sendable {
 
     private func report(_ grounds: EvaluatedServer.Grounds, _ connection: ServerTrustDecision.Connection) {
         switch grounds {
-        case .verified(let decision): report(.accepted(decision), connection)
+        case .verified(let decisions): if let decision = decisions.last { report(.accepted(decision), connection) }
         case .acceptedByDelegate(let error): report(.acceptedByDelegate(error), connection)
         }
     }
@@ -222,12 +224,14 @@ final class ServerEvaluator: Sendable {
     /// Logs and reports that a server was accepted without its pins.
     private func logAndQueueReport(_ grounds: EvaluatedServer.Grounds, _ trust: ServerTrust, at time: Date) {
         switch grounds {
-        case .verified(let decision):
-            decision.log()
-            if let finding = decision.path.transparencyFinding {
-                NSLog("%@", "PinnedNetworking continues: \(name) port \(port): \(finding)")
+        case .verified(let decisions):
+            for decision in decisions {
+                decision.log()
+                if let finding = decision.path.transparencyFinding {
+                    NSLog("%@", "PinnedNetworking continues: \(name) port \(port): \(finding)")
+                }
+                if case .forgiven(let mismatch) = decision { queueReport(mismatch, trust, at: time) }
             }
-            if case .forgiven(let mismatch) = decision { queueReport(mismatch, trust, at: time) }
         case .acceptedByDelegate(let error):
             NSLog("%@", "PinnedNetworking continues: a delegate accepted \(name) port \(port): \(error)")
         }
@@ -302,13 +306,13 @@ final class ServerEvaluator: Sendable {
 final class EvaluatedServer: Sendable {
     /// The grounds on which a server was accepted.
     enum Grounds: Sendable {
-        /// The policy accepts a verified path.
-        case verified(PinDecision)
+        /// Every policy accepts a verified path: the process's, then the session's own.
+        case verified([PinDecision])
         /// The chain isn't trusted, for this reason. A delegate accepted it, and no pins apply to the host.
         case acceptedByDelegate(despite: PinningError)
 
-        /// The policy's decision, or `nil` if it accepts no path.
-        var decision: PinDecision? { if case .verified(let decision) = self { decision } else { nil } }
+        /// The decisions of the policies, or none if they accept no path.
+        var decisions: [PinDecision] { if case .verified(let decisions) = self { decisions } else { [] } }
     }
 
     let trust: ServerTrust
@@ -339,7 +343,7 @@ final class EvaluatedServer: Sendable {
         self.evaluated = evaluated
         self.end = end
         self.identityRequest = identityRequest
-        lastValidity = grounds.decision?.path.certificates.map(\.notAfter).min()
+        lastValidity = grounds.decisions.flatMap(\.path.certificates).map(\.notAfter).min()
     }
 
     /// Returns the server after its request for a client identity, if it had one, was answered.
@@ -354,7 +358,7 @@ final class EvaluatedServer: Sendable {
     }
 
     /// The verified path, or `nil` if a delegate accepted the server without one.
-    var path: VerifiedPath? { grounds.decision?.path }
+    var path: VerifiedPath? { grounds.decisions.last?.path }
 
     /// Whether the server can still be used. The path and the rule that accepted it can expire while the connection is
     /// kept. If the clock was turned back, a rule that had expired applies again.

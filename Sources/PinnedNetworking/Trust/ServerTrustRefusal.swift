@@ -8,6 +8,8 @@ indirect enum ServerTrustRefusal: Error {
     case foreignCredential(ServerName)
     /// The chain isn't trusted, or the policy refuses it, with possible causes.
     case refused(PinningError, ServerName, port: Int, causes: [PinFailureCause] = [])
+    /// The policy of the process refuses it.
+    case refusedByProcess(ServerTrustRefusal)
     /// A proxy was refused.
     case proxyRefused(ServerName, port: Int, ServerTrustRefusal)
 }
@@ -15,10 +17,14 @@ indirect enum ServerTrustRefusal: Error {
 extension ServerTrustRefusal {
     /// Returns the same refusal with the possible causes of a pin mismatch. They are determined from the chain that the
     /// server sent.
-    func explained(_ trust: ServerTrust, by policy: PinningPolicy, at time: Date) -> ServerTrustRefusal {
-        guard case .refused(.mismatch(let mismatch), let name, let port, _) = self else { return self }
-        let causes = policy.failureCauses(for: trust, port: port, at: time)
-        return .refused(.mismatch(mismatch), name, port: port, causes: causes)
+    func explained(_ trust: ServerTrust, by settings: TrustSettings, at time: Date) -> ServerTrustRefusal {
+        func explained(_ refusal: ServerTrustRefusal, by policy: PinningPolicy?) -> ServerTrustRefusal {
+            guard case .refused(.mismatch(let mismatch), let name, let port, _) = refusal else { return refusal }
+            let causes = policy?.failureCauses(for: trust, port: port, at: time) ?? []
+            return .refused(.mismatch(mismatch), name, port: port, causes: causes)
+        }
+        guard case .refusedByProcess(let refusal) = self else { return explained(self, by: settings.pinning) }
+        return .refusedByProcess(explained(refusal, by: settings.process))
     }
 
     /// The same refusal, whose text for a mismatch is the first line alone.
@@ -26,6 +32,7 @@ extension ServerTrustRefusal {
         switch self {
         case .refused(let error, let name, let port, let causes):
             .refused(error.summarized(true), name, port: port, causes: causes)
+        case .refusedByProcess(let refusal): .refusedByProcess(refusal.summarized)
         case .proxyRefused(let name, let port, let refusal): .proxyRefused(name, port: port, refusal.summarized)
         case .cancelled, .rejected, .foreignCredential: self
         }
@@ -35,7 +42,7 @@ extension ServerTrustRefusal {
     var pinningError: PinningError? {
         switch self {
         case .refused(let error, _, _, _): error
-        case .proxyRefused(_, _, let refusal): refusal.pinningError
+        case .refusedByProcess(let refusal), .proxyRefused(_, _, let refusal): refusal.pinningError
         case .cancelled, .rejected, .foreignCredential: nil
         }
     }
@@ -56,6 +63,7 @@ extension ServerTrustRefusal: CustomStringConvertible {
             ([causes.contains(where: \.explainsMismatch) ? mismatch.facts : mismatch.description]
                 + causes.map(\.description)).joined(separator: "\n")
         case .refused(let error, _, _, _): error.description
+        case .refusedByProcess(let refusal): "refused by the policy of the process: \(refusal)"
         case .proxyRefused(let name, let port, let refusal): "the proxy \(name) port \(port) was refused: \(refusal)"
         }
     }

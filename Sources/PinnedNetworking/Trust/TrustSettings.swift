@@ -10,6 +10,9 @@ struct TrustSettings: Sendable {
     // mutant approval-policy: nil for `pinning?.digest` by PolicyChangeTests ConnectionReuseTests
     /// The pins, if any.
     var pinning: PinningPolicy? { didSet { digest = digest.changing { $0.pinning = pinning?.digest } } }
+    // mutant approval-process: nil for `process?.digest` by ProcessPinningTests/replaced
+    /// The policy of the process, if it adopted one. It applies in addition to the pins.
+    var process: PinningPolicy? { didSet { digest = digest.changing { $0.process = process?.digest } } }
     // mutant approval-roots: nil for `store?.digest` by TrustPolicyTests/changedStore
     /// The trust anchors, or `nil` for the system's.
     var store: TrustStore? { didSet { digest = digest.changing { $0.store = store?.digest } } }
@@ -38,6 +41,7 @@ struct TrustSettings: Sendable {
     final class Digest: Sendable, Equatable {
         fileprivate struct Parts: Sendable, Hashable {
             var pinning: [UInt8]?
+            var process: [UInt8]?
             var store: [UInt8]?
             var policy = TrustPolicy.default
             var revocation = RevocationEvidence.none.digest
@@ -72,7 +76,8 @@ final class PermittingTrust: Sendable {
 
     /// Returns the anchors for a server: those of its rule, or those of the settings, or the system's.
     func anchors(for name: ServerName, port: Int) throws(SystemTrustStore.Unread) -> TrustStore {
-        guard let store = settings.pinning?.anchors(for: name, port: port) ?? settings.store else {
+        let policy = settings.pinning ?? settings.process
+        guard let store = policy?.anchors(for: name, port: port) ?? settings.store else {
             return try SystemTrustStore.read()
         }
         return store
@@ -89,12 +94,12 @@ extension TrustSettings {
             transparency: TransparencyEvidence(logs: logs, handshakeTimestamps: timestamps))
     }
 
-    /// Returns the time when an acceptance must be evaluated again, because the rule that decided, a revocation list or
+    /// Returns the time when an acceptance must be evaluated again, because a rule that decided, a revocation list or
     /// the list of logs expires.
-    func nextExpiry(under rule: PinningRule?, after now: Date) -> Date? {
+    func nextExpiry(under rules: [PinningRule], after now: Date) -> Date? {
         let list = policy.revocation == .ignore ? nil : revocation.nextExpiry(after: now)
-        let mode = rule?.certificateTransparency ?? policy.certificateTransparency
-        let logs = mode == .ignore ? nil : logs.flatMap { now < $0.end ? $0.end : nil }
-        return [rule?.nextExpiry(after: now), list, logs].compactMap(\.self).min()
+        let modes = rules.compactMap(\.certificateTransparency) + [policy.certificateTransparency]
+        let logs = modes.allSatisfy { $0 == .ignore } ? nil : logs.flatMap { now < $0.end ? $0.end : nil }
+        return (rules.map { $0.nextExpiry(after: now) } + [list, logs]).compactMap(\.self).min()
     }
 }

@@ -21,7 +21,7 @@ extension URLSession {
     /// `Sec-WebSocket-Protocol` with subprotocols. It is sent as a GET without a body, and is never handled by a
     /// ``URLProtocol``.
     public func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
-        let task = makeTask(URLSessionWebSocketTask.self, request.asHandshake) { self.converse($0) }
+        let task = makeTask(URLSessionWebSocketTask.init, request.asHandshake) { self.converse($0) }
         task.mailbox.setQueue(delegateQueue)
         return task
     }

@@ -6,7 +6,8 @@ import Testing
 /// sees only their public declarations.
 struct CompiledProgram {
     private let directory: TestDirectory
-    private static let modules = [
+    /// The modules that a program with PinnedNetworking consists of.
+    static let modules = [
         "PinnedNetworking", "PinctlGSSAPI", "PinctlZlib", "PinctlTLSTransport", "PinctlHTTPMessages",
         "CertificatePinning",
         "CertificateTrust", "OpenSSLBridge", "PinctlBasics", "PinctlLibC", "PinctlFoundation",

@@ -27,9 +27,10 @@ struct MissingFeatureTests {
             "cannot find 'SecTrustCopyCertificateChain'"
         ),
         ("func k() { _ = SecItemCopyMatching }", "cannot find 'SecItemCopyMatching'"),
-        ("final class SessionMock: URLSession {}", "final class 'URLSession'"),
         ("final class ConfigurationMock: URLSessionConfiguration {}", "final class 'URLSessionConfiguration'"),
-        ("final class TaskMock: URLSessionDataTask, @unchecked Sendable {}", "non-open class 'URLSessionDataTask'"),
+        ("final class UploadMock: URLSessionUploadTask, @unchecked Sendable {}", "final class 'URLSessionUploadTask'"),
+        ("final class StorageMock: HTTPCookieStorage {}", "final class 'HTTPCookieStorage'"),
+        ("final class SpaceMock: URLProtectionSpace {}", "final class 'URLProtectionSpace'"),
     ]
 
     @Test("Code that uses a missing feature doesn't compile, and the error says what is missing")

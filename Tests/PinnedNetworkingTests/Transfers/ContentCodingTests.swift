@@ -281,7 +281,7 @@ struct ContentCodingTests {
         try await LoopbackServer(chain: site.chain, .respond(response)).run { server in
             let session = try site.session(server)
             for (limit, isAllowed) in [(5_000, true), (4_999, false)] {
-                let task = session.makeTask(URLSessionDataTask.self, URLRequest(url: try url()))
+                let task = session.makeTask(URLSessionDataTask.init, URLRequest(url: try url()))
                 let (transfer, _) = try await session.begin(task)
                 let result = await Result { try await transfer.collect(limit: limit).0.count }
                 #expect((try? result.get()) == (isAllowed ? 5_000 : nil))

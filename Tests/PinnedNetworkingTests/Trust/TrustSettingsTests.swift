@@ -17,6 +17,7 @@ import Testing
 
         static let all = [
             Row(name: "pinning") { $0.pinning = try .pinning(unknownPin) },
+            Row(name: "process") { $0.process = try .pinning(unknownPin) },
             Row(name: "store") { $0.store = TrustStore(certificates: [try root()]) },
             Row(name: "policy") { $0.policy = .strict },
             Row(name: "revocation") { $0.revocation = RevocationEvidence(certificates: [try root()]) },
@@ -70,6 +71,7 @@ import Testing
         for row in Row.all.reversed() { try row.change(&reversed) }
         #expect(settings.digest == reversed.digest)
         settings.pinning = nil
+        settings.process = nil
         settings.store = nil
         settings.policy = .default
         settings.revocation = .none
