@@ -1,5 +1,5 @@
-// The TCP connections of this process. Each is reported, so that the service knows of those without a question. One over
-// which nobody can have sent anything is withdrawn when it ends.
+// The TCP connections of this process. Each is reported, so that the service knows of those without a question. One
+// over which nobody can have sent anything is withdrawn when it ends.
 #define _GNU_SOURCE
 #include "guard.h"
 
@@ -47,7 +47,8 @@ static bool has_state(int descriptor, struct tcp_info *information) {
 // Forgets a reported connection. Returns whether it is this one, without a byte of data that was sent or is to be.
 static bool take_unused(int descriptor, struct peer *peer, struct tcp_info *information) {
     struct attempt *attempt = attempt_of(descriptor);
-    if (atomic_load(&attempt->descriptor) != descriptor + 1 || atomic_flag_test_and_set(&attempt->is_busy)) return false;
+    if (atomic_load(&attempt->descriptor) != descriptor + 1) return false;
+    if (atomic_flag_test_and_set(&attempt->is_busy)) return false;
     bool is_unused = attempt->descriptor == descriptor + 1 && attempt->process == getpid() &&
                      attempt->inode == inode_of(descriptor) && has_state(descriptor, information) &&
                      information->tcpi_data_segs_out == 0 && information->tcpi_notsent_bytes == 0;
@@ -72,8 +73,8 @@ static bool remember(int descriptor, const struct peer *peer) {
     return is_new;
 }
 
-// Reports a connection, with the result and errno of the call that started it. One that can't be reported fails, because
-// it would be hidden otherwise.
+// Reports a connection, with the result and errno of the call that started it. One that can't be reported fails,
+// because it would be hidden otherwise.
 static ssize_t watched(int descriptor, const struct sockaddr *name, ssize_t result) {
     enum { closed = 7 };  // TCP_CLOSE
     int kind = 0, error = errno;

@@ -54,7 +54,7 @@ static bool is_preloaded(const char *list) {
     return false;
 }
 
-// Returns the room that a copy of an environment needs in which the guard's variables are, or 0 if they are in this one.
+// Returns the room that a copy of an environment with the guard's variables needs, or 0 if they are in this one.
 // `entries` is the number of its pointers. The loader takes the last LD_PRELOAD, and programs may take the first.
 static size_t room_for(char *const *environment, size_t *entries) {
     bool has_guard = own_preload[11] == 0, has_service = own_socket[14] == 0, is_complete = true;

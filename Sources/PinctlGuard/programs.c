@@ -30,7 +30,7 @@ static int read_segments(int file, ElfW(Phdr) segments[32]) {
     return pread(file, segments, size, (off_t)header.e_phoff) == (ssize_t)size ? (int)(size / sizeof *segments) : -1;
 }
 
-// Whether the loader preloads a library into a program: it is one for this C library's loader, which is its interpreter.
+// Whether the loader preloads a library into a program: its interpreter is the loader of this C library.
 static bool is_dynamic(int file) {
     ElfW(Phdr) segments[32];
     int count = read_segments(file, segments);

@@ -254,8 +254,8 @@ struct peer find_peer(int descriptor) {
     return found;
 }
 
-// Asks about each name that the program expects: SNI, and the name that it verifies if that is another. Without both, the
-// question has no host: the peer's address is no name of the server, because the peer may be a proxy. On refusal,
+// Asks about each name that the program expects: SNI, and the name that it verifies if that is another. Without both,
+// the question has no host: the peer's address is no name of the server, because the peer may be a proxy. On refusal,
 // `reason` is set.
 bool is_accepted(struct frame *frame, const char *sni, const char *expected, const struct peer *peer) {
     char text[longest_reason - 8];

@@ -15,11 +15,11 @@ public class Client {
         X509ExtendedTrustManager next;
         Path service;
         public X509Certificate[] getAcceptedIssuers() { return next.getAcceptedIssuers(); }
-        static void fail() throws CertificateException { throw new CertificateException("the server isn't known"); }
-        public void checkClientTrusted(X509Certificate[] c, String a) throws CertificateException { fail(); }
-        public void checkClientTrusted(X509Certificate[] c, String a, Socket s) throws CertificateException { fail(); }
-        public void checkClientTrusted(X509Certificate[] c, String a, SSLEngine e) throws CertificateException { fail(); }
-        public void checkServerTrusted(X509Certificate[] c, String a) throws CertificateException { fail(); }
+        static void no() throws CertificateException { throw new CertificateException("the server isn't known"); }
+        public void checkClientTrusted(X509Certificate[] c, String a) throws CertificateException { no(); }
+        public void checkClientTrusted(X509Certificate[] c, String a, Socket s) throws CertificateException { no(); }
+        public void checkClientTrusted(X509Certificate[] c, String a, SSLEngine s) throws CertificateException { no(); }
+        public void checkServerTrusted(X509Certificate[] c, String a) throws CertificateException { no(); }
         public void checkServerTrusted(X509Certificate[] c, String a, Socket s) throws CertificateException {
             next.checkServerTrusted(c, a, s);
             judge(c, ((SSLSocket) s).getHandshakeSession().getPeerHost(), s.getPort());
@@ -40,17 +40,17 @@ public class Client {
                 bytes.write(new byte[] {1, 1, 2, 0, 0, 0, 2, (byte) (port >> 8), (byte) port});
                 bytes.write(field(1, host.getBytes("UTF-8")));
                 for (var certificate : chain) bytes.write(field(4, certificate.getEncoded()));
-                channel.write(ByteBuffer.allocate(4 + bytes.size()).putInt(bytes.size()).put(bytes.toByteArray()).flip());
+                channel.write(ByteBuffer.wrap(field(0, bytes.toByteArray()), 1, bytes.size() + 4));
                 var in = new DataInputStream(Channels.newInputStream(channel));
                 int size = in.readInt();
                 if (size < 2 || size > 4096) throw new IOException("an invalid length");
                 var answer = ByteBuffer.wrap(in.readNBytes(size));
-                if (answer.remaining() < size || answer.getShort() != 0x0101) throw new IOException("an invalid answer");
+                if (answer.remaining() < size || answer.getShort() != 0x0101) throw new IOException("invalid");
                 var seen = new byte[4][];
                 for (int kind; answer.hasRemaining(); answer.get(seen[kind])) {
                     kind = answer.get();
                     int length = answer.getInt();
-                    if (kind < 1 || kind > 3 || seen[kind] != null || length > answer.remaining()) throw new IOException();
+                    if (kind < 1 || kind > 3 || seen[kind] != null || length > answer.limit()) throw new IOException();
                     seen[kind] = new byte[length];
                 }
                 if (seen[1] == null || seen[1].length != 1 || seen[1][0] != 1)

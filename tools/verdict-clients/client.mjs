@@ -64,12 +64,13 @@ export class JudgedAgent extends https.Agent {
   createConnection({ service, ...options }, callback) {
     const stream = tls.connect({ ...options, servername: options.servername || options.host })
     stream.on('error', callback).once('secureConnect', () =>
-      judge(stream, service, options.host, options.port).then(() => callback(null, stream), error => stream.destroy(error)))
+      judge(stream, service, options.host, options.port)
+        .then(() => callback(null, stream), error => stream.destroy(error)))
   }
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {
   const [service, host, port, ca] = process.argv.slice(2)
   https.get({ host, port: Number(port), agent: new JudgedAgent({ service, ca: fs.readFileSync(ca) }) },
-    response => response.pipe(process.stdout)).on('error', error => (console.error(error.message), process.exitCode = 1))
+    response => response.pipe(process.stdout)).on('error', error => { throw error })
 }

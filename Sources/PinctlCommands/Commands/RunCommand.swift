@@ -107,7 +107,7 @@ extension CommandDefinition {
     /// Returns the path of a library if the loader preloads it: blanks and colons separate libraries, and a dollar sign
     /// begins a variable. The loader ignores what it can't preload.
     private static func preloadable(_ path: String) throws(UsageError) -> String {
-        // mutant run-path: true for `!path.contains…` by RunCommandTests/refusedStarts
+        // mutant run-path: true for 2 by RunCommandTests/refusedStarts
         guard path.hasPrefix("/"), !path.contains(where: { $0.isWhitespace || ":$".contains($0) }) else {
             throw .unusable(["\(path): the loader can't preload a path with a blank, \":\" or \"$\": move the library"])
         }
