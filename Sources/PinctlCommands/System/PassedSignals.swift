@@ -80,7 +80,6 @@ private func passOn(
     _ number: Int32, _ information: UnsafeMutablePointer<siginfo_t>?, _ context: UnsafeMutableRawPointer?
 ) {
     let code = errno
-    // mutant signals-terminal: true for `(unsafe information?.pointee.isOfProcess) ?? true` by RunSignalTests
     if (unsafe information?.pointee.isOfProcess) ?? true { PassedSignals.take(number) }
     errno = code
 }
