@@ -17,7 +17,7 @@
 
 // MARK: service.c
 
-enum { question = 1, connected = 2, started = 3 };
+enum { question = 1, connected = 2, started = 3, unused = 4, unguarded = 5 };
 enum { host = 1, port, address, certificate, ocsp, scts, resumed, program, pid, library_name };
 enum { largest_frame = 4 + 262144, largest_answer = 4096, longest_path = 4096, longest_event = longest_path + 100 };
 enum { seconds_to_answer = 10, longest_reason = 512 };
@@ -40,9 +40,10 @@ extern _Thread_local PER_THREAD bool reason_shown;
 const char *service_path(void);
 void put(struct frame *frame, int type, const void *value, size_t length);
 void put_peer(struct frame *frame, const struct peer *peer);
-struct frame frame_of(int kind, void *bytes, size_t size);
+struct frame frame_of(int kind, const char *file, void *bytes, size_t size);
 struct frame new_question(const char *library);
 bool ask(struct frame *frame, char *text);
+void remember_standard_error(void);
 bool is_accepted(struct frame *frame, const char *sni, const char *expected, const struct peer *peer);
 const char *with_reason(const char *text);
 bool describe(const struct sockaddr *name, struct peer *peer);
@@ -103,10 +104,24 @@ struct site {
     bool in_library;
 };
 
+// The functions after ours that have one definition in a process, found when the guard is loaded: a child of fork may
+// call them, but not the loader.
+#define SINGLE(each) \
+    each(connect) each(sendto) each(sendmsg) each(sendmmsg) each(close) each(dlopen) each(execve) each(execvpe) \
+    each(fexecve) each(execveat) each(posix_spawn) each(posix_spawnp) each(system) each(popen) each(wordexp)
+#define NUMBER_OF(name) next_##name,
+enum { SINGLE(NUMBER_OF) count_of_next };
+
+void *next_function(int which);
 void *(*next_dlsym(void))(void *, const char *);
 void *find(void *module, const char *name);
 void *module_of(const void *code, const void **base);
 struct site *site_of(const void *caller, const char *name);
+
+// MARK: programs.c
+
+void report_unguarded(int directory, const char *path, bool searches);
+void report_own_runtime(void);
 
 // MARK: openssl.c
 

@@ -21,16 +21,45 @@ void *(*next_dlsym(void))(void *, const char *) {
     return next;
 }
 
+void *next_function(int which) {
+#define NAME_OF(name) #name,
+    static const char *const names[] = {SINGLE(NAME_OF)};
+    static _Atomic(void *) functions[count_of_next];
+    void *next = atomic_load(&functions[which]);
+    if (next == NULL) atomic_store(&functions[which], next = find(RTLD_NEXT, names[which]));
+    return next;
+}
+
 void *find(void *module, const char *name) { return next_dlsym()(module, name); }
 
-// Returns the module that contains an address, which stays loaded from then on.
+struct search {
+    uintptr_t code;
+    const void *base;
+    const char *name;
+};
+
+static int has_code(struct dl_phdr_info *module, size_t size, void *data) {
+    struct search *search = data;
+    (void)size;
+    for (int i = 0; i < module->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
+        uintptr_t start = module->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || search->code < start || search->code - start >= segment->p_memsz) continue;
+        search->base = module->dlpi_phdr;
+        search->name = module->dlpi_name;
+        return 1;
+    }
+    return 0;
+}
+
+// Returns the module that contains an address, which stays loaded from then on. `base` is an address that only it has.
+// Not by dladdr, which looks for the symbol among all of the module.
 void *module_of(const void *code, const void **base) {
-    Dl_info info;
-    struct link_map *map;
+    struct search search = {.code = (uintptr_t)code};
     *base = NULL;
-    if (code == NULL || dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP) == 0) return NULL;
-    *base = info.dli_fbase;
-    return dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (code == NULL || dl_iterate_phdr(has_code, &search) == 0) return NULL;
+    *base = search.base;
+    return dlopen(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static struct library *known_library(const void *base) {

@@ -1,60 +1,19 @@
-// What the guard watches beside handshakes: connections, modules that are loaded, and programs that this one starts.
+// What the guard watches beside handshakes and connections: modules that are loaded, and programs that this one starts.
 #define _GNU_SOURCE
 #include "guard.h"
 
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <pthread.h>
+#include <fcntl.h>
 #include <spawn.h>
-#include <stdatomic.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
-
-// The functions after ours, found when the guard is loaded: a child of fork may call exec, but not the loader.
-enum { next_connect, next_dlopen, next_execve, next_execvpe, next_posix_spawn, next_posix_spawnp, count_of_next };
-static _Atomic(void *) next_functions[count_of_next];
-
-static void *next_function(int which) {
-    static const char *const names[] = {"connect", "dlopen", "execve", "execvpe", "posix_spawn", "posix_spawnp"};
-    void *next = atomic_load(&next_functions[which]);
-    if (next == NULL) atomic_store(&next_functions[which], next = find(RTLD_NEXT, names[which]));
-    return next;
-}
-
-// Reports each TCP connection, so that the service knows of those without a question. One that can't be reported fails,
-// because it would be hidden otherwise.
-EXPORTED int connect(int descriptor, const struct sockaddr *name, socklen_t length) {
-    int (*next)(int, const struct sockaddr *, socklen_t) = next_function(next_connect);
-    int result = next(descriptor, name, length), error = errno;
-    if (result != 0 && error != EINPROGRESS && error != EINTR) return result;
-    struct peer peer;
-    int kind = 0;
-    struct tcp_info information = {.tcpi_state = 0};
-    socklen_t size = sizeof kind, whole = sizeof information;
-    bool is_watched = describe(name, &peer) && getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 &&
-                      kind == SOCK_STREAM;
-    // An attempt that has failed already, as on loopback.
-    if (is_watched && result != 0 && getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &information, &whole) == 0)
-        is_watched = information.tcpi_state != TCP_CLOSE;
-    if (is_watched) {
-        unsigned char bytes[longest_event];
-        char text[longest_reason];
-        struct frame frame = frame_of(connected, bytes, sizeof bytes);
-        put_peer(&frame, &peer);
-        if (!ask(&frame, text)) {
-            shutdown(descriptor, SHUT_RDWR);
-            result = -1;
-            error = EACCES;
-        }
-    }
-    errno = error;
-    return result;
-}
+#include <wordexp.h>
 
 // Symbols of libraries that are loaded with RTLD_DEEPBIND, as PHP loads its extensions, would be found before ours.
 // Ends in a jump, because dlopen searches the directories that its caller's module names.
@@ -95,17 +54,37 @@ static bool is_preloaded(const char *list) {
     return false;
 }
 
-// Copies an environment, with the variables that load the guard if they are missing. Doesn't allocate, because the
-// caller may be a child of vfork.
-static char **with_guard(char *const *environment, char **copy, char *preload) {
+// Returns the room that a copy of an environment with the guard's variables needs, or 0 if they are in this one.
+// `entries` is the number of its pointers. The loader takes the last LD_PRELOAD, and programs may take the first.
+static size_t room_for(char *const *environment, size_t *entries) {
+    bool has_guard = own_preload[11] == 0, has_service = own_socket[14] == 0, is_complete = true;
+    size_t longest = 0;
+    *entries = 3;
+    for (; environment != NULL && *environment != NULL; environment++, ++*entries) {
+        has_service |= strncmp(*environment, own_socket, 14) == 0;
+        if (strncmp(*environment, own_preload, 11) != 0 || own_preload[11] == 0) continue;
+        has_guard = true;
+        if (is_preloaded(*environment + 11)) continue;
+        is_complete = false;
+        longest += strlen(own_preload) + strlen(*environment);
+    }
+    return is_complete && has_guard && has_service ? 0 : *entries * sizeof *environment + longest;
+}
+
+// Copies an environment, with the variables that load the guard if they are missing, into the room that it needs.
+static char **with_guard(char *const *environment, size_t entries, void *memory) {
     bool has_guard = own_preload[11] == 0, has_service = own_socket[14] == 0;
+    char **copy = memory, *preload = (char *)(copy + entries);
     size_t count = 0;
     for (; environment != NULL && *environment != NULL; environment++) {
         char *entry = *environment;
-        if (strncmp(entry, own_preload, 11) == 0 && !has_guard) {
-            if (!is_preloaded(entry + 11))
-                entry = strcat(strcat(strcpy(preload, own_preload), ":"), entry + 11);
+        if (strncmp(entry, own_preload, 11) == 0 && own_preload[11] != 0) {
             has_guard = true;
+            if (!is_preloaded(entry + 11)) {
+                char *end = stpcpy(stpcpy(stpcpy(preload, own_preload), ":"), entry + 11);
+                entry = preload;
+                preload = end + 1;
+            }
         }
         has_service |= strncmp(entry, own_socket, 14) == 0;
         copy[count++] = entry;
@@ -116,45 +95,125 @@ static char **with_guard(char *const *environment, char **copy, char *preload) {
     return copy;
 }
 
-static size_t room_for(char *const *environment, size_t *longest) {
-    size_t count = 3;
-    *longest = sizeof own_preload + 1;
-    for (; environment != NULL && *environment != NULL; environment++, count++)
-        if (strncmp(*environment, own_preload, 11) == 0) *longest += strlen(*environment);
-    return count * sizeof *environment;
+// Large copies are mapped: stacks may be small, and a child of vfork may not allocate. What such a child maps stays in
+// its parent if the exec succeeds.
+enum { most_on_stack = 8192 };
+
+static void *map(size_t room) {
+    void *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
 }
 
-// Declares `guarded`, an environment on the stack of the caller.
-#define WITH_GUARD(environment) \
-    size_t longest, room = room_for(environment, &longest); \
-    char **copy = alloca(room), *preload = alloca(longest); \
-    char **guarded = with_guard(environment, copy, preload)
+// Returns what `call` returns, in which `guarded` is the environment with the guard, or `failure`.
+#define WITH_GUARD(environment, failure, call) \
+    size_t entries, room = room_for(environment, &entries); \
+    void *memory = room == 0 ? NULL : room > most_on_stack ? map(room) : alloca(room); \
+    if (room != 0 && memory == NULL) return errno = ENOMEM, failure; \
+    char *const *guarded = room == 0 ? environment : with_guard(environment, entries, memory); \
+    int result = call, error = errno; \
+    if (room > most_on_stack) munmap(memory, room); \
+    errno = error; \
+    return result
 
 EXPORTED int execve(const char *path, char *const *arguments, char *const *environment) {
     int (*next)(const char *, char *const *, char *const *) = next_function(next_execve);
-    WITH_GUARD(environment);
-    return next(path, arguments, guarded);
+    report_unguarded(AT_FDCWD, path, false);
+    WITH_GUARD(environment, -1, next(path, arguments, guarded));
 }
 
 EXPORTED int execvpe(const char *file, char *const *arguments, char *const *environment) {
     int (*next)(const char *, char *const *, char *const *) = next_function(next_execvpe);
-    WITH_GUARD(environment);
-    return next(file, arguments, guarded);
+    report_unguarded(AT_FDCWD, file, true);
+    WITH_GUARD(environment, -1, next(file, arguments, guarded));
+}
+
+EXPORTED int fexecve(int file, char *const *arguments, char *const *environment) {
+    int (*next)(int, char *const *, char *const *) = next_function(next_fexecve);
+    report_unguarded(file, "", false);
+    WITH_GUARD(environment, -1, next(file, arguments, guarded));
+}
+
+EXPORTED int execveat(int directory, const char *path, char *const *arguments, char *const *environment, int flags) {
+    int (*next)(int, const char *, char *const *, char *const *, int) = next_function(next_execveat);
+    if (next == NULL) return errno = ENOSYS, -1;
+    report_unguarded(directory, path, false);
+    WITH_GUARD(environment, -1, next(directory, path, arguments, guarded, flags));
 }
 
 EXPORTED int execv(const char *path, char *const *arguments) { return execve(path, arguments, environ); }
 EXPORTED int execvp(const char *file, char *const *arguments) { return execvpe(file, arguments, environ); }
 
-#define SPAWN(name) \
+// Declares `arguments`, those of a list that ends with NULL, as the C library does it.
+#define ARGUMENTS(first) \
+    va_list list; \
+    size_t count = 1; \
+    va_start(list, first); \
+    while (va_arg(list, char *) != NULL) count++; \
+    va_end(list); \
+    char **arguments = alloca((count + 1) * sizeof *arguments); \
+    va_start(list, first); \
+    arguments[0] = (char *)(uintptr_t)first; \
+    for (size_t i = 1; i <= count; i++) arguments[i] = va_arg(list, char *)
+
+EXPORTED int execl(const char *path, const char *first, ...) {
+    ARGUMENTS(first);
+    va_end(list);
+    return execve(path, arguments, environ);
+}
+
+EXPORTED int execlp(const char *file, const char *first, ...) {
+    ARGUMENTS(first);
+    va_end(list);
+    return execvpe(file, arguments, environ);
+}
+
+EXPORTED int execle(const char *path, const char *first, ...) {
+    ARGUMENTS(first);
+    char *const *environment = va_arg(list, char *const *);
+    va_end(list);
+    return execve(path, arguments, environment);
+}
+
+#define SPAWN(name, searches) \
     EXPORTED int name(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions, \
                       const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) { \
         int (*next)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, \
                     char *const *, char *const *) = next_function(next_##name); \
-        WITH_GUARD(environment); \
-        return next(child, path, actions, attributes, arguments, guarded); \
+        report_unguarded(AT_FDCWD, path, searches); \
+        WITH_GUARD(environment, ENOMEM, next(child, path, actions, attributes, arguments, guarded)); \
     }
-SPAWN(posix_spawn)
-SPAWN(posix_spawnp)
+SPAWN(posix_spawn, false)
+SPAWN(posix_spawnp, true)
+
+// Puts the guard's variables back into this process's environment, for functions that start a shell with it.
+static bool restore_environment(void) {
+    size_t entries;
+    if (room_for(environ, &entries) == 0) return true;
+    const char *preload = getenv("LD_PRELOAD");
+    if (own_socket[14] != 0 && setenv("PINCTL_SOCKET", own_socket + 14, 0) != 0) return false;
+    if (own_preload[11] == 0) return true;
+    if (preload == NULL || preload[0] == 0) return setenv("LD_PRELOAD", own_preload + 11, 1) == 0;
+    char *both;
+    if (asprintf(&both, "%s:%s", own_preload + 11, preload) < 0) return false;
+    bool is_set = setenv("LD_PRELOAD", both, 1) == 0;
+    free(both);
+    return is_set;
+}
+
+EXPORTED int system(const char *command) {
+    int (*next)(const char *) = next_function(next_system);
+    return restore_environment() ? next(command) : -1;
+}
+
+EXPORTED FILE *popen(const char *command, const char *mode) {
+    FILE *(*next)(const char *, const char *) = next_function(next_popen);
+    return restore_environment() ? next(command, mode) : NULL;
+}
+
+EXPORTED int wordexp(const char *words, wordexp_t *expanded, int flags) {
+    int (*next)(const char *, wordexp_t *, int) = next_function(next_wordexp);
+    return restore_environment() ? next(words, expanded, flags) : WRDE_NOSPACE;
+}
 
 __attribute__((constructor)) static void start(void) {
     int error = errno;
@@ -164,8 +223,10 @@ __attribute__((constructor)) static void start(void) {
     if (dladdr((void *)start, &info) != 0 && realpath(info.dli_fname, own_preload + 11) == NULL) own_preload[11] = 0;
     strcpy(own_socket + 14, service_path());
     watch_forks();
+    remember_standard_error();
     for (int i = 0; i < count_of_next; i++) next_function(i);
-    struct frame frame = frame_of(started, bytes, sizeof bytes);
+    struct frame frame = frame_of(started, NULL, bytes, sizeof bytes);
     ask(&frame, text);
+    report_own_runtime();
     errno = error;
 }

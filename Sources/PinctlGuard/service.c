@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,13 +49,15 @@ void put(struct frame *frame, int type, const void *value, size_t length) {
     frame->used += 5 + length;
 }
 
-struct frame frame_of(int kind, void *bytes, size_t size) {
+// Begins a frame about a program, or about this one without a file.
+struct frame frame_of(int kind, const char *file, void *bytes, size_t size) {
     struct frame frame = {bytes, 6, size, false};
     frame.bytes[4] = 1;
     frame.bytes[5] = (unsigned char)kind;
     // Into the place of the field's value, as stacks may be small.
-    ssize_t length = readlink("/proc/self/exe", (char *)frame.bytes + 11, longest_path);
-    if (length > 0) put(&frame, program, frame.bytes + 11, (size_t)length);
+    ssize_t length = file == NULL ? readlink("/proc/self/exe", (char *)frame.bytes + 11, longest_path) : 0;
+    if (file != NULL) put(&frame, program, file, strnlen(file, longest_path - 1));
+    else if (length > 0) put(&frame, program, frame.bytes + 11, (size_t)length);
     uint32_t number = htonl((uint32_t)getpid());
     put(&frame, pid, &number, 4);
     return frame;
@@ -124,11 +127,36 @@ static bool is_acceptance(const unsigned char *answer, size_t length, char *text
     return accepts;
 }
 
+static struct stat standard_error;
+
+// Standard error when the guard was loaded, if it is for texts. A socket of the Internet may be a connection.
+void remember_standard_error(void) {
+    int family = AF_UNIX;
+    socklen_t length = sizeof family;
+    if (fstat(2, &standard_error) == 0 && S_ISSOCK(standard_error.st_mode)) {
+        getsockopt(2, SOL_SOCKET, SO_DOMAIN, &family, &length);
+        if (family != AF_UNIX) standard_error.st_ino = 0;
+    }
+}
+
+// Prints once why connections fail, because programs say only that they couldn't connect. The program may have opened
+// another file as standard error, which isn't for this.
+static void announce(int kind, const char *text) {
+    static atomic_flag is_announced = ATOMIC_FLAG_INIT;
+    struct stat now;
+    if ((kind != question && kind != connected) || standard_error.st_ino == 0 || fstat(2, &now) != 0 ||
+        now.st_ino != standard_error.st_ino || now.st_dev != standard_error.st_dev) return;
+    if (!atomic_flag_test_and_set(&is_announced)) dprintf(2, "pinctl: connections are refused: %s\n", text);
+}
+
 // Sends a frame, and after a question waits for the answer. Returns whether the service accepted, or got the event.
 // Otherwise `text` has the reason. Each call has a connection of its own, so that forked processes share none.
 bool ask(struct frame *frame, char *text) {
     service_path();
-    if (no_service != NULL) return strcpy(text, no_service), false;
+    if (no_service != NULL) {
+        if (frame->bytes != NULL) announce(frame->bytes[5], no_service);
+        return strcpy(text, no_service), false;
+    }
     if (frame->too_long) return strcpy(text, "the certificate chain is too long"), false;
     int cancellation, descriptor = -1;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
@@ -173,7 +201,10 @@ bool ask(struct frame *frame, char *text) {
         strcpy(text, "the connection to the verdict service was closed by the program");
     else accepted = is_acceptance(answer, size, text);
 done:
-    if (!accepted && failed != NULL) snprintf(text, longest_reason, "%s: %s", failed, strerror(errno));
+    if (!accepted && failed != NULL) {
+        snprintf(text, longest_reason, "%s: %s", failed, strerror(errno));
+        announce(frame->bytes[5], text);
+    }
     if (descriptor >= 0) close(descriptor);
     pthread_setcancelstate(cancellation, NULL);
     return accepted;
@@ -223,8 +254,8 @@ struct peer find_peer(int descriptor) {
     return found;
 }
 
-// Asks about each name that the program expects: SNI, and the name that it verifies if that is another. Without both, the
-// question has no host: the peer's address is no name of the server, because the peer may be a proxy. On refusal,
+// Asks about each name that the program expects: SNI, and the name that it verifies if that is another. Without both,
+// the question has no host: the peer's address is no name of the server, because the peer may be a proxy. On refusal,
 // `reason` is set.
 bool is_accepted(struct frame *frame, const char *sni, const char *expected, const struct peer *peer) {
     char text[longest_reason - 8];
@@ -246,7 +277,7 @@ bool is_accepted(struct frame *frame, const char *sni, const char *expected, con
 struct frame new_question(const char *library) {
     void *bytes = malloc(largest_frame + largest_answer);
     if (bytes == NULL) return (struct frame){.too_long = true};
-    struct frame frame = frame_of(question, bytes, largest_frame);
+    struct frame frame = frame_of(question, NULL, bytes, largest_frame);
     put(&frame, library_name, library, strlen(library));
     return frame;
 }

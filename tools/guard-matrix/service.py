@@ -6,8 +6,9 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 
-QUESTION, CONNECTED, STARTED = 1, 2, 3
+QUESTION, CONNECTED, STARTED, UNUSED, UNGUARDED = 1, 2, 3, 4, 5
 NAMES = {1: "host", 2: "port", 3: "address", 4: "certificate", 5: "ocsp", 6: "scts", 7: "resumed", 8: "program",
          9: "pid", 10: "library"}
 
@@ -66,6 +67,7 @@ class Service:
         self.path, self.keys, self.cache = path, keys, {}
         self.answer = None      # Bytes sent in place of an answer.
         self.silent = False     # Reads and never answers.
+        self.drips = False      # Sends `answer` slowly.
         self.refuse_resumed = False
         self.clear()
         self.start()
@@ -110,14 +112,17 @@ class Service:
                     return
                 try:
                     if self.answer is not None:
-                        client.sendall(self.answer)
+                        for byte in self.answer if self.drips else ():
+                            client.sendall(bytes([byte]))
+                            time.sleep(0.5)
+                        client.sendall(b"" if self.drips else self.answer)
                         return
                     client.sendall(self.verdict(fields))
                 except OSError:
                     return
 
     def parse(self, content):
-        if not 2 <= len(content) <= 262144 or content[0] != 1 or content[1] not in (1, 2, 3):
+        if not 2 <= len(content) <= 262144 or content[0] != 1 or not QUESTION <= content[1] <= UNGUARDED:
             raise ValueError("a frame that isn't valid")
         at, fields = 2, {"certificate": []}
         while at < len(content):

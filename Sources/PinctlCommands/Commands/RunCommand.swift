@@ -79,7 +79,9 @@ extension CommandDefinition {
             }
             console.finish()
             removeSocket()
-            let isWhole = isLoaded && result.unseen.isEmpty && result.unnamedCount == 0
+            let isWhole =
+                isLoaded && result.unseen.isEmpty && !result.isCut && result.unguarded.all.isEmpty
+                && result.unnamedCount == 0
             // mutant require-judged: true for `isWhole` by RunCommandTests
             if arguments.has(.requireJudged), !isWhole { endProcess(as: .exited(125)) }
             endProcess(as: end)
@@ -105,7 +107,7 @@ extension CommandDefinition {
     /// Returns the path of a library if the loader preloads it: blanks and colons separate libraries, and a dollar sign
     /// begins a variable. The loader ignores what it can't preload.
     private static func preloadable(_ path: String) throws(UsageError) -> String {
-        // mutant run-path: true for `!path.contains…` by RunCommandTests/refusedStarts
+        // mutant run-path: true for 2 by RunCommandTests/refusedStarts
         guard path.hasPrefix("/"), !path.contains(where: { $0.isWhitespace || ":$".contains($0) }) else {
             throw .unusable(["\(path): the loader can't preload a path with a blank, \":\" or \"$\": move the library"])
         }
@@ -128,21 +130,32 @@ extension CommandDefinition {
     }
 
     private static func summary(of result: JudgedConnections, obstacle: String?) -> [String] {
+        /// Returns the first of these lines, and how many more there are.
+        func some(_ texts: [String]) -> [String] {
+            texts.prefix(20).map { "  \($0)" } + (texts.count > 20 ? ["  and \(texts.count - 20) more"] : [])
+        }
+        func some(_ lines: JudgedConnections.Lines) -> [String] {
+            some(lines.all.map { $0.text + ($0.count > 1 ? " (\($0.count) times)" : "") })
+        }
+        let isListEmpty = result.refusals.all.isEmpty && result.reports.all.isEmpty
         var lines = [
             "\(plural(result.acceptedCount, "connection")) accepted, \(result.refusedCount) refused"
-                + (result.refusals.isEmpty ? "" : ":")
+                + (isListEmpty ? "" : ":")
         ]
-        lines += result.refusals.prefix(20).map { "  \($0.text)" + ($0.count > 1 ? " (\($0.count) times)" : "") }
+        lines += some(result.refusals) + some(result.reports)
         if result.unnamedCount > 0 {
             let connections = plural(result.unnamedCount, "connection")
             lines.append("\(connections) to servers whose names aren't known were accepted")
         }
         if let obstacle { lines.append("not judged: \(obstacle)") }
         let unseen = result.unseen
-        if !unseen.isEmpty {
+        if !unseen.isEmpty || result.isCut {
             lines.append("connections without a verdict, such as those without TLS:")
-            lines += unseen.prefix(20).map { "  \($0)" }
-            if unseen.count > 20 { lines.append("  and \(unseen.count - 20) more") }
+            lines += some(unseen) + (result.cut.map { ["  \($0)"] } ?? [])
+        }
+        if !result.unguarded.all.isEmpty {
+            lines.append("programs whose connections can't be seen, such as static ones and those in Go:")
+            lines += some(result.unguarded)
         }
         return lines
     }

@@ -6,7 +6,7 @@ import PinctlTLSTransport
 extension CommandDefinition {
     static let serve = CommandDefinition(
         name: "serve", summary: "answer whether programs may talk to a server", operands: "", operandCount: 0...0,
-        flags: Flag.judging + [.socket, .socketMode],
+        flags: Flag.judging + [.socket, .socketMode, .counters],
         notes: [
             "The service answers questions of the guard (see pinctl run), and of programs that send the same",
             "messages. It refuses what it can't judge. Refusals are printed on standard error.",
@@ -30,15 +30,21 @@ extension CommandDefinition {
                 messages.withLock { if $0.count < 10_000 { $0.append(message) } }
             }
             let judge = try arguments.verdictJudge(in: environment, note: note)
+            let counters = Locked(ServiceCounters())
+            var counterFile = try arguments.counterFile()
+            // Before there is a socket to remove.
+            Interruption.includeTermination()
             let place = try arguments.servicePlace(in: environment)
             let service: VerdictService
             do throws(SystemError) {
                 service = try VerdictService(at: place, judge) { event in
+                    counters.withLock { $0.note(event) }
                     switch event {
-                    case .judged(let question, let answer) where !answer.isAccepted:
-                        note("refused \(question.server) for \(question.source): \(answer.reason)")
+                    case .judged(let question, let answer) where !answer.isAccepted || answer.isReported:
+                        let word = answer.isAccepted ? "reported" : "refused"
+                        note("\(word) \(question.server) for \(question.source): \(answer.reason)")
                     case .malformed(let reason): note("refused a malformed question: \(reason)")
-                    case .judged, .connected, .started: break
+                    case .judged, .connected, .started, .unused, .unguarded: break
                     }
                 }
             } catch {
@@ -52,10 +58,11 @@ extension CommandDefinition {
                 }) {
                     console.note(message)
                 }
+                counterFile?.writeIfDue(&console) { counters.withLock { $0 }.text(of: judge) }
                 await Transport.shared.pause(for: .milliseconds(100))
             }
-            withExtendedLifetime(service) {}
-            if let path = arguments[.socket] { removeFile(path) }
+            service.removeSocket()
+            counterFile?.write(counters.withLock { $0 }.text(of: judge), &console)
             console.problem("interrupted", .interrupted)
         })
 }

@@ -9,9 +9,24 @@ import PinctlFoundation
 /// times, a metric for the host has the value of the worst check, as its help text says.
 enum PrometheusReport {
     static func text(_ report: Report) -> String {
+        text(families(of: report), type: "gauge")
+    }
+
+    /// Returns the text of counters. Each has a name without `pinctl_` and `_total`, a help text and its values by a
+    /// label.
+    static func text(counters: [(name: String, help: String, label: String, values: [(String, Int)])]) -> String {
+        text(
+            counters.map { counter in
+                var family = Family("pinctl_\(counter.name)_total", counter.help)
+                for (value, number) in counter.values { family.add([(counter.label, value)], number) }
+                return family
+            }, type: "counter")
+    }
+
+    private static func text(_ families: [Family], type: String) -> String {
         var text = ""
-        for family in families(of: report) where !family.samples.isEmpty {
-            text += "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) gauge\n"
+        for family in families where !family.samples.isEmpty {
+            text += "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(type)\n"
             for (labels, value) in family.samples.sorted(by: { $0.key < $1.key }) {
                 text += "\(family.name)\(labels) \(value)\n"
             }

@@ -8,18 +8,48 @@ struct JudgedConnections: Sendable {
         let port: UInt16?
     }
 
-    /// The refusals in order, each with its number.
-    private(set) var refusals: [(text: String, count: Int)] = []
+    /// The connections of a process to a peer.
+    private struct Record {
+        var program = ""
+        /// The number of those that were reported and may have been used.
+        var attempts = 0
+        var isJudged = false
+    }
+
+    /// Texts with their numbers, in order.
+    struct Lines: Sendable {
+        private(set) var all: [(text: String, count: Int)] = []
+        private var indexes: [String: Int] = [:]
+
+        /// Counts a text. Returns whether it is new.
+        fileprivate mutating func add(_ text: String) -> Bool {
+            if let index = indexes[text] {
+                all[index].count += 1
+                return false
+            }
+            guard all.count < JudgedConnections.limit else { return true }
+            indexes[text] = all.count
+            all.append((text, 1))
+            return true
+        }
+    }
+
+    /// The refusals, and the servers that were accepted only because a rule doesn't enforce its pins.
+    private(set) var refusals = Lines()
+    private(set) var reports = Lines()
     private(set) var acceptedCount = 0
     private(set) var refusedCount = 0
     /// The number of accepted connections to servers whose names aren't known.
     private(set) var unnamedCount = 0
     /// The processes into which the guard was loaded.
     private(set) var started: Set<UInt32> = []
-    private var attempts: [Peer: (count: Int, program: String)] = [:]
-    private var judged: [Peer: Int] = [:]
+    /// The programs whose connections the guard can't see.
+    private(set) var unguarded = Lines()
+    private var records: [Peer: Record] = [:]
+    /// The verdicts of processes on connections whose peers aren't known.
+    private var portless: [UInt32?: Int] = [:]
     /// Whether there were more peers than are kept, so that some connections aren't known.
-    private var isCut = false
+    private(set) var isCut = false
 
     /// The number of different texts and peers that are kept.
     static let limit = 10_000
@@ -29,54 +59,76 @@ struct JudgedConnections: Sendable {
         switch event {
         case .started(let message):
             if let process = message.process, started.count < Self.limit { started.insert(process) }
+        case .unguarded(let message):
+            _ = unguarded.add(message.program.map(visibleText) ?? "a program")
         case .connected(let message):
+            change(message) { record in
+                record.attempts += 1
+                record.program = message.source
+            }
+        case .unused(let message):
             let peer = Peer(process: message.process, address: message.address, port: message.port)
-            guard attempts[peer] != nil || attempts.count < Self.limit else {
-                isCut = true
-                return nil
-            }
-            attempts[peer, default: (0, message.source)].count += 1
+            if let record = records[peer], record.attempts > 0 { records[peer]?.attempts -= 1 }
         case .judged(let question, let answer):
-            let peer = Peer(process: question.process, address: question.address, port: question.port)
-            if judged[peer] != nil || judged.count < Self.limit { judged[peer, default: 0] += 1 }
-            guard !answer.isAccepted else {
-                acceptedCount += 1
-                if answer.isNameless { unnamedCount += 1 }
-                return nil
+            if question.port == nil {
+                if portless[question.process] != nil || portless.count < Self.limit {
+                    portless[question.process, default: 0] += 1
+                }
+            } else {
+                change(question) { $0.isJudged = true }
             }
-            refusedCount += 1
-            let text = "refused \(question.server) for \(question.source): \(answer.reason)"
-            if let index = refusals.firstIndex(where: { $0.text == text }) {
-                refusals[index].count += 1
-                return nil
-            }
-            if refusals.count < Self.limit { refusals.append((text, 1)) }
-            return text
+            return note(question, answer)
         case .malformed(let reason): return "refused a malformed question: \(reason)"
         }
         return nil
     }
 
+    private mutating func note(_ question: VerdictMessage, _ answer: VerdictAnswer) -> String? {
+        let text = "\(question.server) for \(question.source): \(answer.reason)"
+        guard answer.isAccepted else {
+            refusedCount += 1
+            return refusals.add("refused \(text)") ? "refused \(text)" : nil
+        }
+        acceptedCount += 1
+        if answer.isNameless { unnamedCount += 1 }
+        return answer.isReported && reports.add("reported \(text)") ? "reported \(text)" : nil
+    }
+
+    /// Changes the record of a message's peer. When there are too many, those without an unjudged connection go.
+    private mutating func change(_ message: VerdictMessage, _ body: (inout Record) -> Void) {
+        let peer = Peer(process: message.process, address: message.address, port: message.port)
+        if records[peer] == nil, records.count >= Self.limit, !isCut {
+            records = records.filter { !$1.isJudged && $1.attempts > 0 }
+            // If most are left, each further one would look at all again.
+            isCut = records.count >= Self.limit / 2
+        }
+        // mutant unseen-limit: true by JudgedConnectionsTests/limits
+        guard records[peer] != nil || !isCut else { return }
+        body(&records[peer, default: Record()])
+    }
+
     /// The connections without a verdict, each as `ADDRESS:PORT by PROGRAM`.
     ///
-    /// A client that tries several addresses of a server connects more often than it is judged. An attempt therefore
-    /// counts as judged if the same process was judged at the same port. A verdict without a port counts for one.
+    /// A verdict without a port counts for one of its process.
     var unseen: [String] {
-        var portless: [UInt32?: Int] = [:]
-        for (peer, count) in judged where peer.port == nil { portless[peer.process, default: 0] += count }
-        let ports = Set(judged.keys.map { Peer(process: $0.process, address: nil, port: $0.port) })
-        let unseen = attempts.sorted { ($0.key.address ?? "") < ($1.key.address ?? "") }.filter { peer, attempt in
-            // mutant unseen-connection: false for `judged[peer] == nil` by JudgedConnectionsTests
-            guard judged[peer] == nil, !ports.contains(Peer(process: peer.process, address: nil, port: peer.port))
-            else { return false }
-            guard let count = portless[peer.process], count >= attempt.count else { return true }
-            portless[peer.process] = count - attempt.count
+        var portless = portless
+        let unseen = records.sorted { ($0.key.address ?? "") < ($1.key.address ?? "") }.filter { peer, record in
+            // mutant unseen-connection: false for `!record.isJudged` by JudgedConnectionsTests
+            guard record.attempts > 0, !record.isJudged else { return false }
+            guard let count = portless[peer.process], count >= record.attempts else { return true }
+            portless[peer.process] = count - record.attempts
             return false
         }
-        return unseen.map { peer, attempt in
+        return unseen.map { peer, record in
             let address = peer.address ?? "an unknown address"
             let place = address.contains(":") ? "[\(address)]" : address
-            return "\(visibleText(place))\(peer.port.map { ":\($0)" } ?? "") by \(attempt.program)"
-        }.sorted() + (isCut ? ["others, because there were more than \(grouped(Self.limit)) different ones"] : [])
+            return "\(visibleText(place))\(peer.port.map { ":\($0)" } ?? "") by \(record.program)"
+        }.sorted()
+    }
+
+    /// The line about connections that aren't known, if any.
+    var cut: String? {
+        guard isCut else { return nil }
+        return "others, which aren't known because there were more than \(grouped(Self.limit / 2)) without a verdict"
     }
 }

@@ -18,12 +18,14 @@ final class VerdictJudge: Sendable {
         /// The versions of the files that the settings were read from.
         var versions: [FileVersion?]
         var loaded: TransportTime
-        /// The answers by the digests of their questions.
-        var answers: [[UInt8]: (answer: VerdictAnswer, time: TransportTime)] = [:]
+        /// The answers of one second, by the digests of their questions.
+        var answers: [[UInt8]: VerdictAnswer] = [:]
+        var second = 0
         /// The accepted chains by the digests of their leaves. A resumed session may have kept the leaf alone.
         var chains: [[UInt8]: [[UInt8]]] = [:]
-        /// The number of times that the settings have changed.
+        /// The number of times that the settings were read again, and that this failed.
         var generation = 0
+        var failures = 0
     }
 
     private let state: Locked<State>
@@ -34,8 +36,6 @@ final class VerdictJudge: Sendable {
 
     /// The number of answers and of chains that are kept.
     private static let maximumKept = 4_096
-    /// The time that an answer is kept.
-    private static let use = Duration.seconds(60)
     /// The time after which settings are read again, in case that a file changed that the policy names.
     private static let longestUse = Duration.seconds(5)
 
@@ -69,25 +69,35 @@ final class VerdictJudge: Sendable {
                 state.answers = [:]
             }
         } catch {
+            state.withLock { $0.failures += 1 }
             for message in error.messages { note("the last policy stays in force: \(message)") }
         }
     }
 
-    /// Returns the answer to a question that was asked before, if it is still valid.
+    /// The number of times that the settings were read again, and that this failed.
+    var loads: (succeeded: Int, failed: Int) { state.withLock { ($0.generation, $0.failures) } }
+
+    /// Returns the answer to a question that was asked before in the same second. All times that a verdict depends on are
+    /// whole seconds.
     func knownAnswer(to digest: [UInt8]) -> VerdictAnswer? {
-        state.withLock { state in
-            state.answers[digest].flatMap { TransportTime.now - $0.time < Self.use ? $0.answer : nil }
-        }
+        let second = second(of: now())
+        // mutant verdict-second: true for `state.second == second` by VerdictJudgeTests/times
+        return state.withLock { state in state.second == second ? state.answers[digest] : nil }
     }
+
+    private func second(of time: Date) -> Int { Int(time.timeIntervalSince1970.rounded(.down)) }
 
     /// Judges a question with this digest.
     func answer(to question: VerdictMessage, digest: [UInt8]) -> VerdictAnswer {
         let (settings, generation) = state.withLock { ($0.settings, $0.generation) }
-        let answer = judge(question, settings)
+        let time = now()
+        let answer = judge(question, settings, at: time)
+        let second = second(of: time)
         state.withLock { state in
             guard state.generation == generation else { return }
-            if state.answers.count >= Self.maximumKept { state.answers = [:] }
-            state.answers[digest] = (answer, .now)
+            if state.second != second || state.answers.count >= Self.maximumKept { state.answers = [:] }
+            state.second = second
+            state.answers[digest] = answer
             guard answer.isAccepted, question.certificates.count > 1 else { return }
             if state.chains.count >= Self.maximumKept { state.chains = [:] }
             let leaf = question.certificates[0]
@@ -96,7 +106,7 @@ final class VerdictJudge: Sendable {
         return answer
     }
 
-    private func judge(_ question: VerdictMessage, _ settings: Settings) -> VerdictAnswer {
+    private func judge(_ question: VerdictMessage, _ settings: Settings, at time: Date) -> VerdictAnswer {
         func refused(_ reason: String) -> VerdictAnswer { VerdictAnswer(isAccepted: false, reason: oneLine(reason)) }
         let policy = settings.policy
         let names: [ServerName]
@@ -147,10 +157,13 @@ final class VerdictJudge: Sendable {
                 transparency: TransparencyEvidence(logs: nil, handshakeTimestamps: question.timestamps))
             for port in Self.ports(of: question.port.map(Int.init), for: name, policy) {
                 do throws(PinningError) {
-                    let decision = try policy.evaluate(trust, port: port, at: now())
+                    let decision = try policy.evaluate(trust, port: port, at: time)
+                    let isReported = accepted.isReported || decision.isReported
+                    // The reason is the worst one.
+                    let isWorse = decision.isReported || !accepted.isReported
                     accepted = VerdictAnswer(
-                        isAccepted: true, reason: oneLine("\(decision)"), pin: decision.matchedPin,
-                        isNameless: names.isEmpty)
+                        isAccepted: true, reason: isWorse ? oneLine("\(decision)") : accepted.reason,
+                        pin: decision.matchedPin, isNameless: names.isEmpty, isReported: isReported)
                 } catch {
                     return refused("\(error.summarized(true))")
                 }
@@ -196,6 +209,15 @@ extension PinningRule {
 }
 
 extension PinDecision {
+    /// Whether the server is accepted without its pins, although they are set.
+    fileprivate var isReported: Bool {
+        switch self {
+        // mutant verdict-reported: false by VerdictJudgeTests/reported
+        case .forgiven, .bypassed, .stopped: return true
+        default: return false
+        }
+    }
+
     /// The first pin that matched, if any.
     fileprivate var matchedPin: String? {
         guard case .matched(_, let matches, _) = self else { return nil }

@@ -10,6 +10,10 @@ struct VerdictMessage: Sendable {
         case connected = 2
         /// The guard was loaded into a program.
         case started = 3
+        /// A connection ended over which nobody can have sent anything.
+        case unused = 4
+        /// A program starts, or was started, whose connections the guard can't see.
+        case unguarded = 5
     }
 
     /// The version of the frame.
@@ -85,9 +89,9 @@ struct VerdictMessage: Sendable {
         case 8: program = try text()
         case 9: process = try number(4)
         case 10: library = try text()
-        // mutant verdict-unknown: break for `throw VerdictMessageError("field \(type) isn't known")` by
-        //   VerdictMessageTests
-        default: throw VerdictMessageError("field \(type) isn't known")
+        default:
+            // mutant verdict-unknown: {} by VerdictMessageTests
+            throw VerdictMessageError("field \(type) isn't known")
         }
     }
 
@@ -138,6 +142,8 @@ struct VerdictAnswer: Sendable, Hashable {
     var pin: String?
     /// Whether the name of the server isn't known, so that the names of its certificate were judged.
     var isNameless = false
+    /// Whether the server is accepted only because its rule reports, is bypassed, or has expired.
+    var isReported = false
 
     private static let maximumReason = 1_000
 

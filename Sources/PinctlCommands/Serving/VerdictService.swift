@@ -10,6 +10,8 @@ final class VerdictService: Sendable {
         case judged(VerdictMessage, VerdictAnswer)
         case connected(VerdictMessage)
         case started(VerdictMessage)
+        case unused(VerdictMessage)
+        case unguarded(VerdictMessage)
         /// A client sent something that isn't a message.
         case malformed(String)
     }
@@ -44,6 +46,12 @@ final class VerdictService: Sendable {
             case .started:
                 report(.started(message))
                 return .none
+            case .unused:
+                report(.unused(message))
+                return .none
+            case .unguarded:
+                report(.unguarded(message))
+                return .none
             case .question:
                 judge.refresh()
                 let digest = message.digest
@@ -69,6 +77,9 @@ final class VerdictService: Sendable {
 }
 
 extension VerdictService {
+    /// Removes the file of the socket, unless another service's is at its path now.
+    func removeSocket() { server.removeFile() }
+
     /// Handles everything that clients have sent until now.
     func drain() async { await server.drain() }
 }

@@ -2,7 +2,6 @@ import CertificateTrust
 import PinctlBasics
 import PinctlLibC
 import PinctlTLSTransport
-import Synchronization
 
 /// A program that runs with this process's terminal, descriptors and signals.
 struct GuardedProgram: Sendable {
@@ -14,24 +13,20 @@ struct GuardedProgram: Sendable {
 
     let process: Int32
 
-    /// The process to which signals are passed on, or 0.
-    private static let current = Atomic<Int32>(0)
-
-    /// Starts a program, which is looked for in PATH, with the environment of this process and more variables. The
-    /// terminal's signals are left to it: it and this process get them. The others are passed on.
+    /// Starts a program, which is looked for in PATH, with the environment of this process and more variables. It gets
+    /// the signals that this process gets, and ignores and blocks those that this process did when it started.
     init(_ words: [String], adding variables: [String: String]) throws(SystemError) {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
+        var signals = InitialSignals.current.mask
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        // This process ignores or handles these, and the program would inherit that.
-        for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGTERM, SIGHUP] { unsafe sigaddset(&signals, signal) }
+        unsafe sigemptyset(&signals)
+        // This process ignores it, and the program would inherit that.
+        if !InitialSignals.current.ignored.contains(SIGPIPE) { unsafe sigaddset(&signals, SIGPIPE) }
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        for signal in [SIGINT, SIGQUIT] { _ = PinctlLibC.signal(signal, SIG_IGN) }
-        for signal in [SIGTERM, SIGHUP] { _ = PinctlLibC.signal(signal, passSignalOn) }
+        PassedSignals.begin()
         var child = pid_t()
         let added = variables.map { "\($0.key)=\($0.value)" }
         let code = unsafe withCStrings(added) { added in
@@ -47,7 +42,7 @@ struct GuardedProgram: Sendable {
         }
         guard code == 0 else { throw SystemError(code: code) }
         process = child
-        Self.current.store(child, ordering: .relaxed)
+        PassedSignals.pass(to: child)
     }
 
     /// Returns the last arguments of this process if these words are their texts, and none otherwise.
@@ -77,15 +72,22 @@ struct GuardedProgram: Sendable {
         return unsafe kept
     }
 
-    /// Waits until the program has ended.
+    /// Waits until the program has ended. When the terminal stops it, this process stops too, so that its shell notices.
     func wait() async -> End {
         await withCheckedContinuation { continuation in
             let process = process
             @Sendable func wait() {
                 var status: Int32 = 0
                 var result: pid_t
-                repeat { result = unsafe waitpid(process, &status, 0) } while result < 0 && errno == EINTR
-                Self.current.store(0, ordering: .relaxed)
+                repeat {
+                    result = unsafe waitpid(process, &status, WUNTRACED)
+                    let isStopped = result == process && status & 0xFF == 0x7F
+                    // mutant signals-stop: false for `[SIGTSTP, SIGTTIN, SIGTTOU].contains(status >> 8 & 0xFF)` by
+                    //   RunSignalTests
+                    if isStopped, [SIGTSTP, SIGTTIN, SIGTTOU].contains(status >> 8 & 0xFF) { kill(getpid(), SIGSTOP) }
+                    if isStopped { status = -1 }
+                } while result < 0 && errno == EINTR || status == -1
+                PassedSignals.end()
                 let signal = status & 0x7F
                 continuation.resume(
                     returning: result < 0 ? .exited(125) : signal == 0 ? .exited(status >> 8 & 0xFF) : .signaled(signal)
@@ -93,11 +95,6 @@ struct GuardedProgram: Sendable {
             }
             do throws(SystemError) { try startThread(wait) } catch { wait() }
         }
-    }
-
-    fileprivate static func passOn(_ signal: Int32) {
-        let process = current.load(ordering: .relaxed)
-        if process > 0 { kill(process, signal) }
     }
 
     /// Returns why a library can't be preloaded into a program, or `nil` if it can as far as its file shows: it is
@@ -124,9 +121,6 @@ struct GuardedProgram: Sendable {
         return isDynamic ? nil : "\(file) is linked statically, so that no library is preloaded into it"
     }
 }
-
-/// Passes a signal on to the program.
-private func passSignalOn(_ signal: Int32) { GuardedProgram.passOn(signal) }
 
 /// The number of this process.
 var processNumber: Int32 { getpid() }
@@ -156,8 +150,7 @@ func endProcess(as end: GuardedProgram.End) -> Never {
     switch end {
     case .exited(let status): exit(status)
     case .signaled(let number):
-        _ = signal(number, SIG_DFL)
-        _ = raise(number)
+        endBySignal(number)
         exit(128 + number)
     }
 }

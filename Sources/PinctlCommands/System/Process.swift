@@ -8,6 +8,7 @@ extension Pinctl {
     /// Runs the command line of this process, and exits. `commit` is the first 16 hexadecimal digits of the commit that
     /// the program was built from, or 0 if it isn't known.
     package static func main(commit: UInt64) async -> Never {
+        _ = InitialSignals.current
         StandardStreams.fillGaps()
         // A write to a closed pipe should fail instead of killing the process, and so should a write to a broken
         // connection.
@@ -73,6 +74,16 @@ private var namespaceProblem: String? {
     #endif
 }
 
+/// Ends the process by a signal. Swift's threads block all signals.
+func endBySignal(_ number: Int32) {
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe sigaddset(&signals, number)
+    _ = signal(number, SIG_DFL)
+    _ = unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    _ = raise(number)
+}
+
 /// Exits through the signal itself, so that a shell knows the reason and stops its script too. A progress line is
 /// erased first, so that the prompt doesn't follow it.
 private func endAtOnce(_ number: Int32) {
@@ -114,10 +125,11 @@ extension Terminal {
     }
 }
 
-/// Ctrl-C (SIGINT) for commands that print what they know before they end.
+/// Ctrl-C (SIGINT), and SIGTERM if asked for, for commands that do something before they end.
 enum Interruption {
     /// The time of the first SIGINT in milliseconds of the monotonic clock, or 0.
     fileprivate static let firstTime = Atomic(0)
+    fileprivate static let number = Atomic(SIGINT)
     private static let isHandled = Atomic(false)
 
     /// Whether the user has pressed Ctrl-C. From the first call on, the first SIGINT only sets this, and the caller
@@ -129,10 +141,12 @@ enum Interruption {
         return firstTime.load(ordering: .relaxed) != 0
     }
 
+    /// Lets SIGTERM do the same, for a command that has to clean up.
+    static func includeTermination() { _ = signal(SIGTERM, noteInterruption) }
+
     /// Ends the program through the signal itself, so that a shell knows the reason and stops its script too.
     static func endProgram() {
-        _ = signal(SIGINT, SIG_DFL)
-        _ = raise(SIGINT)
+        endBySignal(number.load(ordering: .relaxed))
     }
 }
 
@@ -142,6 +156,7 @@ private func noteInterruption(_ number: Int32) {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     let now = time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    Interruption.number.store(number, ordering: .relaxed)
     let (isFirst, first) = Interruption.firstTime.compareExchange(expected: 0, desired: now, ordering: .relaxed)
     guard !isFirst, now > first + 1000 else { return }
     _ = signal(number, SIG_DFL)

@@ -22,12 +22,18 @@ package final class LocalServer: Sendable {
     private let listener: Listener
     private let frameLimit: Int
     private let handler: Handler
+    /// The path of the socket and the identity of its file, if this server made it.
+    private let file: (path: String, identity: [UInt64])?
     private let clients = Locked<[EventLoop.Token: LocalClient]>([:])
+    /// Whether a timer accepts connections again.
+    private let isPaused = Locked(false)
 
     /// The number of clients at a time. More are disconnected, which they take for a refusal.
     private static let maximumClients = 4_096
     /// The time that a client may take for a frame.
     private static let patience = Duration.seconds(10)
+    /// The time after which connections are accepted again after a failure.
+    private static let pause = Duration.milliseconds(100)
 
     /// A socket in a class, because closures can't capture one.
     private final class Listener: Sendable {
@@ -40,24 +46,39 @@ package final class LocalServer: Sendable {
         path: String, mode: UInt32, frameLimit: Int, _ handler: @escaping Handler
     ) throws(SystemError) {
         try Socket.removeUnused(at: path)
-        try self.init(Listener(try Socket(listeningAt: path, mode: mode_t(mode))), frameLimit, handler)
+        let listener = Listener(try Socket(listeningAt: path, mode: mode_t(mode)))
+        try self.init(listener, Socket.fileIdentity(at: path).map { (path, $0) }, frameLimit, handler)
     }
 
     /// Serves at a listening socket that the process inherited.
     package convenience init(descriptor: Int32, frameLimit: Int, _ handler: @escaping Handler) throws(SystemError) {
-        try self.init(Listener(try Socket(adopting: descriptor)), frameLimit, handler)
+        try self.init(Listener(try Socket(adopting: descriptor)), nil, frameLimit, handler)
     }
 
-    private init(_ listener: Listener, _ frameLimit: Int, _ handler: @escaping Handler) throws(SystemError) {
-        (self.listener, self.frameLimit, self.handler) = (listener, frameLimit, handler)
+    private init(
+        _ listener: Listener, _ file: (path: String, identity: [UInt64])?, _ frameLimit: Int,
+        _ handler: @escaping Handler
+    ) throws(SystemError) {
+        (self.listener, self.file, self.frameLimit, self.handler) = (listener, file, frameLimit, handler)
         _ = try EventLoop.shared.watch(listener.socket, isBrief: false) { [weak self] _, _ in self?.acceptAll() }
         EventLoop.shared.execute { [weak self] in self?.acceptAll() }
         endLateFrames()
     }
 
+    /// Removes the file of the socket, unless another server's is at its path now.
+    package func removeFile() {
+        if let file { Socket.remove(file.path, identity: file.identity) }
+    }
+
     private func acceptAll() {
-        // A failure, such as too many open files, leaves connections waiting until another one is closed.
-        while let socket = try? listener.socket.nextConnection() {
+        while true {
+            let socket: Socket
+            do throws(SystemError) {
+                guard let next = try listener.socket.nextConnection() else { return }
+                socket = next
+            } catch {
+                return acceptLater()
+            }
             guard clients.withLock({ $0.count }) < Self.maximumClients else { continue }
             let client = LocalClient(socket)
             let token = try? EventLoop.shared.watch(client.socket, isBrief: false) { [weak self] token, _ in
@@ -66,6 +87,19 @@ package final class LocalServer: Sendable {
             guard let token else { continue }
             clients.withLock { $0[token] = client }
             serveSoon(token)
+        }
+    }
+
+    /// Accepts again after a failure, such as too many open files, which other parts of the process may have.
+    private func acceptLater() {
+        let isFirst = isPaused.withLock { isPaused in
+            defer { isPaused = true }
+            return !isPaused
+        }
+        guard isFirst else { return }
+        _ = EventLoop.shared.schedule(at: TransportTime.now + Self.pause) { [weak self] in
+            self?.isPaused.withLock { $0 = false }
+            self?.acceptAll()
         }
     }
 

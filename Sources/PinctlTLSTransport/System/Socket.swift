@@ -82,6 +82,20 @@ struct Socket: ~Copyable, Sendable {
         unsafe unlink(path)
     }
 
+    /// The identity of the file at a path, or `nil` if there is none.
+    static func fileIdentity(at path: String) -> [UInt64]? {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return nil }
+        return [UInt64(truncatingIfNeeded: status.st_dev), UInt64(truncatingIfNeeded: status.st_ino)]
+    }
+
+    /// Removes a file if it is still the one with this identity.
+    static func remove(_ path: String, identity: [UInt64]) {
+        // mutant local-own-file: true by LocalServerTests/removal
+        guard fileIdentity(at: path) == identity else { return }
+        unsafe unlink(path)
+    }
+
     /// Returns the next connection of a listening socket, or `nil` if there is none.
     borrowing func nextConnection() throws(SystemError) -> Socket? {
         while true {

@@ -55,6 +55,21 @@ struct LocalServerTests {
         withExtendedLifetime(server) {}
     }
 
+    @Test("A server removes the file of its own socket only")
+    func removal() throws {
+        let first = try server()
+        first.removeFile()
+        #expect(fileMode(path) == nil)
+        first.removeFile()
+        let second = try server()
+        first.removeFile()
+        #expect(fileMode(path) == 0o600)
+        removeFile(path)
+        _ = try directory.add("text", name: "socket")
+        second.removeFile()
+        #expect(fileMode(path) != nil)
+    }
+
     @Test("The socket has the mode that was asked for, and replaces one that no process listens at")
     func places() throws {
         for mode in [0o600, 0o660] as [UInt32] {

@@ -135,6 +135,33 @@ struct RunCommandTests {
         #expect(try await run(script).output == " 61 ff 7c ff fe 7c\n")
     }
 
+    @Test("Programs whose connections can't be seen are named, and fail --require-judged")
+    func unguarded() async throws {
+        let policy = try site.policy("\"\(unknownPin)\", \"\(secondUnknownPin)\"")
+        let build =
+            "echo 'int main(void) { return 0; }' >n.c; $(command -v clang || command -v cc) -static n.c -o fixed"
+        for program in ["./fixed", "env -i ./fixed"] {
+            let run = try await run("\(build); guarded --policy \(policy) --require-judged -- sh -c '\(program); true'")
+            #expect(run.status == 125 && run.errors.contains("connections can't be seen"), "\(run)")
+            #expect(run.errors.contains("  ./fixed\n"), "\(run)")
+        }
+        let other = try await run("\(build); guarded --policy \(policy) --require-judged -- sh -c 'env -i true; true'")
+        #expect(other.status == 0, "\(other)")
+    }
+
+    @Test("A mismatch of a rule that only reports is printed")
+    func reported() async throws {
+        let policy = try site.policy(
+            "\"\(unknownPin)\", \"\(secondUnknownPin)\"", rule: "\"mode\": \"report\",", host: "localhost")
+        try await site.serve { server in
+            let client = "-- \(try Self.built.get().path)/client 127.0.0.1:\(server.port)"
+            let run = try await run("guarded --policy \(policy) \(client)")
+            #expect(run.status == 0 && run.output.hasSuffix("hello"), "\(run)")
+            let line = "reported localhost:\(server.port) for client ("
+            #expect(run.errors.contains("pinctl: \(line)") && run.errors.contains("  \(line)"), "\(run)")
+        }
+    }
+
     @Test("--require-judged fails after a connection without TLS, and names it")
     func unjudged() async throws {
         let policy = try site.policy("\"\(unknownPin)\", \"\(secondUnknownPin)\"")

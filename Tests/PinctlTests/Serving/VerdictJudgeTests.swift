@@ -28,7 +28,9 @@ struct VerdictJudgeTests {
         "{ \"host\": \"\(host)\", \(more) \"pins\": [\"\(pin)\", \"\(unknownPin)\"] }, "
     }
 
-    private func judge(_ notes: Locked<[String]> = Locked([])) throws -> VerdictJudge {
+    private func judge(
+        _ notes: Locked<[String]> = Locked([]), now: @escaping @Sendable () -> Date = { testTime }
+    ) throws -> VerdictJudge {
         let (file, root) = (file, site.rootFile)
         @Sendable func settings() throws(UsageError) -> VerdictJudge.Settings {
             do {
@@ -40,7 +42,7 @@ struct VerdictJudgeTests {
             }
         }
         return try VerdictJudge(
-            files: [file], now: { testTime }, note: { note in notes.withLock { $0.append(note) } }, settings)
+            files: [file], now: now, note: { note in notes.withLock { $0.append(note) } }, settings)
     }
 
     private func ask(
@@ -76,6 +78,38 @@ struct VerdictJudgeTests {
         let refused = try ask(judge)
         #expect(!refused.isAccepted && refused.reason.hasPrefix("pin mismatch for api.test port 443"), "\(refused)")
         #expect(!refused.reason.contains("\n") && refused.pin == nil)
+    }
+
+    @Test("A server that is accepted although its pins don't match is marked")
+    func reported() throws {
+        let pin = try site.leaf.key.pin
+        for (more, mark) in [
+            ("\"mode\": \"report\",", true), ("\"expires\": \"2020-01-01\", \"onExpiry\": \"stop-pinning\",", true),
+            ("\"mode\": \"off\",", false),
+        ] {
+            try write(rule(unknownPin, more))
+            let answer = try ask(judge())
+            #expect(answer.isAccepted && answer.isReported == mark, "\(more): \(answer)")
+            #expect(!answer.reason.isEmpty)
+        }
+        try write(rule(pin, "\"mode\": \"report\","))
+        #expect(try !ask(judge()).isReported)
+        // One of several rules is enough.
+        try write(rule(pin, "\"ports\": [8443],") + rule(unknownPin, "\"ports\": [9443], \"mode\": \"report\","))
+        let both = try ask(judge(), port: 3128)
+        #expect(both.isAccepted && both.isReported && both.reason.contains("mismatch"), "\(both)")
+    }
+
+    @Test("An answer isn't used after the second of its verdict")
+    func times() throws {
+        let clock = Locked(testTime)
+        try write(rule(try site.leaf.key.pin, "\"expires\": \"2026-11-21\", \"onExpiry\": \"fail\","))
+        let judge = try judge(now: { clock.withLock { $0 } })
+        #expect(try ask(judge).isAccepted)
+        clock.withLock { $0 += 3 * 86_400 }
+        #expect(try !ask(judge).isAccepted)
+        clock.withLock { $0 = testTime }
+        #expect(try ask(judge).isAccepted)
     }
 
     @Test("A changed policy counts for the next question, and one that can't be read leaves the last one in force")

@@ -34,7 +34,7 @@ struct VerdictMessageTests {
     @Test(
         "What isn't known, repeated, cut off or of another size is no message",
         arguments: [
-            [], [1], message(version: 2), message(0), message(4), message(1, [host, host]), message(1, [(11, [])]),
+            [], [1], message(version: 2), message(0), message(6), message(1, [host, host]), message(1, [(11, [])]),
             message(1, [(0, [])]), message(1, [(2, [1])]), message(1, [(2, [0, 0, 1])]), message(1, [(7, [2])]),
             message(1, [(7, [])]), message(1, [(9, [1, 2, 3])]), message(1, [(1, [0xFF])]),
             message(1, [(1, [UInt8](repeating: 0x61, count: 5_000))]), message(1, [host]).dropLast(),

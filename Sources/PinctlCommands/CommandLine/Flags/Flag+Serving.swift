@@ -8,6 +8,10 @@ extension Flag {
     static let socket = Flag("socket", value: .file("PATH"), "answer at this Unix socket (default: systemd's)")
     static let socketMode = Flag(
         "socket-mode", value: .text("MODE"), "the mode of the socket, such as 0660 (default: 0600)")
+    static let counters = Flag(
+        "report", value: .beginning("FORMAT=FILE", ["prometheus="]), in: .output,
+        "write counters for Prometheus to FILE every ten seconds: prometheus=FILE",
+        details: "FILE is never left incomplete.")
     static let guardFile = Flag(
         "guard", value: .file("FILE"), "preload this library (default: pinctl-guard.so beside pinctl)")
     static let requireJudged = Flag(

@@ -19,6 +19,13 @@ final class LocalClient: @unchecked Sendable {
     var isWaiting = false
     /// The time from which a frame is awaited: that of its first byte, or of the connection for the first frame.
     private(set) var frameStart: TransportTime? = .now
+    /// The bytes that were read last, for all clients.
+    private static let scratch = Scratch()
+
+    private final class Scratch: @unchecked Sendable {
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+    }
+
     /// The size of the answers that a client may leave unread before its questions wait.
     private static let mostOutput = 64 << 10
 
@@ -30,12 +37,11 @@ final class LocalClient: @unchecked Sendable {
     /// Reads until nothing is left, or one frame is surely complete. Returns whether there may be more to read. A client
     /// that leaves answers unread isn't read from until it is ready for more of them.
     func receive(upTo limit: Int) -> Bool {
-        input.removeFirst(start)
+        if start == input.count { input.removeAll(keepingCapacity: true) } else { input.removeFirst(start) }
         start = 0
-        var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while !hasEnded, input.count < limit, output.count < Self.mostOutput {
-            switch socket.read(into: &buffer) {
-            case .bytes(let count): input += buffer[..<count]
+            switch socket.read(into: &Self.scratch.bytes) {
+            case .bytes(let count): input += Self.scratch.bytes[..<count]
             case .wouldBlock: return false
             case .end: hasEnded = true
             case .failed: (hasEnded, hasFailed) = (true, true)

@@ -1,0 +1,122 @@
+// Programs that this one starts, or is, whose connections the guard can't see. They are reported.
+#define _GNU_SOURCE
+#include "guard.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static void report(const char *path) {
+    unsigned char bytes[longest_event];
+    char text[longest_reason];
+    struct frame frame = frame_of(unguarded, path, bytes, sizeof bytes);
+    ask(&frame, text);
+}
+
+// Reads a program's header and segments. Returns the number of segments, or -1 if the file isn't a program of this
+// machine's kind, which the loader can't combine with the guard.
+static int read_segments(int file, ElfW(Phdr) segments[32]) {
+    ElfW(Ehdr) header;
+    const unsigned char kind = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+    if (pread(file, &header, sizeof header, 0) != sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != kind || header.e_phentsize != sizeof *segments) return -1;
+    size_t size = (header.e_phnum < 32 ? header.e_phnum : 32) * sizeof *segments;
+    return pread(file, segments, size, (off_t)header.e_phoff) == (ssize_t)size ? (int)(size / sizeof *segments) : -1;
+}
+
+// Whether the loader preloads a library into a program: its interpreter is the loader of this C library.
+static bool is_dynamic(int file) {
+    ElfW(Phdr) segments[32];
+    int count = read_segments(file, segments);
+    for (int i = 0; i < count; i++) {
+        char loader[256] = "";
+        if (segments[i].p_type != PT_INTERP) continue;
+        if (pread(file, loader, sizeof loader - 1, (off_t)segments[i].p_offset) <= 0) return false;
+        return strstr(loader, "/ld-linux") != NULL || strstr(loader, "/ld64.so") != NULL;
+    }
+    return false;
+}
+
+// Whether the loader ignores LD_PRELOAD, because the program gets rights that this one doesn't have.
+static bool gains_rights(int file) {
+    struct stat status;
+    if (fstat(file, &status) != 0) return true;
+    return (status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
+           (status.st_mode & S_ISGID && status.st_gid != getegid()) ||
+           (geteuid() != 0 && fgetxattr(file, "security.capability", NULL, 0) > 0);
+}
+
+// Whether the guard won't be loaded into a program, or into the interpreter that a script names. One that can't be read
+// may be unguarded. One that can't be run isn't a program.
+static bool is_unguarded(int directory, const char *path, int depth) {
+    char line[256];
+    if (path[0] != 0 && faccessat(directory, path, X_OK, AT_EACCESS) != 0) return false;
+    int file = path[0] != 0 ? openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : dup(directory);
+    if (file < 0) return errno == EACCES;
+    struct stat status;
+    ssize_t length = pread(file, line, sizeof line - 1, 0);
+    bool is_file = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    bool is_script = length > 2 && line[0] == '#' && line[1] == '!';
+    bool is_program = length > 4 && memcmp(line, ELFMAG, SELFMAG) == 0;
+    bool is_guarded = !is_file || is_script || !is_program || (is_dynamic(file) && !gains_rights(file));
+    close(file);
+    if (!is_file || !is_script || depth == 4) return !is_guarded;
+    line[length] = 0;
+    char *interpreter = line + 2 + strspn(line + 2, " \t");
+    interpreter[strcspn(interpreter, " \t\n")] = 0;
+    return is_unguarded(AT_FDCWD, interpreter, depth + 1);
+}
+
+// Reports a program that is about to be started, if it is unguarded. `searches` means PATH, for names without a slash.
+// Doesn't allocate, because the caller may be a child of vfork.
+void report_unguarded(int directory, const char *path, bool searches) {
+    int error = errno;
+    char found[longest_path];
+    const char *list = getenv("PATH");
+    if (path == NULL || (path[0] == 0 && directory < 0)) return;
+    if (!searches || strchr(path, '/') != NULL) {
+        if (is_unguarded(directory, path, 0)) report(path[0] != 0 ? path : "a program without a path");
+        errno = error;
+        return;
+    }
+    for (const char *at = list != NULL ? list : "/bin:/usr/bin"; at != NULL;) {
+        size_t length = strcspn(at, ":"), rest = strlen(path);
+        if (length + rest + 2 < sizeof found) {
+            memcpy(found, at, length);
+            found[length] = '/';
+            memcpy(found + length + (length > 0), path, rest + 1);
+            if (access(found, X_OK) == 0) {
+                if (is_unguarded(AT_FDCWD, found, 0)) report(found);
+                break;
+            }
+        }
+        at = at[length] == ':' ? at + length + 1 : NULL;
+    }
+    errno = error;
+}
+
+// Reports this program if it is one in Go, which calls the system itself: its connections aren't seen.
+void report_own_runtime(void) {
+    ElfW(Phdr) segments[32];
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), count = file >= 0 ? read_segments(file, segments) : 0;
+    for (int i = 0; i < count; i++) {
+        char notes[256];
+        if (segments[i].p_type != PT_NOTE) continue;
+        size_t size = segments[i].p_filesz < sizeof notes ? segments[i].p_filesz : sizeof notes;
+        ssize_t length = pread(file, notes, size, (off_t)segments[i].p_offset);
+        // A name in a note, and the type of a build identifier.
+        if (length <= 0 || memmem(notes, (size_t)length, "\4\0\0\0Go\0\0", 8) == NULL) continue;
+        char path[longest_path];
+        ssize_t end = readlink("/proc/self/exe", path, sizeof path - 1);
+        path[end > 0 ? end : 0] = 0;
+        report(path);
+        break;
+    }
+    if (file >= 0) close(file);
+}
