@@ -22,6 +22,10 @@ package enum Pinctl {
             try await run(words, in: environment, &console)
         } catch {
             for message in error.messages { console.problem(message, .badInput) }
+            // mutant flags-refusal: false by SwiftFlagsTests
+            if SwiftPrefix.isForShell(words, format) {
+                console.document(SwiftPrefix.refusal + "\n")
+            }
             // mutant report-bad-input: {} by FailedRunTests/exitCode2
             reportFailure(error.messages, words, in: environment, &console)
             if case .missingCommand = error { for line in [""] + HelpText.commands { console.note(help: line) } }

@@ -22,6 +22,7 @@ extension CommandDefinition {
     /// Every command, in the order of the help.
     package static let all: [CommandDefinition] = [
         hash, show, verify, check, initialize, find, lint, importing, export, plan, explain, sign, run, serve,
+        swiftFlags,
     ]
 
     static func named(_ name: String) -> CommandDefinition? { all.first { $0.name == name } }

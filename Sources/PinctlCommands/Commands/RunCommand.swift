@@ -95,10 +95,7 @@ extension CommandDefinition {
             guard case .file = FileKind(path) else { throw .invalidValue(.guardFile, reason: "\(path): no such file") }
             return try preloadable(absolutePath(path) ?? path)
         }
-        let program = programFile ?? ""
-        let directory = program.lastIndex(of: "/").map { program[..<$0] } ?? ""
-        let places = ["", "/../lib/pinctl", "/../../guard"].map { "\(directory)\($0)/\(name)" }
-        guard let found = places.first(where: { if case .file = FileKind($0) { true } else { false } }) else {
+        guard let found = installedFile(name, inBuild: "guard") else {
             throw .unusable(["\(name) isn't beside pinctl: build it with tools/guard, or name it with --guard"])
         }
         return try preloadable(found)

@@ -132,6 +132,15 @@ var programFile: String? {
     return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
 }
 
+/// Returns the path of a file that belongs to pinctl: beside this program, in `lib/pinctl` beside its directory, or in a
+/// directory of `.build`, where the scripts of a clone write it.
+func installedFile(_ name: String, inBuild directory: String) -> String? {
+    let program = programFile ?? ""
+    let own = program.lastIndex(of: "/").map { program[..<$0] } ?? ""
+    return ["", "/../lib/pinctl", "/../../\(directory)"].map { "\(own)\($0)/\(name)" }
+        .first { if case .file = FileKind($0) { true } else { false } }
+}
+
 /// Removes a file, if it is there.
 func removeFile(_ path: String) { unsafe unlink(path) }
 

@@ -14,7 +14,7 @@ enum HelpText {
     static var overview: [String] {
         [
             "pinctl \(Version.current): \(summary)",
-            "usage: pinctl COMMAND [FLAG…] [OPERAND…], or pinctl --version", "",
+            "usage: pinctl COMMAND [FLAG…] [OPERAND…], or pinctl --version",
         ] + table + [""] + CommandDefinition.show.examples.prefix(1).map(\.line) + [""] + further
     }
 

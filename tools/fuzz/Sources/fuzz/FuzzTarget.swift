@@ -8,7 +8,7 @@ struct FuzzTarget: Sendable {
         dialects + [
             search, verdicts, http, webSocket, codings, challenge, ntlm, socks5, socks4a, startTLS, ftp, resume, range,
             credentials, cookies, cookieFile, timestamps, logList, paths, decisions, plan, transfers, sessions, bundles,
-            handshakes,
+            handshakes, elf,
         ]
 }
 

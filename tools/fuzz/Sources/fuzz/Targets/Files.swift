@@ -1,9 +1,16 @@
 @testable import CertificateTrust
 @testable import PinctlBasics
+@testable import PinctlCommands
 @testable import PinctlHTTPMessages
 @testable import PinnedNetworking
 
 extension FuzzTarget {
+    /// A linked program, whose libraries and Swift modules are read.
+    static let elf = FuzzTarget(name: "elf") { bytes in
+        guard let file = try? ELFFile(bytes) else { return }
+        precondition(file.needed.count < bytes.count && file.swiftModules.count < bytes.count)
+    }
+
     /// Resume data: what can be read is written as it was read.
     static let resume = FuzzTarget(name: "resume") { bytes in
         guard let resumption = try? ResumeData(Data(bytes)) else { return }
