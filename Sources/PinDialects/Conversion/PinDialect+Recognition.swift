@@ -129,7 +129,10 @@ extension PinDialect {
                 || $0.begins(with: "sha256//")
         },
         DialectMark(.hpkp, [.markup, .other], in: [.plain, .text]) {
-            $0.isInTree
+            // A script only writes such a line into another file.
+            // mutant hpkp-script: false for `$0.bytes.starts(with: "#!".utf8)` by PinSearchTests/scripts
+            if $0.isInTree, $0.bytes.starts(with: "#!".utf8) { return false }
+            return $0.isInTree
                 ? $0.hasLine(from: "public-key-pins") || $0.begins(with: "pin-sha256=")
                     || HPKPConfiguration.isRecognized(in: $0.marked)
                 : $0.has("pin-sha256") || $0.begins(with: "public-key-pins")

@@ -38,11 +38,9 @@ struct HPKPConfiguration {
 
     private static let headers = ["public-key-pins", "public-key-pins-report-only"]
 
-    /// Whether a line sets one of the fields. A script only writes such a line into another file.
+    /// Whether a line sets one of the fields.
     static func isRecognized(in bytes: [UInt8]) -> Bool {
-        // mutant hpkp-script: true for `!bytes.starts(with: "#!".utf8)` by PinSearchTests/shapes
-        guard !bytes.starts(with: "#!".utf8) else { return false }
-        return bytes.hasAny(of: ["public-key-pins"], ignoringCase: true)
+        bytes.hasAny(of: ["public-key-pins"], ignoringCase: true)
             && bytes.split(whereSeparator: \.isLineEnd).contains { directive(in: $0) != nil }
     }
 

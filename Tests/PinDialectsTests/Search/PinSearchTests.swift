@@ -440,6 +440,20 @@ struct PinSearchTests {
         #expect(SearchText(row.name, row.text).sightings == row.expected)
     }
 
+    @Test("A script that writes an HPKP header isn't a configuration with one")
+    func scripts() {
+        for text in [
+            "#!/bin/sh\necho \"add_header Public-Key-Pins 'pin-sha256=\\\"$pin\\\"'\" > a.conf\n",
+            "#!/bin/sh\ncat <<END\nserver { add_header Public-Key-Pins 'pin-sha256=\"{A}\"'; }\nEND\n",
+            "#!/bin/sh\ncat <<END\nPublic-Key-Pins: pin-sha256=\"$pin\"\nEND\n",
+        ] {
+            let search = SearchText("install.sh", text).search()
+            #expect(search.dialects.isEmpty && search.problems.isEmpty, "\(text): \(search.problems)")
+        }
+        let site = SearchText("site.conf", "add_header Public-Key-Pins 'pin-sha256=\"$pin\"';\n").search()
+        #expect(site.dialects == [.hpkp] && !site.problems.isEmpty)
+    }
+
     @Test("All digests of a list are pins if one of them is, and the digest of nothing is a problem there")
     func lists() {
         let nothing = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

@@ -102,7 +102,7 @@ struct AlamofireTests {
     @Test("An evaluator that isn't understood is an error that names it")
     func unread() {
         let rows = [
-            ("let e = PublicKeysTrustEvaluator()", "1:9: PublicKeysTrustEvaluator isn't the value of a host"),
+            ("let e = PublicKeysTrustEvaluator()", "1:9: error: PublicKeysTrustEvaluator isn't the value of a host"),
             ("evaluators[host] = PinnedCertificatesTrustEvaluator()", "isn't the value of a host"),
             ("let m = [host(): PublicKeysTrustEvaluator()]", "isn't the value of a host"),
             ("let m = [API.host: PublicKeysTrustEvaluator()]", "the host \"API.host\" isn't set to a string"),
