@@ -1,5 +1,6 @@
 import CertificatePinning
 import CertificateTrust
+import PinctlBasics
 import PinctlTestPKI
 import Testing
 
