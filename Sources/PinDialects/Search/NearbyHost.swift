@@ -114,7 +114,8 @@ struct NearbyHost {
     private func hosts(beside own: Int, in structure: TextStructure) -> [HostPattern]? {
         let entries = structure.entries
         let line = entries[own].line
-        let isMember = !text.isProgram && text.language != .prose && entries[own].parent != nil
+        let isMember =
+            !text.isProgram && text.language != .prose && entries[own].parent != nil
             || SearchedText.fileExtension(text.name).hasPrefix("json")
         for step in [\TextStructure.Entry.previous, \TextStructure.Entry.next] {
             let isBelow = step == \TextStructure.Entry.next
@@ -133,6 +134,7 @@ struct NearbyHost {
                     isComment
                     ? isBelow || entry.hasParts
                     : entry.isItem || entry.hasParts && text.language != .prose
+                        || isMember && text.bytes[text.range(ofLine: entry.line)].contains(UInt8(ascii: "{"))
                 let place = isOther ? nil : place(inLine: entry.line)
                 if !found.isEmpty {
                     // The hosts of several values in a row.

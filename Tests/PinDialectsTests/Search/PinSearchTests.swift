@@ -456,7 +456,7 @@ struct PinSearchTests {
               "hostname": "www.example.com",
               "noted-hostname": "example.com",
               "a": 1,
-              "b": 2,
+              "b": { "c": "other.example.org" },
               "d": {
                 "e": "inner.example.org"
               },
