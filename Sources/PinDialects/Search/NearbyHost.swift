@@ -1,14 +1,22 @@
+import CertificatePinning
 import CertificateTrust
 import PinctlBasics
 
 /// The search for the host that a pin in a program or another text is for.
+///
+/// A host is only named if the structure of the text says that the pin is for it: it is in the line of the pin, or it
+/// is that of an entry that encloses the pin, or the only one beside such an entry.
 struct NearbyHost {
     let text: SearchedText
     let suffixes: PublicSuffixes
     /// The lines that have digests, whose hosts are for these.
     let taken: Set<Int>
-    /// Whether lines open more brackets than they close.
-    private var groups: [Int: Bool] = [:]
+    private var structure: TextStructure?
+    /// The same with the comments read as text, for pins in comments.
+    private var commented: TextStructure?
+    /// The hosts of pins in a line, and those of entries with what is beside them.
+    private var known: [Bool: [Int: [HostPattern]]] = [:]
+    private var knownAbove: [Bool: [Int: [HostPattern]]] = [:]
 
     init(text: SearchedText, suffixes: PublicSuffixes, shapes: [DigestShape]) {
         self.text = text
@@ -16,68 +24,185 @@ struct NearbyHost {
         taken = Set(shapes.map { text.line(at: $0.range.lowerBound) })
     }
 
-    /// The number of lines before and after a pin in which its host is looked for, unless they enclose it.
+    /// The number of lines before and after a statement in which its host is looked for.
     private static let reach = 10
+    /// The number of other members of an object that are looked at.
+    private static let mostMembers = 100
+    /// The number of entries around a pin that are looked at.
+    private static let mostParents = 60
     /// The part of a long line that is searched, in bytes on each side of a pin.
     private static let lineReach = 400
 
-    /// Returns the hosts of a pin: one in the same line, or the nearest ones above it that aren't inside of something
-    /// else, or those below it in the same group. Returns none if there are several URLs, of which none is closer in
-    /// meaning.
-    mutating func hosts(ofPinAt range: Range<Int>) -> [String] {
+    /// Returns the hosts of a pin: one in the same line, or that of the innermost entry around it that has one. Returns
+    /// none if there are several, of which none is closer in meaning.
+    mutating func hosts(ofPinAt range: Range<Int>) -> [HostPattern] {
         let line = text.line(at: range.lowerBound)
         let whole = text.range(ofLine: line)
         let start = max(whole.lowerBound, range.lowerBound - Self.lineReach)
         let end = min(whole.upperBound, range.upperBound + Self.lineReach)
         let before = places(in: start..<range.lowerBound)
         if let last = before.last {
-            return isOneOfSeveral(last, among: before.dropLast()) ? [] : [last.host]
+            return isOneOfSeveral(last, among: before.dropLast()) ? [] : [pattern(last)]
         }
         // A record has its own host or none, whatever is around it.
         // mutant find-record-host: false by PinSearchTests/shapes
         if text.language == .zone { return [] }
-        if let place = places(in: range.upperBound..<max(end, range.upperBound)).first { return [place.host] }
-        var least = text.indentation(ofLine: line) ?? 0
-        for above in stride(from: line - 1, through: max(0, line - PinContext.enclosingLines), by: -1) {
-            guard let indentation = text.indentation(ofLine: above), indentation <= least else { continue }
-            if indentation == least, line - above > Self.reach || opensGroup(above) { continue }
-            // What is enclosed by a line further out belongs to something else.
-            least = indentation
-            if let place = place(inLine: above) {
-                return isOneOfSeveral(place, inLine: above, of: line, by: -1) ? [] : list(from: place, inLine: above)
-            }
-            if least == 0, line - above > Self.reach { break }
+        if let place = places(in: range.upperBound..<max(end, range.upperBound)).first { return [pattern(place)] }
+        return hosts(aroundLine: line, readsComments: text.isComment(line: line))
+    }
+
+    /// Returns the hosts of the entries around a line.
+    private mutating func hosts(aroundLine line: Int, readsComments: Bool) -> [HostPattern] {
+        if let found = known[readsComments]?[line] { return found }
+        let structure = structure(readsComments: readsComments)
+        guard let own = structure.index(ofLine: line) else { return [] }
+        // Records beside a record are for other names.
+        let isRecord = text.hasWord("TLSA", inLine: line)
+        let found: [HostPattern]
+        if let above = structure.entries[own].previous, structure.entries[above].line == line - 1,
+            let same = known[readsComments]?[line - 1]
+        {
+            // The pins of a list are for the same hosts.
+            found = same
+        } else {
+            found =
+                (isRecord ? nil : hosts(beside: own, in: structure))
+                ?? hosts(enclosing: own, in: structure, isRecord: isRecord, readsComments: readsComments)
         }
-        for below in line + 1..<max(line + 1, min(line + Self.reach, text.lineStarts.count)) {
-            guard let indentation = text.indentation(ofLine: below), indentation <= text.indentation(ofLine: line) ?? 0,
-                !text.bytes[text.range(ofLine: below)].drop(while: \.isBlank).starts(with: [UInt8(ascii: "}")])
-            else {
-                if text.indentation(ofLine: below) ?? 0 > text.indentation(ofLine: line) ?? 0 { continue }
+        known[readsComments, default: [:]][line] = found
+        return found
+    }
+
+    private mutating func hosts(
+        enclosing own: Int, in structure: TextStructure, isRecord: Bool, readsComments: Bool
+    ) -> [HostPattern] {
+        var index = own
+        var passed: [Int] = []
+        var found: [HostPattern] = []
+        while passed.count < Self.mostParents, let parent = structure.entries[index].parent {
+            if !isRecord, let same = knownAbove[readsComments]?[parent] {
+                found = same
                 break
             }
-            if let place = place(inLine: below) {
-                return isOneOfSeveral(place, inLine: below, of: line, by: 1) ? [] : list(from: place, inLine: below)
+            passed.append(parent)
+            index = parent
+            let entry = structure.entries[parent]
+            if !entry.isItem, let place = place(inLine: entry.line) {
+                found = list(from: place, inLine: entry.line)
+                break
+            }
+            if !isRecord, let beside = hosts(beside: parent, in: structure) {
+                found = beside
+                break
             }
         }
-        return []
+        if !isRecord { for parent in passed { knownAbove[readsComments, default: [:]][parent] = found } }
+        return found
+    }
+
+    private mutating func structure(readsComments: Bool) -> TextStructure {
+        if let known = readsComments ? commented : structure { return known }
+        let new = TextStructure(text, readsComments: readsComments)
+        if readsComments { commented = new } else { structure = new }
+        return new
+    }
+
+    // MARK: - Beside an entry
+
+    /// Returns the hosts of what is beside an entry in the same one, first above it and then below it. Returns `nil` if
+    /// there are none, and an empty list if there are several of which none is meant.
+    private func hosts(beside own: Int, in structure: TextStructure) -> [HostPattern]? {
+        let entries = structure.entries
+        let line = entries[own].line
+        let isMember =
+            !text.isProgram && text.language != .prose && entries[own].parent != nil
+            || SearchedText.fileExtension(text.name).hasPrefix("json")
+        for step in [\TextStructure.Entry.previous, \TextStructure.Entry.next] {
+            let isBelow = step == \TextStructure.Entry.next
+            var next = entries[own][keyPath: step]
+            var (count, last) = (0, line)
+            var found: [(place: Place, line: Int)] = []
+            while let index = next, count < Self.mostMembers {
+                let entry = entries[index]
+                guard isMember || abs(entry.line - line) <= Self.reach else { break }
+                if isBelow, !isMember, endsStatement(from: last, to: entry.line) { break }
+                let isComment = text.isComment(line: entry.line)
+                // The items and members beside an entry that enclose something have hosts of their own, and a comment
+                // is for what follows it.
+                // mutant find-other-entry: false by PinSearchTests/entries
+                let isOther =
+                    isComment
+                    ? isBelow || entry.hasParts
+                    : entry.isItem || entry.hasParts && text.language != .prose
+                        || isMember && text.bytes[text.range(ofLine: entry.line)].contains(UInt8(ascii: "{"))
+                let place = isOther ? nil : place(inLine: entry.line)
+                if !found.isEmpty {
+                    // The hosts of several values in a row.
+                    let isNext = abs(entry.line - last) == 1 && isComment == text.isComment(line: last)
+                    guard let place, isNext, !taken.contains(entry.line) else { break }
+                    found.append((place, entry.line))
+                } else if let place {
+                    if isComment, namesSeveral(entry.line) { return [] }
+                    found.append((place, entry.line))
+                }
+                (last, count, next) = (entry.line, count + 1, entry[keyPath: step])
+            }
+            if let first = found.first {
+                return isOneOfSeveral(found) ? [] : list(from: first.place, inLine: first.line)
+            }
+        }
+        return nil
+    }
+
+    /// Whether a blank line or the end of a block is between two lines.
+    private func endsStatement(from line: Int, to other: Int) -> Bool {
+        (line + 1..<max(line + 1, other)).contains { text.indentation(ofLine: $0) == nil }
+            || text.bytes[text.range(ofLine: other)].drop(while: \.isBlank).first == UInt8(ascii: "}")
+    }
+
+    /// Whether the first of the hosts of several values in a row is one of several. A name such as `serverURL` makes it
+    /// the one that is meant.
+    private func isOneOfSeveral(_ places: [(place: Place, line: Int)]) -> Bool {
+        guard let first = places.first, places.contains(where: { $0.place.host != first.place.host }) else {
+            return false
+        }
+        // mutant find-urls: true by PinSearchTests/hosts
+        guard namesServer(first.place, inLine: first.line) else { return true }
+        // mutant find-servers: false by PinSearchTests/hosts
+        return places.contains { $0.place.host != first.place.host && namesServer($0.place, inLine: $0.line) }
+    }
+
+    /// Whether the name of a value is one of those by which maps name hosts, such as `API_HOST` and `serverURL`.
+    private func namesServer(_ place: Place, inLine line: Int) -> Bool {
+        let left = text.bytes[text.range(ofLine: line)].prefix { !":=".utf8.contains($0) }
+        let name = left.split { !$0.isWordByte && $0 != UInt8(ascii: "-") }.last ?? []
+        return [name, text.name(before: place.range.lowerBound) ?? []].contains {
+            PinMapReader.isHostKey(String(decoding: $0, as: UTF8.self)) || Self.namesHost($0)
+        }
+    }
+
+    /// Whether a comment is a sentence with several hosts, rather than a list of them.
+    private func namesSeveral(_ line: Int) -> Bool {
+        let range = text.range(ofLine: line)
+        guard let first = places(in: range).first else { return false }
+        let names = list(from: first, inLine: line).map(\.host)
+        return places(in: range).contains { !names.contains($0.host) }
     }
 
     /// Returns the names of a line that begin with a place and are listed one after another, as in
     /// `server_name a.example.com b.example.com;`.
-    private func list(from first: Place, inLine line: Int) -> [String] {
-        var names = [first.host]
+    private func list(from first: Place, inLine line: Int) -> [HostPattern] {
+        var names = [pattern(first)]
         var last = first
         for place in places(in: first.range.upperBound..<text.range(ofLine: line).upperBound) {
             let between = text.bytes[last.range.upperBound..<place.range.lowerBound]
             // mutant find-names: false by PinSearchTests/severalHosts
             guard between.allSatisfy({ $0.isBlank || $0.isQuote || $0 == UInt8(ascii: ",") }) else { break }
-            if !names.contains(place.host) { names.append(place.host) }
+            if !names.contains(pattern(place)) { names.append(pattern(place)) }
             last = place
         }
         return names
     }
-
-    // MARK: - Several URLs
 
     /// Whether a host in the line of a pin is that of one of several URLs in the same brackets.
     private func isOneOfSeveral(_ place: Place, among others: ArraySlice<Place>) -> Bool {
@@ -87,186 +212,22 @@ struct NearbyHost {
         return !between.contains { "{}[]()".utf8.contains($0) } && between.count < Self.lineReach
     }
 
-    /// Whether the host in a line beside a pin is that of one of several URLs, each in a line of its own. A name such
-    /// as `serverURL` makes it the one that is meant.
-    private mutating func isOneOfSeveral(_ place: Place, inLine line: Int, of pin: Int, by step: Int) -> Bool {
-        let own = text.indentation(ofLine: line)
-        guard place.isURL, !opensGroup(line), !namesServer(line) else { return false }
-        var other = line + step
-        while text.lineStarts.indices.contains(other), abs(other - pin) <= Self.reach,
-            text.indentation(ofLine: other) == own, !taken.contains(other)
-        {
-            // mutant find-urls: false for 2 by PinSearchTests/hosts
-            if let next = self.place(inLine: other), next.isURL, next.host != place.host { return true }
-            other += step
-        }
-        return false
-    }
-
-    /// Whether the name of a value is one of those by which maps name hosts.
-    private func namesServer(_ line: Int) -> Bool {
-        let name =
-            text.bytes[text.range(ofLine: line)].prefix { !":=".utf8.contains($0) }
-            .split { !$0.isWordByte && $0 != UInt8(ascii: "-") }.last ?? []
-        return PinMapReader.isHostKey(String(decoding: name, as: UTF8.self))
-    }
-
-    /// Whether a line opens more brackets than it closes, so that what is in it is for the lines that it encloses.
-    private mutating func opensGroup(_ line: Int) -> Bool {
-        if let known = groups[line] { return known }
-        let depth = text.bytes[text.range(ofLine: line)].reduce(0) { depth, byte in
-            "{[(".utf8.contains(byte) ? depth + 1 : "}])".utf8.contains(byte) ? depth - 1 : depth
-        }
-        groups[line] = depth > 0
-        return depth > 0
-    }
-
     private func place(inLine line: Int) -> Place? {
         let range = text.range(ofLine: line)
-        guard range.count <= 2 * Self.lineReach, !taken.contains(line), !PinWords(text.bytes[range]).contains(.report)
+        guard range.count <= 2 * Self.lineReach, !taken.contains(line), !PinWords(text.bytes[range]).contains(.report),
+            !isRecord(line)
         else { return nil }
-        return places(in: range).first
+        // An address is that of the server of a command, which can have several lines.
+        let isCommand = text.bytes[range].last == UInt8(ascii: "\\")
+        return places(in: range).first { !$0.isAddress || isCommand }
     }
 
-    /// A hostname in a text.
-    typealias Place = (host: String, range: Range<Int>, isURL: Bool)
-
-    /// Returns the hostnames in a part of a line with their positions.
-    func places(in range: Range<Int>) -> [Place] {
-        var hosts: [Place] = []
-        var index = range.lowerBound
-        while index < range.upperBound {
-            guard Self.isPart(text.bytes[index]) else {
-                index += 1
-                continue
-            }
-            let start = index
-            while index < range.upperBound, Self.isPart(text.bytes[index]) { index += 1 }
-            if let host = host(start..<index) { hosts.append((host, start..<index, isURL(start))) }
-        }
-        return hosts
+    /// Whether a line has a record of DNS, whose names aren't those of a pin beside it.
+    private func isRecord(_ line: Int) -> Bool {
+        let words = text.bytes[text.range(ofLine: line)].split { !$0.isWordByte }
+        // mutant find-record-names: false by PinSearchTests/entries
+        return words.contains { word in Self.recordTypes.contains { word.elementsEqual($0.utf8) } }
     }
 
-    private static func isPart(_ byte: UInt8) -> Bool {
-        byte.isWordByte && byte < 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
-            || byte == UInt8(ascii: "*")
-    }
-
-    private func isURL(_ start: Int) -> Bool { text.bytes[..<start].suffix(3).elementsEqual("://".utf8) }
-
-    /// Returns the hostname that a word is, judged by its form and by what is around it.
-    private func host(_ range: Range<Int>) -> String? {
-        let bytes = text.bytes
-        guard bytes[range].contains(UInt8(ascii: ".")), range.count <= 253 else { return nil }
-        let before = range.lowerBound > 0 ? bytes[range.lowerBound - 1] : UInt8(ascii: " ")
-        let after = range.upperBound < bytes.count ? bytes[range.upperBound] : UInt8(ascii: " ")
-        let isURL = isURL(range.lowerBound)
-        let quotes: [UInt8] = [UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`")]
-        if isURL {
-            // A link in a comment leads to an explanation.
-            guard !text.isComment(range.lowerBound) || text.language == .prose, !isDocumentation(range) else {
-                return nil
-            }
-        } else if quotes.contains(before) {
-            guard after == before || after == UInt8(ascii: ":") || after == UInt8(ascii: "\\") else { return nil }
-        } else {
-            let ends = before.isBlank || before == UInt8(ascii: "\n") || "=(>,[@".utf8.contains(before)
-            let isEnd = after.isBlank || after.isLineEnd || ":,;)]<\"'=".utf8.contains(after)
-            guard ends, isEnd, allowsBareNames || text.isComment(range.lowerBound), !isPartOfName(range.lowerBound)
-            else { return nil }
-            // Without quotes, as in a sentence, it is rather a file.
-            let ending = String(decoding: bytes[range], as: UTF8.self).split(separator: ".").last ?? ""
-            // mutant find-file-name: true by PinSearchTests/found
-            guard !Self.fileEndings.contains(ending.lowercased()) else { return nil }
-        }
-        var name = String(decoding: bytes[range], as: UTF8.self)
-        // The owner of a TLSA record.
-        while name.hasPrefix("_"), let dot = name.firstIndex(of: ".") { name = String(name[name.index(after: dot)...]) }
-        return Self.hostname(name, isURL: isURL, suffixes)
-    }
-
-    /// Whether a URL leads to an explanation, judged by its host and by the first directory of its path.
-    private func isDocumentation(_ range: Range<Int>) -> Bool {
-        let name = String(decoding: text.bytes[range], as: UTF8.self).lowercased()
-        let path = text.bytes[range.upperBound...].prefix(40).prefix { !$0.isBlank && !$0.isQuote && !$0.isLineEnd }
-        let parts = path.drop { $0 != UInt8(ascii: "/") }.split(separator: UInt8(ascii: "/"))
-        let directory = parts.first.map { String(decoding: $0, as: UTF8.self).lowercased() } ?? ""
-        // mutant find-documentation: false by PinSearchTests/hosts
-        return Self.explanations.contains(directory)
-            || path.first == UInt8(ascii: "/") && parts.count > 0
-                && (Self.explanations.contains(name.split(separator: ".").first.map(String.init) ?? "")
-                    || Self.libraries.contains { name == $0 || name.hasSuffix(".\($0)") })
-    }
-
-    /// Directories and first labels of hosts with documentation.
-    private static let explanations: Set<String> = [
-        "doc", "docs", "documentation", "wiki", "blog", "guide", "guides", "help", "manual", "reference", "developer",
-        "developers", "rfc",
-    ]
-    /// Hosts with explanations and sources of programs.
-    private static let libraries = [
-        "github.com", "gitlab.com", "stackoverflow.com", "wikipedia.org", "ietf.org", "rfc-editor.org", "medium.com",
-        "npmjs.com", "pub.dev",
-    ]
-
-    /// Whether a word is a part of a certificate's name that isn't a hostname, such as that of an organization:
-    /// `OU=www.example.com`.
-    private func isPartOfName(_ start: Int) -> Bool {
-        let before = text.bytes[..<start].suffix(12).reversed().drop(while: \.isBlank)
-        // mutant find-subject-host: false by PinSearchTests/hosts
-        guard before.first == UInt8(ascii: "=") else { return false }
-        let type = before.dropFirst().drop(while: \.isBlank).prefix(while: \.isWordByte).reversed()
-        return ["OU", "O", "L", "ST", "DC", "STREET", "E"].contains(String(decoding: type, as: UTF8.self).uppercased())
-    }
-
-    /// Whether names without quotes can be hosts, as they can in files that aren't programs.
-    private var allowsBareNames: Bool {
-        switch text.language {
-        case .prose, .markup, .patch, .zone: true
-        case .code: false
-        case .script: !SearchedText.isScript(text.name)
-        }
-    }
-
-    // MARK: - Names
-
-    /// Endings of files that are also top-level domains, or that no top-level domain has.
-    private static let fileEndings: Set<String> = [
-        "sh", "md", "py", "rs", "so", "cc", "ps", "zip", "mov", "java", "kt", "swift", "js", "ts", "json", "xml",
-        "plist", "pem", "cer", "crt", "der", "key", "csr", "html", "css", "yaml", "yml", "toml", "txt", "lock", "conf",
-        "cfg",
-    ]
-    /// Top-level domains that the public suffix list doesn't have, and that are used inside of networks and examples.
-    private static let specialDomains: Set<String> = [
-        "test", "example", "invalid", "localhost", "local", "internal", "lan", "corp", "home", "intranet", "private",
-    ]
-    /// First labels of names of packages, which are hostnames in reverse.
-    private static let reversedDomains: Set<String> = [
-        "com", "org", "net", "edu", "gov", "io", "dev", "app", "co", "de", "uk", "me",
-    ]
-
-    /// Returns a name without its wildcard and final dot if it is a hostname, and not the name of a file or a package.
-    static func hostname(_ text: String, isURL: Bool, _ suffixes: PublicSuffixes) -> String? {
-        var name = text.lowercased()[...]
-        for wildcard in ["**.", "*.", "."] where name.hasPrefix(wildcard) { name = name.dropFirst(wildcard.count) }
-        if name.hasSuffix(".") { name = name.dropLast() }
-        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
-        guard labels.count > 1, let first = labels.first, let last = labels.last, last.utf8.count > 1,
-            last.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 }) || last.hasPrefix("xn--"),
-            labels.allSatisfy({ label in
-                !label.isEmpty && label.utf8.count <= 63 && !label.hasPrefix("-") && !label.hasSuffix("-")
-                    && label.utf8.allSatisfy { $0.isWordByte && $0 != UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
-            })
-        else { return nil }
-        if !isURL {
-            guard labels.count > 2 || !fileEndings.contains(String(last)) else { return nil }
-            let isReversed = reversedDomains.contains(String(first))
-            guard !isReversed || ["com", "net", "org"].contains(last) && !["com", "net", "org"].contains(first) else {
-                return nil
-            }
-        }
-        guard let server = try? ServerName(String(name)), !server.isIPAddress else { return nil }
-        guard specialDomains.contains(String(last)) || suffixes.registry(of: server) != nil else { return nil }
-        return String(name)
-    }
+    private static let recordTypes = ["CAA", "SOA", "CNAME", "DNAME", "MX", "NS", "SRV", "PTR", "TXT", "TLSA"]
 }

@@ -1,6 +1,10 @@
 package import CertificatePinning
 
 /// The pins of a source tree by host, with what each place lacks of the others.
+///
+/// Places are compared for each name at and below a host: a place that pins only the names below it says nothing of the
+/// host, so it neither lacks a pin that another place has for the host, nor has one in its place. Which names to pin is
+/// a choice that places may make differently, so a difference in that alone isn't a disagreement.
 package struct PinAgreement: Sendable {
     /// The hosts: pins without one first, then the hosts whose places agree, then the others, each in order of their
     /// names.
@@ -8,8 +12,12 @@ package struct PinAgreement: Sendable {
 
     package init(_ sightings: [PinSighting]) {
         var byHost = Dictionary(grouping: sightings) { $0.host ?? "" }
-        for (host, own) in byHost where !host.isEmpty && own.contains(where: \.isInForce) {
-            byHost[host] = own + Self.inherited(by: host, besides: Set(own.map(PinPlace.init)), in: byHost)
+        let named = byHost
+        for (host, own) in named where !host.isEmpty && own.contains(where: \.isInForce) {
+            // A place that pins only names below the host has the pins of a host above it for the host itself.
+            // mutant find-parent-scope: own for `own.filter…}` by PinAgreementTests/scopes
+            let places = own.filter { !$0.isInForce || $0.scope.includes(depth: 0) }
+            byHost[host] = own + Self.inherited(by: host, besides: Set(places.map(PinPlace.init)), in: named)
         }
         hosts = byHost.map { PinnedHost($0.isEmpty ? nil : $0, $1) }.sorted {
             ($0.disagrees ? 1 : 0, $0.host ?? "") < ($1.disagrees ? 1 : 0, $1.host ?? "")
@@ -79,33 +87,69 @@ package struct PinnedHost: Sendable {
 
     /// Finds what each place lacks of the others. With many places, these are too many to be listed.
     private mutating func compare(_ sightings: [PinSighting]) {
+        var compared: [[PinSighting]] = []
+        for depth in 0...Self.deepest {
+            let own = Self.applied(sightings, to: host ?? "", depth: depth)
+            // mutant find-depth: true by PinAgreementTests/scopes
+            if !compared.contains(own) { compared.append(own) }
+        }
+        var (lacks, positions) = ([PinPlace: (first: Int, count: Int)](), [PinPlace: PolicyLocation]())
+        let indices = Dictionary(uniqueKeysWithValues: pins.indices.map { (pins[$0].pin, $0) })
+        for sightings in compared { compare(sightings, indices, &lacks, &positions) }
+        lacking = lacks.map { ($0.key, positions[$0.key], pins[$0.value.first], $0.value.count) }
+        lacking.sort { $0.place.title < $1.place.title }
+    }
+
+    /// The number of labels below a host from which all names have the same pins.
+    private static let deepest = 2
+
+    /// Returns the pins that count for names a number of labels below a host: those of the closest host of each place.
+    private static func applied(_ sightings: [PinSighting], to host: String, depth: Int) -> [PinSighting] {
+        func distance(_ sighting: PinSighting) -> Int {
+            host.utf8.dropLast(sighting.host?.utf8.count ?? 0).count { $0 == UInt8(ascii: ".") }
+        }
+        let included = sightings.filter { $0.scope.includes(depth: distance($0) + depth) }
+        var closest: [PinPlace: Int] = [:]
+        for sighting in included {
+            closest[PinPlace(sighting)] = min(closest[PinPlace(sighting)] ?? .max, distance(sighting))
+        }
+        return included.filter { distance($0) == closest[PinPlace($0)] }
+    }
+
+    /// Adds the places that lack pins which others have for the same names.
+    private mutating func compare(
+        _ sightings: [PinSighting], _ indices: [CanonicalPin: Int],
+        _ lacks: inout [PinPlace: (first: Int, count: Int)], _ positions: inout [PinPlace: PolicyLocation]
+    ) {
         // Digests of certificates and keys can't be compared, nor can those of different lengths.
         var used: [PinKind: [PinPlace]] = [:]
-        var positions: [PinKind: [PinPlace: PolicyLocation]] = [:]
+        var known: [PinKind: Set<PinPlace>] = [:]
+        var having: [CanonicalPin: Set<PinPlace>] = [:]
         for sighting in sightings {
             let (place, kind) = (PinPlace(sighting), PinKind(sighting.pin))
-            guard positions[kind]?[place] == nil else { continue }
+            having[sighting.pin, default: []].insert(place)
+            guard known[kind, default: []].insert(place).inserted else { continue }
             used[kind, default: []].append(place)
-            positions[kind, default: [:]][place] = sighting.location
+            if positions[place] == nil { positions[place] = sighting.location }
         }
-        let having = pins.map { Set($0.sightings.filter(\.isInForce).map(PinPlace.init)) }
-        for kind in used.keys {
-            let all = pins.indices.filter { PinKind(pins[$0].pin) == kind && !having[$0].isEmpty }
+        for (kind, places) in used {
+            let all = having.keys.filter { PinKind($0) == kind }.compactMap { indices[$0] }.sorted()
             var counts: [PinPlace: Int] = [:]
             for index in all {
-                for place in having[index] { counts[place, default: 0] += 1 }
-                let count = (used[kind]?.count ?? 0) - having[index].count
-                let most = min(count, PinnedKey.mostMissing)
+                let own = having[pins[index].pin] ?? []
+                for place in own { counts[place, default: 0] += 1 }
                 // mutant find-missing: [] by PinAgreementTests FindTests
-                pins[index].missing = Array((used[kind] ?? []).lazy.filter { !having[index].contains($0) }.prefix(most))
-                pins[index].moreMissing = count - most
+                let missing = places.lazy.filter { !own.contains($0) }.prefix(PinnedKey.mostMissing)
+                pins[index].addMissing(Array(missing), of: places.count - own.count)
             }
-            for place in used[kind] ?? [] where (counts[place] ?? 0) < all.count {
-                guard let first = all.first(where: { !having[$0].contains(place) }) else { continue }
-                lacking.append((place, positions[kind]?[place], pins[first], all.count - (counts[place] ?? 0)))
+            for place in places where (counts[place] ?? 0) < all.count {
+                guard let first = all.first(where: { !(having[pins[$0].pin]?.contains(place) ?? false) }) else {
+                    continue
+                }
+                let count = max(lacks[place]?.count ?? 0, all.count - (counts[place] ?? 0))
+                lacks[place] = (lacks[place]?.first ?? first, count)
             }
         }
-        lacking.sort { $0.place.title < $1.place.title }
     }
 }
 
@@ -120,6 +164,13 @@ package struct PinnedKey: Sendable {
     package fileprivate(set) var moreMissing = 0
 
     fileprivate static let mostMissing = 100
+
+    /// Adds the first places that lack the pin for some names, of a number of them.
+    fileprivate mutating func addMissing(_ places: [PinPlace], of count: Int) {
+        let known = missing.count + moreMissing
+        missing = Array((missing + places.filter { !missing.contains($0) }).prefix(Self.mostMissing))
+        moreMissing = max(0, max(known, count) - missing.count)
+    }
 }
 
 /// A file that pins, or one of the two configurations that an Info.plist may have.

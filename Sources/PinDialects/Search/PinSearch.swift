@@ -27,6 +27,10 @@ package struct PinSearch: Sendable {
     package private(set) var constantFiles: Set<String> = []
     /// The positions of pins in constants that no program of the project uses.
     package private(set) var unusedConstants: Set<PolicyLocation> = []
+    /// Whether the file is among the documentation, where maps of pins are examples.
+    private var isExample = false
+    /// The lines with pins that the file's reader calls ignored, or `nil` if all that it didn't read are.
+    private var ignoredLines: Set<Int>? = []
     /// Whether the file is a list of named pins that policies include, such as `public-roots.jsonc`. It pins nothing by
     /// itself.
     private var isList = false
@@ -48,6 +52,7 @@ package struct PinSearch: Sendable {
             return
         }
         isTest = SearchedText.isTest(name)
+        isExample = SearchedText.isBesideDocumentation(name)
         let file = DialectText([UInt8](copying: bytes), inTreeAs: name)
         dialects = PinDialect.allRecognized(in: file)
         for dialect in dialects { read(file, as: dialect, path: path, at: time, project()) }
@@ -107,10 +112,11 @@ package struct PinSearch: Sendable {
             // mutant find-pinless-record: true for `!isZone` by PinSearchTests/shapes
             let mayHaveHost = !isZone && unsure.count < mostHosts
             let names = mayHaveHost ? hosts.hosts(ofPinAt: shape.range) : []
-            for host in names.isEmpty ? [nil] : names.map(Optional.some) {
-                let sighting = PinSighting(
-                    CanonicalPin(content, shape.digest, shape.value), at: locations[index], host: host,
-                    text.standing(at: shape.range.lowerBound))
+            let standing = standing(of: shape, at: locations[index], in: text)
+            for name in names.isEmpty ? [nil] : names.map(Optional.some) {
+                var sighting = PinSighting(
+                    CanonicalPin(content, shape.digest, shape.value), at: locations[index], host: name?.host, standing)
+                sighting.scope = name?.scope ?? .exact
                 if case .pin = verdicts[index], !isList { sightings.append(sighting) } else { unsure.append(sighting) }
             }
         }
@@ -189,6 +195,10 @@ package struct PinSearch: Sendable {
             let errors = reading.findings(path: path).filter {
                 $0.severity == .error && ($0.rule != .pinsNothing || !reading.policy.rules.isEmpty)
             }
+            ignoredLines?.formUnion(errors.map(\.location.line))
+            // Android ignores all pins outside of its pin-sets.
+            // mutant find-outside: {} by PinSearchTests/standings
+            if dialect == .android { ignoredLines = nil }
             guard !errors.isEmpty else { return }
             // mutant find-allowed: errors for `errors.without(LintAllowance.all(in: file.bytes))` by
             //   PinSearchTests/ignored
@@ -196,8 +206,19 @@ package struct PinSearch: Sendable {
                 PolicyProblem(location: $0.location, message: $0.message)
             }
         } catch {
+            // mutant find-generator: false by PinSearchTests/generators
+            guard !Self.isGenerator(file, of: dialect, isExample: isExample) else { return }
             problems.append(Problem(dialect: dialect, problems: error.problems))
         }
+    }
+
+    /// Whether a file that can't be read as one of a dialect has no pins of its own: an example in a directory of
+    /// documentation, or a program without any digest that writes the configuration of another one.
+    private static func isGenerator(_ file: DialectText, of dialect: PinDialect, isExample: Bool) -> Bool {
+        if dialect == .map { return isExample }
+        let name = file.name.lowercased()
+        return dialect == .trustkit && file.digests.isEmpty && !name.contains(".config.")
+            && ["js", "mjs", "cjs", "ts", "py", "rb", "go", "php", "pl"].contains(SearchedText.fileExtension(name))
     }
 
     /// Adds a problem for damaged pins that are in use.
@@ -225,6 +246,21 @@ package struct PinSearch: Sendable {
         }
         // mutant find-nothing: false by PinSearchTests/lists
         if !found.isEmpty { problems.append(Problem(dialect: nil, problems: found)) }
+    }
+
+    /// Returns the standing of a pin that no reader found.
+    private func standing(
+        of shape: DigestShape, at location: PolicyLocation, in text: SearchedText
+    ) -> PinSighting.Standing {
+        let standing = text.standing(at: shape.range.lowerBound)
+        guard standing == .inForce else { return standing }
+        // mutant find-ignored-pin: true for `ignoredLines?.contains(location.line) ?? true` by
+        //   PinSearchTests/standings
+        if !dialects.isEmpty, problems.isEmpty, ignoredLines?.contains(location.line) ?? true { return .ignored }
+        if text.isDenied(at: shape.range.lowerBound) { return .denied }
+        // The same character again and again stands for a digest.
+        let digits = Set(text.bytes[shape.range].filter { $0 != UInt8(ascii: "=") }.suffix(20))
+        return digits.count == 1 ? .placeholder : .inForce
     }
 
     /// Gives the pins that a reader found the positions of their digests, where readers give those of the element or
@@ -258,11 +294,10 @@ package struct PinSearch: Sendable {
             let isForOthers = sightings[sighting].dialect == .git && namesHosts
             if sightings[sighting].host == nil, sightings[sighting].standing != .denied, !isForOthers {
                 let names = hosts.hosts(ofPinAt: shapes[index].range)
-                sightings[sighting].host = names.first
-                for name in names.dropFirst() {
-                    var other = sightings[sighting]
-                    other.host = name
-                    others.append(other)
+                for (number, name) in names.enumerated() {
+                    var named = sightings[sighting]
+                    (named.host, named.scope) = (name.host, name.scope)
+                    if number == 0 { sightings[sighting] = named } else { others.append(named) }
                 }
             }
             read[index] = sightings[sighting].pin.content
@@ -285,6 +320,7 @@ package struct PinSearch: Sendable {
                 $0.effect == .stopPinning && $0.moment.isOver(under: DecisionCircumstances(at: time))
             }
             if hasEnded == true { standing = .expired }
+            if isExample, dialect == .map { standing = .documentation }
             if isTest { standing = .test }
             for pattern in rule.patterns {
                 for pin in rule.pins {

@@ -29,6 +29,10 @@ package struct PinSighting: Sendable, Hashable {
         case expired
         /// A path with this key is refused.
         case denied
+        /// The client ignores the pin where it is.
+        case ignored
+        /// A text in the form of a pin for which another one is to be written.
+        case placeholder
         case comment
         case documentation
         /// A constant that no program of the project uses.

@@ -29,7 +29,8 @@ struct SearchedText {
         self.bytes = bytes
         self.name = name
         // mutant find-zone: false for `ZoneReader.isZone(bytes, named: name)` by PinSearchTests/shapes
-        language = ZoneReader.isZone(bytes, named: name) ? .zone : Self.language(name)
+        let isZone = ZoneReader.isZone(bytes, named: name)
+        language = isZone ? .zone : Self.isManual(bytes, name) ? .prose : Self.language(name)
         var starts = [0]
         let span = bytes.span
         for index in 0..<span.count where span[index] == UInt8(ascii: "\n") { starts.append(index + 1) }
@@ -93,6 +94,21 @@ struct SearchedText {
         let parts = name.lowercased().split(separator: "/")
         return parts.dropLast().contains { ["raw", "resources", "assets", "res"].contains($0) }
             || parts.last.map { PinWords(Array($0.utf8)[...]).isSuperset(of: [.pin, .tls]) } ?? false
+    }
+
+    /// Whether a file is in a directory of documentation, where files of data are examples.
+    static func isBesideDocumentation(_ name: String) -> Bool {
+        let directories = name.lowercased().split(separator: "/").dropLast()
+        return directories.contains { ["doc", "docs", "documentation", "man"].contains($0) }
+            && ["json", "yaml", "yml", "xml", "plist", "conf", "example", "sample", "in"].contains(fileExtension(name))
+    }
+
+    /// Whether a file is a manual page, such as `stubby.1.in`, judged by its name and its first request.
+    private static func isManual(_ bytes: [UInt8], _ name: String) -> Bool {
+        let end = fileExtension(name) == "in" ? fileExtension(String(name.dropLast(3))) : fileExtension(name)
+        // mutant find-manual: false for 2 by PinSearchTests/standings
+        guard end.utf8.count == 1, let section = Int(end), section > 0 else { return false }
+        return bytes.starts(with: ".".utf8) || bytes.hasAny(of: ["\n.TH ", "\n.Dd "])
     }
 
     private static let documentNames: Set = ["README", "CHANGELOG", "CHANGES", "NEWS", "LICENSE", "NOTICE"]
@@ -229,7 +245,8 @@ extension SearchedText {
     /// Returns whether a text at a position is in use.
     func standing(at position: Int) -> PinSighting.Standing {
         if language == .patch, bytes[lineStarts[line(at: position)]] == UInt8(ascii: "-") { return .removed }
-        if language == .prose { return .documentation }
+        // mutant find-documents: false for `Self.isBesideDocumentation(name)` by PinSearchTests/standings
+        if language == .prose || Self.isBesideDocumentation(name) { return .documentation }
         if isComment(position) { return .comment }
         return Self.isTest(name) ? .test : .inForce
     }

@@ -14,8 +14,9 @@ extension CommandDefinition {
             "files and links are skipped too.",
             "",
             "For each host, find lists its pins with their places, and the places that lack a pin that",
-            "another one has. Pins in comments, documentation, tests, unused constants, disabled or",
-            "expired rules and removed lines of patches are listed, and aren't missed elsewhere.",
+            "another one has for the same names. Pins in comments, documentation, tests, unused",
+            "constants, disabled or expired rules and removed lines of patches, and pins that a client",
+            "refuses or ignores, are listed, and aren't missed elsewhere.",
             "",
             "The exit code is 0 if all places agree, 1 if two of them disagree on a host or if there are",
             "no pins at all, and 2 if a pin file is empty, can't be read or has settings that are errors,",
@@ -131,6 +132,7 @@ extension PinnedHost {
             members(sighting.location) + [
                 ("dialect", sighting.dialect.map { .string($0.rawValue) } ?? .null),
                 ("in_force", .bool(sighting.isInForce)), ("standing", .string(sighting.standing.rawValue)),
+                ("host", sighting.host.map { .string($0) } ?? .null), ("scope", .string(sighting.scope.rawValue)),
             ] + (sighting.value.map { [("value", .object(members($0)))] } ?? []))
     }
 
@@ -165,10 +167,12 @@ extension PinnedHost {
 }
 
 extension PinSighting {
-    /// The dialect or the form by which the pin was found, its standing unless it is in force, and the position of the
-    /// constant that has its value.
+    /// The dialect or the form by which the pin was found, the names that it is for unless these are the host alone,
+    /// its standing unless it is in force, and the position of the constant that has its value.
     fileprivate var remark: String {
-        (dialect?.rawValue ?? "text") + (standing == .inForce ? "" : ", \(standing.rawValue)")
+        // mutant find-scope: "" by ScriptTests
+        let names = scope == .exact ? "" : host.map { ", \(HostPattern($0, scope).title())" } ?? ""
+        return (dialect?.rawValue ?? "text") + names + (standing == .inForce ? "" : ", \(standing.rawValue)")
             + (value.map { ", value at \($0)" } ?? "")
     }
 }

@@ -52,6 +52,31 @@ struct PinAgreementTests {
         #expect(Self.missing(parent, ("README.md", "pins of api.example.com: {B}")) == [])
     }
 
+    @Test("Places are compared for each name that both of them pin")
+    func scopes() {
+        func pins(_ file: String, _ entries: String...) -> (name: String, text: String) {
+            (file, "pins = { \(entries.joined(separator: ", ")) }")
+        }
+        let below = pins("a.ts", "'*.example.com': ['{A}']")
+        let host = pins("b.ts", "'example.com': ['{B}']")
+        let all = pins("c.ts", "'example.com': { includeSubdomains: true, pins: ['{C}'] }")
+        // One pins only names that the other doesn't pin.
+        #expect(Self.missing(below, host) == [])
+        #expect(Self.missing(below, all) == ["example.com: c.ts a.ts"])
+        #expect(Self.missing(host, all) == ["example.com: c.ts b.ts"])
+        #expect(Self.missing(pins("a.ts", "'*.example.com': ['{A}']"), pins("b.ts", "'example.com': ['{A}']")) == [])
+        // What a place pins below a host isn't pinned for the host.
+        let both = pins("d.ts", "'*.example.com': ['{A}']", "'example.com': ['{B}']")
+        #expect(Self.missing(both, pins("e.ts", "'example.com': ['{A}', '{B}']")) == ["example.com: d.ts"])
+        #expect(Self.missing(both, pins("e.ts", "'example.com': ['{B}']")) == [])
+        #expect(Self.missing(both, pins("e.ts", "'*.example.com': ['{A}']", "'example.com': ['{B}']")) == [])
+        // A place with names below a host has the pins of the one above it for the host.
+        let parent = pins(
+            "f.ts", "'example.com': { includeSubdomains: true, pins: ['{A}'] }", "'*.api.example.com': ['{B}']")
+        #expect(Self.missing(parent, pins("g.ts", "'api.example.com': ['{A}']")) == [])
+        #expect(Self.missing(parent, pins("g.ts", "'api.example.com': ['{B}']")) == ["api.example.com: g.ts f.ts"])
+    }
+
     @Test("The places that lack a pin are listed up to a limit, and each place has one entry")
     func manyPlaces() throws {
         let files = (0..<120).map { ("\($0).ts", "pins = { 'api.example.com': ['\($0 == 0 ? "{A}" : "{B}")'] }") }

@@ -364,7 +364,7 @@ struct PinSearchTests {
             _443._tcp.www IN TLSA 3 1 1 {B.hex}
             _ca-tlsa IN TLSA 2 1 1 {A.hex}
             ca.example.com. IN TLSA 2 1 1 {C.hex}
-            """, "3: B www.example.com tlsa", "4: A -", "5: C -"),
+            """, "3: B www.example.com tlsa", "4: A -", "5: C - (ignored)"),
         Row(
             "b.zone",
             """
@@ -452,6 +452,179 @@ struct PinSearchTests {
         }
         let site = SearchText("site.conf", "add_header Public-Key-Pins 'pin-sha256=\"$pin\"';\n").search()
         #expect(site.dialects == [.hpkp] && !site.problems.isEmpty)
+    }
+
+    /// Pins and hosts in entries of lists and objects.
+    static let listed: [Row] = [
+        Row(
+            "stubby.yml",
+            """
+            upstream_recursive_servers:
+              - address_data: 192.0.2.1
+                tls_auth_name: "a.example.com"
+                tls_pubkey_pinset:
+                  # one
+                  - digest: "sha256"
+                    value: {A}
+
+            # IPv6
+                  - digest: "sha256"
+                    value: {B}
+
+
+
+
+                  # three
+                  - digest: "sha256"
+                    value: {C}
+                  # four
+                  - digest: "sha256"
+                    value: {D}
+              - address_data: 192.0.2.9
+                tls_auth_name: "b.example.com"
+            """, "7: A a.example.com", "11: B a.example.com", "18: C a.example.com", "21: D a.example.com"),
+        Row(
+            "stubby.yml",
+            """
+            upstream_recursive_servers:
+              - address_data: 192.0.2.1
+                tls_auth_name: "a.example.com"
+              - address_data: 192.0.2.2
+                tls_pubkey_pinset:
+                  - digest: "sha256"
+                    value: {A}
+              - tls_pubkey_pinset:
+                  - digest: "sha256"
+                    value: {B}
+                tls_auth_name: "b.example.com"
+              - tls_auth_name: "c.example.com"
+            """, "7: A -", "10: B b.example.com"),
+        // The same in comments.
+        Row(
+            "stubby.yml",
+            """
+            upstream_recursive_servers:
+              - address_data: 192.0.2.1
+                tls_auth_name: "a.example.com"
+            ## b.example.com
+            #  - address_data: 192.0.2.2
+            #    tls_auth_name: "b.example.com"
+            #    tls_pubkey_pinset:
+            #      - digest: "sha256"
+            #        value: {A}
+            ## Without a name
+            #  - address_data: 192.0.2.3
+            #    tls_pubkey_pinset:
+            #      - digest: "sha256"
+            #        value: {B}
+            """, "9: A b.example.com (comment)", "14: B - (comment)"),
+        Row(
+            "report.json",
+            """
+            {
+              "hostname": "www.example.com",
+              "noted-hostname": "example.com",
+              "a": 1,
+              "b": { "c": "other.example.org" },
+              "d": {
+                "e": "inner.example.org"
+              },
+              "f": 6,
+              "g": 7,
+              "known-pins": [
+                "pin-sha256=\\"{A}\\"",
+                "pin-sha256=\\"{B}\\""
+              ]
+            }
+            """, "12: A www.example.com", "13: B www.example.com"),
+        Row("example.com.zone", "$INCLUDE x\n_443._tcp.a.app IN TLSA 3 1 1 {A.hex}\n", "2: A -"),
+        Row(
+            "guide.md",
+            "See [this](https://www.example.com/x) or <https://b.example.com/>.\nPins:\n\nsha256/{A}\n",
+            "4: A - (documentation)"),
+        Row(
+            "join.sh", "kubeadm join 192.0.2.140:6443 --discovery-token-ca-cert-hash sha256:{A.hex}",
+            "1: A 192.0.2.140"),
+        Row(
+            "vpn.sh", "openconnect \\\n  192.0.2.7:10443 \\\n  --servercert pin-sha256:{A}", "3: A 192.0.2.7"),
+        Row(
+            "draft.txt", "    context:\n      spki:\n      - {A}\n    x: 1\n  sni: a.example.com\n",
+            "3: A a.example.com (documentation)"),
+        Row("vpn.sh", "openconnect https://192.0.2.1/x --servercert sha256:{A.hex}", "1: A 192.0.2.1"),
+    ]
+
+    @Test("A pin belongs to the entry that encloses it, and not to the one beside that", arguments: listed)
+    func entries(row: Row) {
+        #expect(SearchText(row.name, row.text).sightings == row.expected)
+    }
+
+    @Test("The wildcard of a name is the scope of its pins")
+    func scopes() {
+        let rows: [(String, HostPattern.Scope)] = [
+            ("*.example.com", .oneLabelBelow), ("**.example.com", .exactAndBelow), ("example.com", .exact),
+        ]
+        for (name, scope) in rows {
+            let found = SearchText("pins.py", "pin('\(name)', 'sha256/{A}')").search().sightings
+            #expect(found.map(\.scope) == [scope] && found.map(\.host) == ["example.com"], "\(name)")
+        }
+        let curl = SearchText("a.sh", "curl --pinnedpubkey 'sha256//{A}' https://api.example.com/").search().sightings
+        #expect(curl.map(\.scope) == [.exact])
+    }
+
+    private static let unpinned = """
+        <network-security-config><domain-config><domain>api.test</domain>
+        <pin digest="SHA-256">{A}</pin></domain-config></network-security-config>
+        """
+
+    /// Pins that no client compares.
+    static let idlePins: [Row] = [
+        Row("res/xml/config.xml", unpinned, "2: A api.test (ignored)"),
+        Row(
+            "Main.java",
+            """
+            import okhttp3.CertificatePinner;
+            class Main {
+                String key = "sha256/{A}";
+                String other = "sha256/{B}";
+                CertificatePinner pinner = new CertificatePinner.Builder().add("api.test", key).build();
+            }
+            """, "3: A api.test okhttp", "4: B api.test (ignored)"),
+        Row("Check.java", "final Set<String> denylist = Collections.singleton(\"sha256/{A}\");", "1: A - (denied)"),
+        Row("check.py", "REVOKED_PINS = [\n  'sha256/{A}',\n]\npins = ['sha256/{B}']", "2: A - (denied)", "4: B -"),
+        Row("check.go", "f(blockList: [\"sha256/{A}\"], pins: [\"sha256/{B}\"])", "1: A - (denied)", "1: B -"),
+        Row("check.go", "// not in the denylist\nvar pin = \"sha256/{A}\"", "2: A -"),
+        Row("docs/pins.json", "{ \"api.test\": [\"sha256/{A}\"] }", "1: A api.test map (documentation)"),
+        Row("docs/report.json", "{ \"known-pins\": [\"pin-sha256=\\\"{A}\\\"\"] }", "1: A - (documentation)"),
+        Row("docs/pins.py", "pin = 'sha256/{A}'", "1: A -"),
+        Row("doc/stubby.1.in", ".TH stubby 1\npin sha256/{A}", "2: A - (documentation)"),
+        Row("stubby.5", ".\\\" x\n.TH stubby 5\npin sha256/{A}", "3: A - (documentation)"),
+        Row("cli.js", "log('sha256/\(String(repeating: "x", count: 43))=')", "1: \(placeholderPin) - (placeholder)"),
+    ]
+
+    private static let placeholderPin = "sha256/" + String(repeating: "x", count: 42) + "w="
+
+    @Test("Pins that no client compares aren't in force", arguments: idlePins)
+    func standings(row: Row) {
+        let search = SearchText(row.name, row.text).search()
+        #expect(search.sightings.map(SearchText.line) == row.expected)
+        #expect(search.problems.isEmpty)
+    }
+
+    @Test("A program that writes the configuration of another one has no pins of its own")
+    func generators() {
+        let text = """
+            function f(conf) {
+              const domains = {};
+              for (const host of Object.keys(conf)) {
+                domains[host] = { TSKEnforcePinning: true };
+                domains[host]['TSKPublicKeyHashes'] = conf[host].map((p) => p.slice(7));
+              }
+              return { TSKPinnedDomains: domains };
+            }
+            """
+        #expect(SearchText("gen.js", text).search().problems.isEmpty)
+        #expect(SearchText("app.config.js", text).search().problems.count == 1)
+        #expect(SearchText("gen.js", text + "\nconst backup = '{A}'").search().problems.count == 1)
     }
 
     @Test("All digests of a list are pins if one of them is, and the digest of nothing is a problem there")
@@ -599,6 +772,10 @@ struct PinSearchTests {
             ("Api.Example.COM.", true), ("xn--bcher-kva.example.com", true), ("allegro.pl", true),
             ("io.example.com", true),
             ("com.example.app", false), ("org.example.host", false), ("de.example.app", false), ("pins.json", false),
+            ("io.example.name", false), ("org.example.io", false), ("com.example.co.uk", true),
+            ("org.example.de", true),
+            ("dev.api.example.io", true), ("app.example.de", true), ("me.example.co.uk", true), ("io.example.de", true),
+            ("dev.api.example.app", true), ("de.example.org", true), ("co.example.io", true),
             ("run.sh", false),
             ("a.run.sh", true), ("api.nowhere", false), ("1.2.3", false), ("127.0.0.1", false), ("example", false),
             ("-a.example.com", false), ("a_b.example.com", false), ("a..com", false),
@@ -649,6 +826,20 @@ struct PinSearchTests {
             ("const help = 'https://gist.github.com/a/b'\nconst pins = ['{A}']", nil),
             ("const url = 'https://docs.example.org'\nconst pins = ['{A}']", "docs.example.org"),
             ("{\n  a: { h: 'a.example.com',\n    pins: ['{B}'] },\n  b: {\n    pins: ['{A}'] } }", nil),
+            ("x = {\n  DOMAIN: 'org.api.example.io',\n  CERT_PIN: 'sha256/{A}' + y\n}", "org.api.example.io"),
+            ("x = {\n  bundleId: 'me.example.io',\n  CERT_PIN: 'sha256/{A}' + y\n}", nil),
+            ("const A_HOST = 'a.example.com'\nconst B_HOST = 'b.example.com'\n\nconst ROOT_PIN = '{A}'", nil),
+            ("const A_HOST = 'a.example.com'\nconst x = 1\n\nconst ROOT_PIN = '{A}'", "a.example.com"),
+            ("// certificates of *.example.com and www.example.com\nconst a_pin = '{A}'", nil),
+            ("// a.example.com, b.example.com\nconst a_pin = '{A}'", "a.example.com"),
+            ("f([\n  // [a|b].example.com\n  '{A}', // pin\n  // b.example.com\n  '{B}',\n] + x)", nil),
+            ("f([\n  // a.example.com\n  '{A}', // pin\n  // b.example.com\n  '{B}',\n] + x)", "a.example.com"),
+            ("D('example.com',\n  CAA('@', 'issue', 'ca.example.org'),\n  pin('{A}'))", "example.com"),
+            ("const ca = 'x CAA 0 issue \"ca.example.org\"'\nconst pins = ['{A}']", nil),
+            ("f('https://192.0.2.1:8443/x', { pin: '{A}' + y })", "192.0.2.1"),
+            ("// @author a@b.example.com\nconst pins = ['{A}']", nil),
+            ("f('192.0.2.1', { pin: '{A}' + y })", nil),
+            ("f({\n  version: '192.0.2.1:1',\n  pin: '{A}' + y })", nil),
         ] as [(String, String?)])
     func hosts(row: (text: String, host: String?)) {
         let found = SearchText("pins.ts", row.text).search().sightings.first { $0.pin.value == SearchText.value("A") }
