@@ -207,19 +207,23 @@ struct AlamofireReader {
     }
 
     /// Returns the calls that create an evaluator that pins, without those in comments and texts.
+    ///
+    /// The functions of Alamofire 4 have names that a program may have itself, so they count beside their type.
     private static func calls(_ cursor: TextCursor) -> [(name: String, position: SourcePosition, offset: Int)] {
         // Kotlin's comments and strings are those of Swift.
         var lexer = SourceLexer(cursor, path: "")
         var calls: [(name: String, position: SourcePosition, offset: Int)] = []
         var last: SourceToken?
+        var hasPolicies = false
         while let token = lexer.next() {
             defer { last = token }
+            if token.word == "ServerTrustPolicy" { hasPolicies = true }
             guard let word = token.word, evaluators[word] != nil, lexer.peek()?.isSign("(") == true,
                 last?.word != "func", word.first?.isUppercase ?? false || last?.isSign(".") ?? false
             else { continue }
             calls.append((word, token.position, token.range.lowerBound))
         }
-        return calls
+        return hasPolicies ? calls : calls.filter { $0.name.first?.isUppercase ?? false }
     }
 
     private func location(_ position: SourcePosition) -> PolicyLocation { PolicyLocation(path: path, position) }

@@ -16,6 +16,12 @@ extension PinDialect {
     /// Returns the dialects of a file that a user has named, or of one in a tree.
     static func allRecognized(in text: DialectText) -> [PinDialect] {
         guard let first = marks.first(where: { $0.isIn(text) })?.dialect else { return [] }
+        // A program with pins of Alamofire can have those of another library, too.
+        if first == .alamofire {
+            let others = marks.filter { $0.dialect != first && $0.isIn(text) }.prefix(1).map(\.dialect)
+            // mutant alamofire-other: [first] for `[first] + others` by AlamofireTests/others
+            return [first] + others
+        }
         if first == .okhttp, text.has("addPublicKeyPins"), CronetReader.isIn(text.bytes, path: text.name) {
             return OkHttpReader.buildsPinner(text.bytes, path: text.name) ? [.okhttp, .cronet] : [.cronet]
         }

@@ -14,6 +14,8 @@ struct NearbyHost {
     private var structure: TextStructure?
     /// The same with the comments read as text, for pins in comments.
     private var commented: TextStructure?
+    /// Whether lines have the name of TLSA records.
+    private var records: [Int: Bool] = [:]
     /// The hosts of pins in a line, and those of entries with what is beside them.
     private var known: [Bool: [Int: [HostPattern]]] = [:]
     private var knownAbove: [Bool: [Int: [HostPattern]]] = [:]
@@ -46,9 +48,17 @@ struct NearbyHost {
         }
         // A record has its own host or none, whatever is around it.
         // mutant find-record-host: false by PinSearchTests/shapes
-        if text.language == .zone { return [] }
+        if text.language == .zone || namesRecord(line) { return [] }
         if let place = places(in: range.upperBound..<max(end, range.upperBound)).first { return [pattern(place)] }
         return hosts(aroundLine: line, readsComments: text.isComment(line: line))
+    }
+
+    /// Whether a line has the name of TLSA records. A long one may have many digests.
+    private mutating func namesRecord(_ line: Int) -> Bool {
+        if let known = records[line] { return known }
+        let isRecord = ["TLSA", "tlsa"].contains { text.hasWord($0, inLine: line) }
+        records[line] = isRecord
+        return isRecord
     }
 
     /// Returns the hosts of the entries around a line.
@@ -56,8 +66,6 @@ struct NearbyHost {
         if let found = known[readsComments]?[line] { return found }
         let structure = structure(readsComments: readsComments)
         guard let own = structure.index(ofLine: line) else { return [] }
-        // Records beside a record are for other names.
-        let isRecord = text.hasWord("TLSA", inLine: line)
         let found: [HostPattern]
         if let above = structure.entries[own].previous, structure.entries[above].line == line - 1,
             let same = known[readsComments]?[line - 1]
@@ -66,21 +74,21 @@ struct NearbyHost {
             found = same
         } else {
             found =
-                (isRecord ? nil : hosts(beside: own, in: structure))
-                ?? hosts(enclosing: own, in: structure, isRecord: isRecord, readsComments: readsComments)
+                hosts(beside: own, in: structure)
+                ?? hosts(enclosing: own, in: structure, readsComments: readsComments)
         }
         known[readsComments, default: [:]][line] = found
         return found
     }
 
     private mutating func hosts(
-        enclosing own: Int, in structure: TextStructure, isRecord: Bool, readsComments: Bool
+        enclosing own: Int, in structure: TextStructure, readsComments: Bool
     ) -> [HostPattern] {
         var index = own
         var passed: [Int] = []
         var found: [HostPattern] = []
         while passed.count < Self.mostParents, let parent = structure.entries[index].parent {
-            if !isRecord, let same = knownAbove[readsComments]?[parent] {
+            if let same = knownAbove[readsComments]?[parent] {
                 found = same
                 break
             }
@@ -91,12 +99,12 @@ struct NearbyHost {
                 found = list(from: place, inLine: entry.line)
                 break
             }
-            if !isRecord, let beside = hosts(beside: parent, in: structure) {
+            if let beside = hosts(beside: parent, in: structure) {
                 found = beside
                 break
             }
         }
-        if !isRecord { for parent in passed { knownAbove[readsComments, default: [:]][parent] = found } }
+        for parent in passed { knownAbove[readsComments, default: [:]][parent] = found }
         return found
     }
 

@@ -165,9 +165,16 @@ struct AlamofireTests {
         for program in [
             "// PublicKeysTrustEvaluator()", "class Mine: PublicKeysTrustEvaluator {}",
             #"let s = "x.pinPublicKeys(a)""#,
-            "func pinPublicKeys(in view: View) {}", "let e = DefaultTrustEvaluator()",
+            "func pinPublicKeys(in view: View) {}", "CertificatePinner.pinCertificates()",
+            "let e = DefaultTrustEvaluator()",
         ] {
             #expect(!PinDialect.allRecognized(in: Array(program.utf8)).contains(.alamofire), "\(program)")
         }
+        // The pins of another library in the same program.
+        let both = """
+            let m = ["a.test": PublicKeysTrustEvaluator()]
+            let c = [kTSKPinnedDomains: ["b.test": [kTSKPublicKeyHashes: ["\(String(repeating: "A", count: 43))="]]]]
+            """
+        #expect(PinDialect.allRecognized(in: Array(both.utf8)) == [.alamofire, .trustkit])
     }
 }
