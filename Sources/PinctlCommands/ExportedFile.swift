@@ -97,8 +97,8 @@ struct ExportedPins: Sendable {
         if let host { reading.policy.rename(host) }
         guard !reading.policy.rules.flatMap(\.patterns).contains(where: { $0.scope == .every }) else {
             throw .unusable([
-                "\(file.path): \(dialect.title) names no host, but the policy has \(hosts.count): add the \"host\" of this "
-                    + "file to its element of \"exports\""
+                "\(file.path): \(dialect.title) names no host, but the policy has \(hosts.count): add the \"host\" of "
+                    + "this file to its element of \"exports\""
             ])
         }
         if let obstacle = reading.obstacle { throw .unusable(["\(obstacle)"]) }

@@ -38,12 +38,13 @@ struct BundledCertificates {
                 message: "these pins are the certificates of the app's bundle, and no project is known: give the "
                     + "directory, or run pinctl on the file in its repository")
         }
-        if let problem = project.problem {
+        let files = project.certificates
+        if let problem = files.problem {
             throw Failure(message: "the project's certificates aren't all known, because \(problem)")
         }
         var found: [File] = []
         var ignored: [String] = []
-        for (path, bytes) in project.certificates {
+        for (path, bytes) in files.files {
             let name = String(path.split(separator: "/").last ?? "")
             if let certificate = try? X509Certificate(derBytes: bytes) {
                 found.append(File(path: path, name: name, certificate: certificate))
@@ -62,7 +63,7 @@ struct BundledCertificates {
         }
         // The names of resources, as in `path(forResource: "api", ofType: "cer")`.
         let chosen = found.filter { file in
-            let stem = file.name.prefix { $0 != "." }
+            let stem = file.name.lastIndex(of: ".").map { file.name[..<$0] } ?? file.name[...]
             return program.contains("\"\(stem)\"") || program.contains("\"\(file.name)\"")
         }
         // mutant alamofire-chosen: true by AlamofireTests/unread

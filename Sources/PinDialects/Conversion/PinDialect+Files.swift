@@ -58,9 +58,7 @@ extension PinDialect {
             case .trustkit: try TrustKitConfiguration.write(policy)
             case .okhttp: try OkHttpWriter.write(policy)
             case .cronet: try CronetWriter.write(policy)
-            case .alamofire:
-                throw DialectWriteError(
-                    "Alamofire's pins are the certificates of the app's bundle: add or remove their files")
+            case .alamofire: throw Self.pinsFiles
             case .hpkp: try HPKPWriter.write(policy)
             case .curl: try CurlPins.write(policy)
             case .git: try GitPins.write(policy)
@@ -75,6 +73,9 @@ extension PinDialect {
 
     /// Whether the files are programs that can have their pins in other files, as constants or certificates.
     package var hasConstants: Bool { [.okhttp, .cronet, .alamofire].contains(self) }
+
+    private static let pinsFiles = DialectWriteError(
+        "Alamofire's pins are the certificates of the app's bundle: add or remove their files")
 
     /// The dialects that policies can be written in.
     package static let written = allCases.filter { $0 != .alamofire }
@@ -100,9 +101,7 @@ extension PinDialect {
         case .cronet:
             throw DialectWriteError(
                 "the calls of addPublicKeyPins in a program can't be replaced: write them with --output and copy them")
-        case .alamofire:
-            throw DialectWriteError(
-                "Alamofire's pins are the certificates of the app's bundle: add or remove their files")
+        case .alamofire: throw Self.pinsFiles
         case .policy, .hpkp, .curl, .tlsa, .certspotter, .swift:
             throw DialectWriteError("\(title) isn't part of a larger file: write it with --output")
         }

@@ -457,10 +457,10 @@ extension PinMapReader {
     /// Whether a key is the name of a list of what isn't accepted.
     private static func isOfRefused(_ key: String) -> Bool {
         let key = plain(key)
-        return [
-            "revoked", "blocked", "blacklist", "denied", "denylist", "blocklist", "forbidden", "rejected", "distrusted",
-        ].contains { key.hasPrefix($0) || key.hasSuffix($0) }
+        return refusals.contains { key.hasPrefix($0) || key.hasSuffix($0) }
     }
+
+    private static let refusals = SearchedText.refusals.union(["blocked", "forbidden", "rejected"])
 
     private func isNamed(_ scope: Scope) -> Bool { !scope.words.isDisjoint(with: [.pin, .fingerprint]) }
 

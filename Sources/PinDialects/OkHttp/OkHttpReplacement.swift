@@ -113,8 +113,8 @@ extension OkHttpReplacement {
                 let next = lexer.peek(), next.isSign(",") || next.isSign(")")
             else {
                 throw problem(
-                    "only strings can be replaced, and this is a constant or an expression: change its value where it is "
-                        + "declared, or write the string itself in the call", at: token.position)
+                    "only strings can be replaced, and this is a constant or an expression: change its value where it "
+                        + "is declared, or write the string itself in the call", at: token.position)
             }
             texts.append((text, token))
             if next.isSign(",") { _ = lexer.next() }

@@ -10,8 +10,6 @@ package final class SourceProject: Sendable {
     package struct Contents: Sendable {
         /// The files with their paths in messages and their contents, in order.
         var files: [(path: String, bytes: [UInt8])] = []
-        /// The files that an app's bundle may have as certificates, in order.
-        var certificates: [(path: String, bytes: [UInt8])] = []
         /// The reason why files are missing, if any.
         package private(set) var problem: String?
         private var size = 0
@@ -22,19 +20,15 @@ package final class SourceProject: Sendable {
 
         package init() {}
 
-        /// Adds a program or a certificate, unless the project is too large.
+        /// Adds a file, unless the project is too large.
         package mutating func add(_ bytes: [UInt8], path: String) {
             size += bytes.count
             // mutant okhttp-project: true for 2 by SourceProjectTests/limits
-            guard files.count + certificates.count < Self.mostFiles, size <= Self.mostBytes else {
+            guard files.count < Self.mostFiles, size <= Self.mostBytes else {
                 problem = problem ?? "it has over \(Self.mostFiles) programs, or \(Self.mostBytes >> 20) MiB of them"
                 return
             }
-            if SourceProject.isCertificate(path) {
-                certificates.append((path, bytes))
-            } else {
-                files.append((path, bytes))
-            }
+            files.append((path, bytes))
         }
 
         /// Adds a file that can't be read.
@@ -43,6 +37,7 @@ package final class SourceProject: Sendable {
 
     private struct State: Sendable {
         var contents: Contents?
+        var certificates: Contents?
         var declarations: [Int: [SourceDeclarations]] = [:]
         var indices: [String: [Int]] = [:]
         var pinNames: Set<String>?
@@ -50,25 +45,39 @@ package final class SourceProject: Sendable {
         var texts: [Int: [UInt8]] = [:]
     }
 
-    private let load: @Sendable () -> Contents
+    /// The kinds of files that are read on their own.
+    package enum Kind: Sendable {
+        /// Programs and Gradle files.
+        case program
+        /// Files that an app's bundle may have as certificates.
+        case certificate
+
+        fileprivate var extensions: Set<String> {
+            self == .program ? ["kt", "kts", "java", "gradle"] : ["cer", "crt", "der"]
+        }
+    }
+
+    private let load: @Sendable (Kind) -> Contents
     private let state = Locked(State())
 
-    /// Creates a project whose files a function reads when they are needed.
-    package init(_ load: @escaping @Sendable () -> Contents) { self.load = load }
+    /// Creates a project whose files of a kind a function reads when they are needed.
+    package init(_ load: @escaping @Sendable (Kind) -> Contents) { self.load = load }
 
-    /// Whether a file can be part of a project, judged by its name in it. Tests can have values of their own.
-    package static func contains(_ name: String) -> Bool {
-        (["kt", "kts", "java", "gradle"].contains(SearchedText.fileExtension(name)) || isCertificate(name))
-            && !SearchedText.isTest(name) && !"/\(name)".contains("/build/generated/")
+    /// Whether a file can be one of a kind in a project, judged by its name in it. Tests can have values of their own.
+    package static func contains(_ name: String, _ kind: Kind = .program) -> Bool {
+        kind.extensions.contains(SearchedText.fileExtension(name)) && !SearchedText.isTest(name)
+            && !"/\(name)".contains("/build/generated/")
     }
 
-    /// Whether a file has a name by which Alamofire takes it for a certificate.
-    package static func isCertificate(_ name: String) -> Bool {
-        ["cer", "crt", "der"].contains(SearchedText.fileExtension(name))
+    /// The files that an app's bundle may have as certificates.
+    var certificates: Contents {
+        state.withLock { state in
+            // mutant project-certificates: load(.program) by PinctlTests.SourceProjectsTests/certificates
+            let contents = state.certificates ?? load(.certificate)
+            state.certificates = contents
+            return contents
+        }
     }
-
-    /// The files that an app's bundle may have as certificates, in order.
-    var certificates: [(path: String, bytes: [UInt8])] { state.withLock { contents(&$0).certificates } }
 
     /// The reason why declarations may be missing, if any.
     var problem: String? { state.withLock { contents(&$0).problem } }
@@ -140,7 +149,7 @@ package final class SourceProject: Sendable {
 
     private func contents(_ state: inout State) -> Contents {
         if let contents = state.contents { return contents }
-        let contents = load()
+        let contents = load(.program)
         state.contents = contents
         return contents
     }

@@ -43,8 +43,8 @@ extension SearchedText {
             || zip(words, words.dropFirst()).contains { ["deny", "block", "black"].contains($0) && $1 == "list" }
     }
 
-    private static let denied: Set<String> = [
-        "deny", "denied", "denylist", "denylisted", "blocklist", "blocklisted", "blacklist", "blacklisted", "revoked",
-        "banned", "distrusted",
-    ]
+    /// The names of lists of what is refused, in texts and in maps.
+    static let refusals: Set<String> = ["denied", "denylist", "blocklist", "blacklist", "revoked", "distrusted"]
+    /// All words that say so, of which some are a part of other names in maps.
+    private static let denied = refusals.union(["deny", "denylisted", "blocklisted", "blacklisted", "banned"])
 }

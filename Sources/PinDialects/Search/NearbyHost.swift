@@ -14,7 +14,7 @@ struct NearbyHost {
     private var structure: TextStructure?
     /// The same with the comments read as text, for pins in comments.
     private var commented: TextStructure?
-    /// Whether lines have the name of TLSA records.
+    /// Whether the lines of pins have a TLSA record.
     private var records: [Int: Bool] = [:]
     /// The hosts of pins in a line, and those of entries with what is beside them.
     private var known: [Bool: [Int: [HostPattern]]] = [:]
@@ -48,15 +48,15 @@ struct NearbyHost {
         }
         // A record has its own host or none, whatever is around it.
         // mutant find-record-host: false by PinSearchTests/shapes
-        if text.language == .zone || namesRecord(line) { return [] }
+        if text.language == .zone || isPinRecord(line) { return [] }
         if let place = places(in: range.upperBound..<max(end, range.upperBound)).first { return [pattern(place)] }
         return hosts(aroundLine: line, readsComments: text.isComment(line: line))
     }
 
-    /// Whether a line has the name of TLSA records. A long one may have many digests.
-    private mutating func namesRecord(_ line: Int) -> Bool {
+    /// Whether a pin's line has a TLSA record. A long one may have many digests.
+    private mutating func isPinRecord(_ line: Int) -> Bool {
         if let known = records[line] { return known }
-        let isRecord = ["TLSA", "tlsa"].contains { text.hasWord($0, inLine: line) }
+        let isRecord = isRecord(line, of: ["TLSA", "tlsa"])
         records[line] = isRecord
         return isRecord
     }
@@ -231,10 +231,10 @@ struct NearbyHost {
     }
 
     /// Whether a line has a record of DNS, whose names aren't those of a pin beside it.
-    private func isRecord(_ line: Int) -> Bool {
+    private func isRecord(_ line: Int, of types: [String] = recordTypes) -> Bool {
         let words = text.bytes[text.range(ofLine: line)].split { !$0.isWordByte }
         // mutant find-record-names: false by PinSearchTests/entries
-        return words.contains { word in Self.recordTypes.contains { word.elementsEqual($0.utf8) } }
+        return words.contains { word in types.contains { word.elementsEqual($0.utf8) } }
     }
 
     private static let recordTypes = ["CAA", "SOA", "CNAME", "DNAME", "MX", "NS", "SRV", "PTR", "TXT", "TLSA"]

@@ -1,7 +1,7 @@
 import PinctlBasics
 
-/// A program or library of 64-bit Linux (`elf(5)`), as far as it shows what is linked into it. It may be stripped, because
-/// no symbols are read.
+/// A program or library of 64-bit Linux (`elf(5)`), as far as it shows what is linked into it. It may be stripped,
+/// because no symbols are read.
 struct ELFFile: Sendable {
     /// The processor (`e_machine`).
     let machine: Int

@@ -38,7 +38,7 @@ struct LinkedProgram {
         _ file: ELFFile, at path: String, inherited: [String], _ variables: [String: String], _ wanted: inout [Wanted]
     ) {
         for module in file.swiftModules { modules[module, default: []].append(path) }
-        let origin = Self.directory(of: absolutePath(path) ?? path)
+        let origin = parentDirectory(of: absolutePath(path) ?? path)
         func expanded(_ directories: [String]) -> [String] {
             directories.map { $0.replacing("${ORIGIN}", with: origin).replacing("$ORIGIN", with: origin) }
         }
@@ -89,10 +89,6 @@ struct LinkedProgram {
             if case .unsupported = error { throw .unsupported(path, error) }
             throw .damaged(path, error)
         }
-    }
-
-    private static func directory(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     }
 }
 

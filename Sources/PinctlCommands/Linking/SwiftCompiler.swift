@@ -17,9 +17,7 @@ struct SwiftCompiler {
         var places: [String] = []
         if let swift = programPath("swift", in: search) {
             // A link such as /usr/bin/swift leads to the toolchain. A program that chooses one has its own swiftc.
-            places = [absolutePath(swift), swift].compactMap { $0 }.compactMap { file in
-                file.lastIndex(of: "/").map { String(file[..<$0]) }
-            }
+            places = [absolutePath(swift), swift].compactMap { $0 }.map(parentDirectory)
         }
         guard let found = programPath("swiftc", in: (places + [search]).joined(separator: ":")) else {
             throw .unusable(["swiftc isn't in PATH: add the directory of the compiler that built the modules"])

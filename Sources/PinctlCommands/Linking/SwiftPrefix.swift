@@ -137,8 +137,8 @@ struct SwiftPrefix {
 
     private static func library(_ configuration: String) -> String { "\(configuration)/libPinnedNetworking.a" }
 
-    /// The line that is printed in place of the flags. `swift build` doesn't know it and fails. A shell starts it even if
-    /// this command failed, and a build without flags uses FoundationNetworking.
+    /// The line that is printed in place of the flags. `swift build` doesn't know it and fails. A shell starts it even
+    /// if this command failed, and a build without flags uses FoundationNetworking.
     static let refusal = "--pinctl-swift-flags-failed"
 
     /// Returns whether a shell takes what is printed for the flags of `swift build`.

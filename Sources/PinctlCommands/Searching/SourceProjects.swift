@@ -30,7 +30,7 @@ final class SourceProjects: Sendable {
         let variables = variables
         return projects.withLock { projects in
             if let known = projects[root] { return known }
-            let project = SourceProject { Self.contents(of: root, variables) }
+            let project = SourceProject { Self.contents(of: root, $0, variables) }
             projects[root] = project
             return project
         }
@@ -63,14 +63,16 @@ final class SourceProjects: Sendable {
         return directories
     }
 
-    private static func contents(of root: String, _ variables: [String: String]) -> SourceProject.Contents {
+    private static func contents(
+        of root: String, _ kind: SourceProject.Kind, _ variables: [String: String]
+    ) -> SourceProject.Contents {
         let tree = SourceTree(root, variables: variables)
         var contents = SourceProject.Contents()
         for problem in tree.problems { contents.add(problem: "\(problem.path) \(problem.reason)") }
         var buffer = FileBuffer()
-        for path in tree.paths where SourceProject.contains(tree.name(of: path)) {
+        for path in tree.paths where SourceProject.contains(tree.name(of: path), kind) {
             do throws(InputFileError) {
-                guard !SourceProject.isCertificate(path) else {
+                guard kind == .program else {
                     contents.add(try InputFile.contents(ofFile: path, limit: Self.largestCertificate), path: path)
                     continue
                 }

@@ -77,8 +77,8 @@ final class VerdictJudge: Sendable {
     /// The number of times that the settings were read again, and that this failed.
     var loads: (succeeded: Int, failed: Int) { state.withLock { ($0.generation, $0.failures) } }
 
-    /// Returns the answer to a question that was asked before in the same second. All times that a verdict depends on are
-    /// whole seconds.
+    /// Returns the answer to a question that was asked before in the same second. All times that a verdict depends on
+    /// are whole seconds.
     func knownAnswer(to digest: [UInt8]) -> VerdictAnswer? {
         let second = second(of: now())
         // mutant verdict-second: true for `state.second == second` by VerdictJudgeTests/times

@@ -10,7 +10,7 @@ struct VerdictMessage: Sendable {
         case connected = 2
         /// The guard was loaded into a program.
         case started = 3
-        /// A connection ended over which nobody can have sent anything.
+        /// A connection ended, and no data can have been sent over it.
         case unused = 4
         /// A program starts, or was started, whose connections the guard can't see.
         case unguarded = 5

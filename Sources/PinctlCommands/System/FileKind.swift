@@ -57,6 +57,11 @@ func isSameFile(_ first: String, _ second: String) -> Bool {
     return one == other
 }
 
+/// Returns the directory of a path as it is written: `.` for a name alone, and `/` for one in the root directory.
+func parentDirectory(of path: String) -> String {
+    path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+}
+
 /// Returns the absolute path of an existing file (`realpath`).
 func absolutePath(_ path: String) -> String? {
     guard let found = unsafe realpath(path, nil) else { return nil }

@@ -72,7 +72,8 @@ struct GuardedProgram: Sendable {
         return unsafe kept
     }
 
-    /// Waits until the program has ended. When the terminal stops it, this process stops too, so that its shell notices.
+    /// Waits until the program has ended. When the terminal stops it, this process stops too, so that its shell
+    /// notices.
     func wait() async -> End {
         await withCheckedContinuation { continuation in
             let process = process
@@ -132,11 +133,10 @@ var programFile: String? {
     return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
 }
 
-/// Returns the path of a file that belongs to pinctl: beside this program, in `lib/pinctl` beside its directory, or in a
-/// directory of `.build`, where the scripts of a clone write it.
+/// Returns the path of a file that belongs to pinctl: beside this program, in `lib/pinctl` beside its directory, or in
+/// a directory of `.build`, where the scripts of a clone write it.
 func installedFile(_ name: String, inBuild directory: String) -> String? {
-    let program = programFile ?? ""
-    let own = program.lastIndex(of: "/").map { program[..<$0] } ?? ""
+    guard let own = programFile.map(parentDirectory) else { return nil }
     return ["", "/../lib/pinctl", "/../../\(directory)"].map { "\(own)\($0)/\(name)" }
         .first { if case .file = FileKind($0) { true } else { false } }
 }

@@ -33,7 +33,7 @@ func checkOverwritable(_ path: String) throws(NewFileError) {
         defer { unsafe free(target) }
         file = unsafe String(cString: target)
     }
-    let directory = file.lastIndex(of: "/").map { $0 == file.startIndex ? "/" : String(file[..<$0]) } ?? "."
+    let directory = parentDirectory(of: file)
     guard unsafe stat(directory, &status) == 0 else { throw NewFileError(errno: errno) }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw NewFileError(errno: ENOTDIR) }
     guard unsafe access(directory, W_OK | X_OK) == 0 else { throw NewFileError(errno: errno) }

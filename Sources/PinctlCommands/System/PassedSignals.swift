@@ -27,8 +27,8 @@ struct InitialSignals: Sendable {
 
 /// Signals that this process gets in place of a program, and passes on to it.
 ///
-/// The terminal sends its signals to the whole process group, so the program gets those itself. What other processes send
-/// to this one alone is passed on.
+/// The terminal sends its signals to the whole process group, so the program gets those itself. What other processes
+/// send to this one alone is passed on.
 enum PassedSignals {
     /// The program's process, or 0.
     private static let process = Atomic<Int32>(0)
@@ -88,34 +88,33 @@ private func passOn(
 private typealias InformedHandler =
     @convention(c) (Int32, UnsafeMutablePointer<siginfo_t>?, UnsafeMutableRawPointer?) -> Void
 
-#if canImport(Darwin)
 extension sigaction {
-    fileprivate var handlerNumber: Int { unsafe unsafeBitCast(__sigaction_u.__sa_handler, to: Int.self) }
+    fileprivate var handlerNumber: Int {
+        #if canImport(Darwin)
+        unsafe unsafeBitCast(__sigaction_u.__sa_handler, to: Int.self)
+        #else
+        unsafe unsafeBitCast(__sigaction_handler.sa_handler, to: Int.self)
+        #endif
+    }
 
     fileprivate init(informing handler: @escaping InformedHandler) {
         self.init()
+        #if canImport(Darwin)
         unsafe __sigaction_u.__sa_sigaction = handler
-        sa_flags = SA_SIGINFO
-    }
-}
-
-extension siginfo_t {
-    /// Whether a process sent the signal, and not the system or a terminal.
-    fileprivate var isOfProcess: Bool { unsafe si_code == SI_USER || si_code == SI_QUEUE }
-}
-#else
-extension sigaction {
-    fileprivate var handlerNumber: Int { unsafe unsafeBitCast(__sigaction_handler.sa_handler, to: Int.self) }
-
-    fileprivate init(informing handler: @escaping InformedHandler) {
-        self.init()
+        #else
         unsafe __sigaction_handler.sa_sigaction = handler
+        #endif
         sa_flags = SA_SIGINFO
     }
 }
 
 extension siginfo_t {
     /// Whether a process sent the signal, and not the system or a terminal.
-    fileprivate var isOfProcess: Bool { unsafe si_code <= 0 }
+    fileprivate var isOfProcess: Bool {
+        #if canImport(Darwin)
+        unsafe si_code == SI_USER || si_code == SI_QUEUE
+        #else
+        unsafe si_code <= 0
+        #endif
+    }
 }
-#endif

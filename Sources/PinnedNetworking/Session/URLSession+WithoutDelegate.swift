@@ -1,8 +1,8 @@
 public import Foundation
 
 // The `async` methods without a delegate. A method with a default argument can't be the witness of a protocol's method
-// without it, and packages declare such protocols to replace a session in their tests. The compiler prefers these to the
-// methods with a default argument.
+// without it, and packages declare such protocols to replace a session in their tests. The compiler prefers these to
+// the methods with a default argument.
 
 extension URLSession {
     /// Fetches a URL. See ``data(for:delegate:)``.

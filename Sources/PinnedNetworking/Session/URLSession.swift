@@ -139,8 +139,8 @@ open class URLSession: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The pins that apply in addition to ``pinning``, because the program has adopted them for the whole process. `nil`
-    /// if it hasn't. See ``ProcessPinning``.
+    /// The pins that apply in addition to ``pinning``, because the program has adopted them for the whole process.
+    /// `nil` if it hasn't. See ``ProcessPinning``.
     public var processPinning: PinningPolicy? { trust.process }
 
     /// The trust anchors for all further requests, or `nil` for the system's. The initial value is the configuration's.

@@ -100,7 +100,7 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
         self.status = Locked(consume status)
     }
 
-    /// Creates a task without a session, for subclasses that stand in for a task in tests. It has no request, and
+    /// Creates a task without a session, for subclasses that replace a task in tests. It has no request, and
     /// ``resume()`` sends nothing.
     public override init() {
         taskIdentifier = 0

@@ -126,8 +126,8 @@ extension RequestTargetError: CustomStringConvertible {
         case .noURL: "the request has no URL: give it one"
         case .unsupportedScheme(let scheme): "the scheme \(HTTPExcerpt(scheme)) is not supported: use https"
         case .pinnedCleartext(let name, let owner):
-            "a cleartext connection to \(name) is refused, because \(owner.pins) apply to it and it has no certificate: use "
-                + "https, or wss for a WebSocket"
+            "a cleartext connection to \(name) is refused, because \(owner.pins) apply to it and it has no certificate: "
+                + "use https, or wss for a WebSocket"
         case .noHost: "the URL has no host: write https://host/path"
         case .backslashInAuthority:
             "the URL has a backslash before its path: write / between host and path, and %5C in a user name"

@@ -38,9 +38,9 @@ public final class ProcessPinning: Sendable {
 
     /// Makes the policy in the file that `PINCTL_POLICY` names that of the process. See ``adopt(_:)``.
     ///
-    /// The variable has no effect without this call, and is read only here. Throws a ``ProcessPinningError`` if it isn't
-    /// set or empty, also in a set-user-ID program, and if the file can't be read as a policy. Nothing is adopted then:
-    /// end the program.
+    /// The variable has no effect without this call, and is read only here. Throws a ``ProcessPinningError`` if it
+    /// isn't set or empty, also in a set-user-ID program, and if the file can't be read as a policy. Nothing is adopted
+    /// then: end the program.
     @discardableResult
     public static func adoptFromEnvironment() throws(ProcessPinningError) -> ProcessPinning {
         // mutant process-environment: "" for `processEnvironment["PINCTL_POLICY"] ?? ""` by

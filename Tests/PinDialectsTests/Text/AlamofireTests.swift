@@ -18,8 +18,9 @@ struct AlamofireTests {
     /// The reading of a program in a project with two certificates, or with these files.
     private func read(_ program: String, files: [(String, [UInt8])]? = nil) throws -> DialectReading {
         let files = files ?? [("Resources/api.cer", first.derBytes), ("Resources/other.DER", second.derBytes)]
-        let project = SourceProject {
+        let project = SourceProject { kind in
             var contents = SourceProject.Contents()
+            guard kind == .certificate else { return contents }
             for (path, bytes) in files { contents.add(bytes, path: path) }
             return contents
         }
@@ -40,6 +41,7 @@ struct AlamofireTests {
         let hosts: [String]
         let content: CanonicalPin.Content
         let pins: Int
+        var name = "api.cer"
     }
 
     static let rows = [
@@ -70,6 +72,11 @@ struct AlamofireTests {
                 struct Files { static let one = load(forResource: "api", ofType: "cer") }
                 let m = ["api.test": PinnedCertificatesTrustEvaluator(certificates: [Files.one])]
                 """, hosts: ["api.test"], content: .certificate, pins: 1),
+        // Dots in the name of a file.
+        Row(
+            program: """
+                let m = ["api.test": PinnedCertificatesTrustEvaluator(certificates: [file("run.api")])]
+                """, hosts: ["api.test"], content: .certificate, pins: 1, name: "run.api.cer"),
         Row(
             program: """
                 let policies: [String: ServerTrustPolicy] = ["api.test": .pinPublicKeys(
@@ -77,14 +84,16 @@ struct AlamofireTests {
                 """, hosts: ["api.test"], content: .publicKey, pins: 2),
         Row(
             program: """
-                let policies = ["api.test": ServerTrustPolicy.pinCertificates(certificates:
-                    ServerTrustPolicy.certificates(in: Bundle.main), validateCertificateChain: true, validateHost: true)]
+                let policies = ["api.test": ServerTrustPolicy.pinCertificates(
+                    certificates: ServerTrustPolicy.certificates(in: Bundle.main),
+                    validateCertificateChain: true, validateHost: true)]
                 """, hosts: ["api.test"], content: .certificate, pins: 2),
     ]
 
     @Test("A host has the certificates of the bundle, or their keys", arguments: rows)
     func read(row: Row) throws {
-        let reading = try read(row.program)
+        let reading = try read(
+            row.program, files: [("Resources/\(row.name)", first.derBytes), ("Resources/other.DER", second.derBytes)])
         #expect(reading.policy.rules.flatMap(\.patterns) == row.hosts.map { HostPattern($0, .exact) })
         #expect(reading.notes.isEmpty, "\(reading.notes)")
         for rule in reading.policy.rules {
@@ -94,7 +103,7 @@ struct AlamofireTests {
                 row.content == .certificate
                 ? Array(copying: certificate.fingerprint.bytes.span)
                 : Array(copying: certificate.spkiFingerprint.bytes.span)
-            #expect(rule.pins.first?.value == expected && rule.pins.first?.name == "api.cer")
+            #expect(rule.pins.first?.value == expected && rule.pins.first?.name == row.name)
         }
         #expect(PinDialect.allRecognized(in: Array(row.program.utf8)) == [.alamofire])
     }
@@ -129,14 +138,15 @@ struct AlamofireTests {
         let program = #"let m = ["a.test": PublicKeysTrustEvaluator()]"#
         #expect(problem(program, files: []).contains("there is no .cer, .crt or .der file"))
         #expect(problem(program, files: [("a.crt", Array("-----BEGIN".utf8))]).contains("a.crt isn't one in DER"))
-        #expect(problem(program, files: [("a.kt", first.derBytes)]).contains("the project has none"))
+        #expect(!SourceProject.contains("a.kt", .certificate) && !SourceProject.contains("Tests/a.cer", .certificate))
+        #expect(SourceProject.contains("Resources/a.CER", .certificate) && !SourceProject.contains("a.cer"))
         do {
             let reading = try PinDialect.alamofire.read(Array(program.utf8), path: "Client.swift")
             Issue.record("read without a project: \(reading)")
         } catch {
             #expect("\(error)".contains("no project is known"))
         }
-        let limited = SourceProject {
+        let limited = SourceProject { _ in
             var contents = SourceProject.Contents()
             contents.add(first.derBytes, path: "a.cer")
             contents.add(problem: "b.cer: permission denied")

@@ -29,7 +29,7 @@ struct SourceProjectTests {
     }
 
     private static func project(_ files: [String: String]) -> SourceProject {
-        SourceProject {
+        SourceProject { _ in
             var contents = SourceProject.Contents()
             for (path, text) in files.sorted(by: { $0.key < $1.key }) where SourceProject.contains(path) {
                 contents.add(source(text), path: path)
@@ -296,7 +296,7 @@ struct SourceProjectTests {
     func limits() throws {
         let call = Self.source(Self.kotlin("com.x.core.Config", call: "add(Config.HOST, \"PIN1\")"))
         func problem(_ change: @escaping @Sendable (inout SourceProject.Contents) -> Void) -> String {
-            let project = SourceProject {
+            let project = SourceProject { _ in
                 var contents = SourceProject.Contents()
                 contents.add(Self.source(Self.config["core/Config.kt"] ?? ""), path: "core/Config.kt")
                 change(&contents)

@@ -137,6 +137,20 @@ struct SourceProjectsTests {
             "\(large)")
     }
 
+    @Test("Certificates of a project say nothing of its constants, however large they are")
+    func certificates() async throws {
+        try write("certs/bundle.crt", String(repeating: " ", count: (1 << 20) + 1))
+        let linted = await run("lint", directory.path)
+        #expect(linted.status == 0, "\(linted)")
+        try write("app/Client.swift", #"let m = ["a.test": PublicKeysTrustEvaluator()]"#)
+        let large = await run("find", directory.path)
+        #expect(large.status == 2 && large.errors.contains("certs/bundle.crt: "), "\(large)")
+        try FileManager.default.removeItem(atPath: "\(directory.path)/certs")
+        try Data(try TestSite("a.test").leaf.derBytes).write(to: URL(filePath: "\(directory.path)/app/a.cer"))
+        let found = await run("find", directory.path)
+        #expect(found.status == 0 && found.output.contains("Client.swift:1:20 (alamofire)"), "\(found)")
+    }
+
     @Test(
         "The directories above a path end at the root, or after a fixed number",
         arguments: [

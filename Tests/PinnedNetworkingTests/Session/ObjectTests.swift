@@ -136,7 +136,7 @@ private final class ResponseMock: HTTPURLResponse, @unchecked Sendable {
         #expect(texts.allSatisfy { !$0.contains("sesame") && !$0.contains("mellon") })
     }
 
-    @Test("A subclass of a session, a task or a response stands in for it in tests")
+    @Test("A subclass of a session, a task or a response can replace it in tests")
     func subclasses() async throws {
         let session = SessionMock(configuration: .ephemeral)
         let url = try Self.url()

@@ -34,8 +34,8 @@ final class LocalClient: @unchecked Sendable {
     /// Whether nothing more is to be done for it.
     var isFinished: Bool { hasFailed || hasEnded && !isWaiting && output.isEmpty }
 
-    /// Reads until nothing is left, or one frame is surely complete. Returns whether there may be more to read. A client
-    /// that leaves answers unread isn't read from until it is ready for more of them.
+    /// Reads until nothing is left, or one frame is surely complete. Returns whether there may be more to read. A
+    /// client that leaves answers unread isn't read from until it is ready for more of them.
     func receive(upTo limit: Int) -> Bool {
         if start == input.count { input.removeAll(keepingCapacity: true) } else { input.removeFirst(start) }
         start = 0

@@ -203,7 +203,7 @@ struct Main {
         }
     }
 
-    /// What is pinned, before and after.
+    /// Prints the sessions that are pinned, before and after.
     static func count() throws {
         print(ProcessPinning.status.map(\.description) ?? "nothing")
         var kept: [URLSession] = [.shared]

@@ -11,7 +11,7 @@ extension FuzzTarget {
         let name = String(decoding: line.prefix(64), as: UTF8.self)
         let text = Array(bytes.dropFirst(line.count + 1))
         let time = Date(timeIntervalSince1970: 1_795_000_000)
-        let project = SourceProject {
+        let project = SourceProject { _ in
             var contents = SourceProject.Contents()
             contents.add(text, path: "other/" + name)
             return contents
