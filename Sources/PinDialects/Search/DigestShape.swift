@@ -18,6 +18,11 @@ struct DigestShape {
     /// The length of 32 pairs of digits with a space between them.
     private static let spacedLength = 95
 
+    /// Whether the same character again and again, but for the last one, stands for a digest.
+    func isPlaceholder(in bytes: [UInt8]) -> Bool {
+        Set(bytes[range].filter { $0 != UInt8(ascii: "=") }.dropLast().suffix(20)).count == 1
+    }
+
     /// Returns the digests of a text, in order.
     static func all(in bytes: Span<UInt8>) -> [DigestShape] {
         find(in: bytes, onlyFirst: false).sorted { $0.range.lowerBound < $1.range.lowerBound }
@@ -34,7 +39,7 @@ struct DigestShape {
             let part = [UInt8](copying: bytes.extracting(start..<min(run.upperBound + surroundings, bytes.count)))
             var found: [DigestShape] = []
             add(run.lowerBound - start..<run.upperBound - start, part, &found)
-            shapes += found.map { $0.moved(by: start) }
+            shapes += found.map { $0.moved(by: start) }.filter { $0.mayBePin(in: bytes) }
             return onlyFirst && !shapes.isEmpty
         }
         if digits.hasRun(of: shortest, in: bytes, where: { hasEnough($0, add) }) { return shapes }
@@ -45,6 +50,25 @@ struct DigestShape {
 
     /// The number of bytes around a run that say what it is: the longest is an escaped prefix.
     private static let surroundings = 8
+
+    /// Whether the digest can be a pin. SHA-1 is also the name of a commit, and SHA-512 a checksum, so that they are only
+    /// looked at beside a word without which they are never pins.
+    private func mayBePin(in bytes: Span<UInt8>) -> Bool {
+        guard !hasPrefix else { return true }
+        switch digest {
+        case .sha256, .full: return true
+        case .sha512: return Self.records.isIn(bytes)
+        case .sha1:
+            let start = max(0, range.lowerBound - Self.nameReach)
+            // mutant find-sha1: false for `Self.fingerprints.isIn(bytes.extracting(start..<range.lowerBound))` by PinSearchTests/found
+            return Self.fingerprints.isIn(bytes.extracting(start..<range.lowerBound))
+        }
+    }
+
+    /// The number of bytes before a digest in which its name is.
+    private static let nameReach = 48
+    private static let records = WordSearch(["tlsa"])
+    private static let fingerprints = WordSearch(["fingerprint", "thumbprint"])
 
     private func moved(by offset: Int) -> DigestShape {
         DigestShape(
@@ -94,19 +118,18 @@ struct DigestShape {
     private static func add(_ run: Range<Int>, of bytes: [UInt8], to shapes: inout [DigestShape]) {
         let parts = bytes[run].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         let pairs = parts.reversed().prefix { $0.count == 2 && Hexadecimal.decode($0) != nil }
-        // SHA-256 in pairs. SHA-1 in pairs is too often a fingerprint that nobody pins.
-        if pairs.count == 32, let value = Hexadecimal.decode(pairs.reversed().joined()) {
+        let pairDigest = [32: CanonicalPin.Digest.sha256, 20: .sha1][pairs.count]
+        if let pairDigest, let value = Hexadecimal.decode(pairs.reversed().joined()) {
+            let start = run.upperBound - (3 * pairs.count - 1)
             shapes.append(
                 DigestShape(
-                    range: run.upperBound - 95..<run.upperBound, form: .colons, digest: .sha256, value: value,
-                    hasPrefix: false))
+                    range: start..<run.upperBound, form: .colons, digest: pairDigest, value: value, hasPrefix: false))
             return
         }
         for part in parts {
-            if part.count == 64, let value = Hexadecimal.decode(part) {
-                shapes.append(
-                    DigestShape(range: part.indices, form: .hex, digest: .sha256, value: value, hasPrefix: false))
-            }
+            let digest = [64: CanonicalPin.Digest.sha256, 128: .sha512, 40: .sha1][part.count]
+            guard let digest, let value = Hexadecimal.decode(part) else { continue }
+            shapes.append(DigestShape(range: part.indices, form: .hex, digest: digest, value: value, hasPrefix: false))
         }
         let equals = UInt8(ascii: "=")
         guard let last = parts.last else { return }
@@ -132,9 +155,12 @@ struct DigestShape {
                 start -= 7
             }
             let text = last.suffix(digits) + [equals]
-            // Text without a prefix may be anything, and only one of four texts has no bits to spare.
-            let value = prefix.isEmpty ? Base64.decodeCanonical(Array(text)) : LenientBase64.decode(text)
-            guard let value, value.count == digest.length, !prefix.isEmpty || isMixed(text) else { continue }
+            // Text without a prefix may be anything, and only one of four texts has no bits to spare. The same character
+            // again and again stands for a digest.
+            let isDummy = Set(last.suffix(digits)).count == 1
+            let isLenient = isDummy || !prefix.isEmpty
+            let value = isLenient ? LenientBase64.decode(text) : Base64.decodeCanonical(Array(text))
+            guard let value, value.count == digest.length, isLenient || isMixed(text) else { continue }
             shapes.append(
                 DigestShape(
                     range: start..<end, form: .base64, digest: digest, value: value,

@@ -11,10 +11,14 @@ extension NearbyHost {
         let isURL: Bool
         /// Whether it is the address of a server, which is only named for pins in the same line.
         let isAddress: Bool
+        /// Whether it is the owner of a record for a service, such as `_443._tcp.www`, which may be relative to a zone.
+        /// The host is the whole name then.
+        let isOwner: Bool
     }
 
     /// Returns the names that a place in a text stands for.
     func pattern(_ place: Place) -> HostPattern {
+        if place.isOwner { return HostPattern(place.host, .exact) }
         let name = String(decoding: text.bytes[place.range], as: UTF8.self)
         let hasAllBelow = name.hasPrefix("**.") || name.hasPrefix(".")
         return HostPattern(place.host, hasAllBelow ? .exactAndBelow : name.hasPrefix("*.") ? .oneLabelBelow : .exact)
@@ -32,10 +36,13 @@ extension NearbyHost {
             let start = index
             while index < range.upperBound, Self.isPart(text.bytes[index]) { index += 1 }
             let (range, isURL) = (start..<index, isURL(start))
-            if let host = host(range) {
-                hosts.append(Place(host: host, range: range, isURL: isURL, isAddress: false))
+            if text.language != .zone, RecordOwner.isOwner(text.bytes[range]) {
+                let owner = String(decoding: text.bytes[range], as: UTF8.self)
+                hosts.append(Place(host: owner, range: range, isURL: false, isAddress: false, isOwner: true))
+            } else if let host = host(range) {
+                hosts.append(Place(host: host, range: range, isURL: isURL, isAddress: false, isOwner: false))
             } else if let address = address(range) {
-                hosts.append(Place(host: address, range: range, isURL: isURL, isAddress: true))
+                hosts.append(Place(host: address, range: range, isURL: isURL, isAddress: true, isOwner: false))
             }
         }
         return hosts
@@ -159,7 +166,7 @@ extension NearbyHost {
     private var allowsBareNames: Bool {
         switch text.language {
         case .prose, .markup, .patch, .zone: true
-        case .code: false
+        case .code, .dashes: false
         case .script: !SearchedText.isScript(text.name)
         }
     }

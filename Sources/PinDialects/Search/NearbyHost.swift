@@ -16,6 +16,8 @@ struct NearbyHost {
     private var commented: TextStructure?
     /// Whether the lines of pins have a TLSA record.
     private var records: [Int: Bool] = [:]
+    /// Whether the text has owners of records, which are closer in meaning than other names.
+    private lazy var hasOwners = text.bytes.hasAny(of: ["._tcp", "._udp", "._sctp"])
     /// The hosts of pins in a line, and those of entries with what is beside them.
     private var known: [Bool: [Int: [HostPattern]]] = [:]
     private var knownAbove: [Bool: [Int: [HostPattern]]] = [:]
@@ -39,11 +41,16 @@ struct NearbyHost {
     /// none if there are several, of which none is closer in meaning.
     mutating func hosts(ofPinAt range: Range<Int>) -> [HostPattern] {
         let line = text.line(at: range.lowerBound)
+        return complete(names(ofPinAt: range, line), line)
+    }
+
+    private mutating func names(ofPinAt range: Range<Int>, _ line: Int) -> [HostPattern] {
         let whole = text.range(ofLine: line)
         let start = max(whole.lowerBound, range.lowerBound - Self.lineReach)
         let end = min(whole.upperBound, range.upperBound + Self.lineReach)
         let before = places(in: start..<range.lowerBound)
-        if let last = before.last {
+        // mutant find-owner: before.last for `before.last(where: \.isOwner) ?? before.last` by PinSearchTests/records
+        if let last = before.last(where: \.isOwner) ?? before.last {
             return isOneOfSeveral(last, among: before.dropLast()) ? [] : [pattern(last)]
         }
         // A record has its own host or none, whatever is around it.
@@ -74,7 +81,8 @@ struct NearbyHost {
             found = same
         } else {
             found =
-                hosts(beside: own, in: structure)
+                (hasOwners ? owner(beside: own, in: structure).map { [$0] } : nil)
+                ?? hosts(beside: own, in: structure)
                 ?? hosts(enclosing: own, in: structure, readsComments: readsComments)
         }
         known[readsComments, default: [:]][line] = found
@@ -95,6 +103,10 @@ struct NearbyHost {
             passed.append(parent)
             index = parent
             let entry = structure.entries[parent]
+            if hasOwners, let owner = owner(beside: index, in: structure) {
+                found = [owner]
+                break
+            }
             if !entry.isItem, let place = place(inLine: entry.line) {
                 found = list(from: place, inLine: entry.line)
                 break
@@ -114,6 +126,72 @@ struct NearbyHost {
         if readsComments { commented = new } else { structure = new }
         return new
     }
+
+    // MARK: - Records
+
+    /// Returns the names with hosts in place of the owners of records. Their zone is the one that another member of the
+    /// record names, that of the entries around a line, or that of the file's name.
+    private mutating func complete(_ names: [HostPattern], _ line: Int) -> [HostPattern] {
+        guard names.contains(where: { RecordOwner.isOwner(Array($0.host.utf8)[...]) }) else { return names }
+        let zone = zone(aroundLine: line)
+        return names.compactMap { name in
+            guard RecordOwner.isOwner(Array(name.host.utf8)[...]) else { return name }
+            return RecordOwner.host(name.host, inZone: zone, suffixes).map { HostPattern($0, .exact) }
+        }
+    }
+
+    /// Returns the owner that a line beside an entry names for the record that the entry is part of.
+    private func owner(beside own: Int, in structure: TextStructure) -> HostPattern? {
+        for step in [\TextStructure.Entry.previous, \TextStructure.Entry.next] {
+            var next = structure.entries[own][keyPath: step]
+            var count = 0
+            while let index = next, count < Self.reach {
+                let entry = structure.entries[index]
+                // What encloses something is another record.
+                if entry.hasParts || text.isComment(line: entry.line) || taken.contains(entry.line) { break }
+                let place = places(in: text.range(ofLine: entry.line)).first(where: \.isOwner)
+                if let place { return pattern(place) }
+                (next, count) = (entry[keyPath: step], count + 1)
+            }
+        }
+        return nil
+    }
+
+    private mutating func zone(aroundLine line: Int) -> String? {
+        let structure = structure(readsComments: text.isComment(line: line))
+        var next = structure.index(ofLine: line)
+        var isOwn = true
+        while let index = next {
+            let entry = structure.entries[index]
+            if !isOwn, !entry.isItem, let place = places(in: text.range(ofLine: entry.line)).first(where: isZone) {
+                return place.host
+            }
+            for step in [\TextStructure.Entry.previous, \TextStructure.Entry.next] {
+                var other = entry[keyPath: step]
+                var count = 0
+                while let index = other, count < Self.reach {
+                    let line = structure.entries[index].line
+                    let key = text.bytes[text.range(ofLine: line)].prefix { !":=".utf8.contains($0) }
+                    if !Set(PinWords.words(key)).isDisjoint(with: Self.zoneWords),
+                        let place = places(in: text.range(ofLine: line)).first(where: isZone)
+                    {
+                        return place.host
+                    }
+                    (other, count) = (structure.entries[index][keyPath: step], count + 1)
+                }
+            }
+            (next, isOwn) = (entry.parent, false)
+        }
+        let file = text.name.split(separator: "/").last ?? ""
+        guard ["yaml", "yml", "json", "lua"].contains(SearchedText.fileExtension(text.name)) else { return nil }
+        let stem = file.prefix(upTo: file.lastIndex(of: ".") ?? file.endIndex)
+        return Self.hostname(String(stem), isURL: true, suffixes)
+    }
+
+    private func isZone(_ place: Place) -> Bool { !place.isOwner && !place.isAddress }
+
+    /// The words of names whose values are those of zones.
+    private static let zoneWords: Set<String> = ["zone", "origin", "domain"]
 
     // MARK: - Beside an entry
 
@@ -222,15 +300,16 @@ struct NearbyHost {
 
     private func place(inLine line: Int) -> Place? {
         let range = text.range(ofLine: line)
-        guard range.count <= 2 * Self.lineReach, !taken.contains(line), !PinWords(text.bytes[range]).contains(.report),
-            !isRecord(line)
+        guard range.count <= 2 * Self.lineReach, !taken.contains(line), !PinWords(text.bytes[range]).contains(.report)
         else { return nil }
+        // The names of a record aren't those of a pin beside it, but for the owner of a TLSA record.
+        let isRecord = isRecord(line)
         // An address is that of the server of a command, which can have several lines.
         let isCommand = text.bytes[range].last == UInt8(ascii: "\\")
-        return places(in: range).first { !$0.isAddress || isCommand }
+        return places(in: range).first { (!$0.isAddress || isCommand) && (!isRecord || $0.isOwner) }
     }
 
-    /// Whether a line has a record of DNS, whose names aren't those of a pin beside it.
+    /// Whether a line has a record of DNS.
     private func isRecord(_ line: Int, of types: [String] = recordTypes) -> Bool {
         let words = text.bytes[text.range(ofLine: line)].split { !$0.isWordByte }
         // mutant find-record-names: false by PinSearchTests/entries

@@ -92,7 +92,7 @@ package struct PinSearch: Sendable {
             for index in list {
                 switch verdicts[index] {
                 // mutant find-list: verdicts[index] for `.pin(known)` by PinSearchTests/lists
-                case .unsure: verdicts[index] = .pin(known)
+                case .unsure, .placeholder: verdicts[index] = .pin(known)
                 case .nothing: empty.append(index)
                 case .pin, .never: break
                 }
@@ -107,7 +107,7 @@ package struct PinSearch: Sendable {
             let content: CanonicalPin.Content
             switch verdicts[index] {
             case .pin(let found), .unsure(let found): content = found
-            case .never, .nothing: continue
+            case .never, .nothing, .placeholder: continue
             }
             // mutant find-pinless-record: true for `!isZone` by PinSearchTests/shapes
             let mayHaveHost = !isZone && unsure.count < mostHosts
@@ -258,9 +258,7 @@ package struct PinSearch: Sendable {
         //   PinSearchTests/standings
         if !dialects.isEmpty, problems.isEmpty, ignoredLines?.contains(location.line) ?? true { return .ignored }
         if text.isDenied(at: shape.range.lowerBound) { return .denied }
-        // The same character again and again stands for a digest.
-        let digits = Set(text.bytes[shape.range].filter { $0 != UInt8(ascii: "=") }.suffix(20))
-        return digits.count == 1 ? .placeholder : .inForce
+        return shape.isPlaceholder(in: text.bytes) ? .placeholder : .inForce
     }
 
     /// Gives the pins that a reader found the positions of their digests, where readers give those of the element or
@@ -289,6 +287,10 @@ package struct PinSearch: Sendable {
             let place = places.firstIndex(notBefore: { locations[$0].line < own.line })
             guard let index = same ?? (place < places.count ? places[place] : places.first) else { continue }
             sightings[sighting].location = locations[index]
+            // mutant find-template: false for `shapes[index].isPlaceholder(in: text.bytes)` by PinSearchTests/standings
+            if sightings[sighting].isInForce, shapes[index].isPlaceholder(in: text.bytes) {
+                sightings[sighting].standing = .placeholder
+            }
             // git's pins for all other servers aren't those of a server that the file names.
             // mutant find-git: false by PinctlTests.FindTests
             let isForOthers = sightings[sighting].dialect == .git && namesHosts

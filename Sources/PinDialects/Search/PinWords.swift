@@ -48,6 +48,7 @@ struct PinWords: OptionSet {
             if word == "fingerprints", last == "cert", lastButOne == "sha" { found.insert(.other) }
             if word == "key" || word == "keys", ["public", "pub"].contains(last) { found.formUnion([.tls, .key]) }
             if ["print", "prints"].contains(word), last == "finger", isJoined { found.insert(.fingerprint) }
+            if word == "fingerprint", last == "assert", isJoined { found.insert(.tls) }
             if word == "name", last == "package", isJoined { found.insert(.app) }
             // A certificate that is self-signed isn't the signature of a package.
             let isSignature = Self.signatures.contains(word) && last != "self"
@@ -105,6 +106,8 @@ struct PinWords: OptionSet {
         meanings["certhash"] = [.pin, .tls, .certificate]
         meanings["certhashes"] = meanings["certhash"]
         for word in ["fingerprint", "fingerprints", "thumbprint", "thumbprints"] { meanings[word] = .fingerprint }
+        // fetchmail, and urllib3's `assert_fingerprint`.
+        meanings["sslfingerprint"] = [.fingerprint, .tls]
         for word in ["cert", "certs", "certificate", "certificates"] { meanings[word] = .tls }
         for word in ["ssl", "tls", "https", "okhttp"] { meanings[word] = .tls }
         meanings["pubkey"] = [.tls, .key]

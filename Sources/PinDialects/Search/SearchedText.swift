@@ -17,6 +17,8 @@ struct SearchedText {
         case code
         /// `#`, and `;` at the start of a line.
         case script
+        /// `--`, as in Lua and SQL.
+        case dashes
         /// `<!-- -->`.
         case markup
         case prose
@@ -38,7 +40,7 @@ struct SearchedText {
         comments =
             switch language {
             case .code: Self.codeComments(bytes)
-            case .script, .zone: Self.lineComments(bytes, inZone: language == .zone)
+            case .script, .zone, .dashes: Self.lineComments(bytes, language)
             case .markup: Self.markupComments(bytes)
             case .prose, .patch: []
             }
@@ -70,16 +72,17 @@ struct SearchedText {
             languages[name] = .markup
         }
         for name in ["patch", "diff"] { languages[name] = .patch }
+        for name in ["lua", "sql", "hs", "elm", "dhall"] { languages[name] = .dashes }
         return languages
     }()
 
     /// Whether a file is a program in a language whose comments begin with `#`, so that names in it are in quotes.
     static func isScript(_ name: String) -> Bool { scripts.contains(fileExtension(name)) }
 
-    private static let scripts: Set = ["py", "rb", "pl", "lua", "r", "tf", "nix", "bzl"]
+    private static let scripts: Set = ["py", "rb", "pl", "r", "tf", "nix", "bzl"]
 
     /// Whether the text is a program, in which names are in quotes and statements follow each other.
-    var isProgram: Bool { language == .code || Self.isScript(name) }
+    var isProgram: Bool { language == .code || language == .dashes || Self.isScript(name) }
 
     static func isDocumentation(_ name: String) -> Bool {
         // mutant find-shipped: false for 2 by PinSearchTests/shapes
@@ -266,9 +269,9 @@ extension SearchedText {
         comments.firstIndex(notBefore: { $0.upperBound <= position })
     }
 
-    /// Returns the comments to the ends of lines outside of quotes: those of a zone begin with `;`, and those of a
-    /// script with `#` after a blank, or with `;` at the start of a line.
-    private static func lineComments(_ bytes: [UInt8], inZone isZone: Bool) -> [Range<Int>] {
+    /// Returns the comments outside of quotes in a language whose comments end with their lines, but for `--[[ ]]` of
+    /// Lua and `/* */` of SQL.
+    private static func lineComments(_ bytes: [UInt8], _ language: Language) -> [Range<Int>] {
         var comments: [Range<Int>] = []
         var (index, quote, isStart) = (0, UInt8?.none, true)
         while index < bytes.count {
@@ -277,20 +280,35 @@ extension SearchedText {
                 (quote, isStart) = (nil, true)
             } else if let open = quote {
                 if byte == open { quote = nil }
-            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") && !isZone {
+            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") && language != .zone {
                 quote = byte
-            } else if byte == UInt8(ascii: ";") && (isZone || isStart)
-                || byte == UInt8(ascii: "#") && !isZone && (isStart || bytes[index - 1].isBlank)
-            {
-                let end = bytes[index...].firstIndex(where: \.isLineEnd) ?? bytes.count
-                comments.append(index..<end)
-                index = end
+            } else if let end = endOfComment(at: index, isStart: isStart, language) {
+                let rest = bytes[index...]
+                let last =
+                    end.isEmpty
+                    ? rest.firstIndex(where: \.isLineEnd) : bytes.firstRange(of: end, from: index)?.upperBound
+                comments.append(index..<(last ?? bytes.count))
+                index = last ?? bytes.count
                 continue
             }
             if !byte.isBlank, !byte.isLineEnd { isStart = false }
             index += 1
         }
         return comments
+
+        /// Returns the text that ends the comment that begins at a position, which is empty for the end of the line.
+        func endOfComment(at index: Int, isStart: Bool, _ language: Language) -> String? {
+            let rest = bytes[index...]
+            switch language {
+            case .zone: return rest.first == UInt8(ascii: ";") ? "" : nil
+            case .dashes:
+                if rest.starts(with: "/*".utf8) { return "*/" }
+                return rest.starts(with: "--[[".utf8) ? "]]" : rest.starts(with: "--".utf8) ? "" : nil
+            default:
+                let isHash = rest.first == UInt8(ascii: "#") && (isStart || bytes[index - 1].isBlank)
+                return isHash || isStart && rest.first == UInt8(ascii: ";") ? "" : nil
+            }
+        }
     }
 
     private static func markupComments(_ bytes: [UInt8]) -> [Range<Int>] {

@@ -76,7 +76,8 @@ struct TextStructure {
     /// Returns the number of columns from the start of a comment to its text.
     private static func mark(ofLine line: Int, in text: SearchedText) -> Int {
         let rest = text.bytes[text.range(ofLine: line)].drop(while: \.isBlank)
-        let count = rest.starts(with: "<!--".utf8) ? 4 : rest.prefix { "#/*;".utf8.contains($0) }.count
+        let marks = text.language == .dashes ? "-" : "#/*;"
+        let count = rest.starts(with: "<!--".utf8) ? 4 : rest.prefix { marks.utf8.contains($0) }.count
         return count + rest.dropFirst(count).prefix(while: \.isBlank).count
     }
 

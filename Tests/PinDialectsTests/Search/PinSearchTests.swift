@@ -430,6 +430,18 @@ struct PinSearchTests {
         Row(
             "pins.js", "const pins = { 'a.example.com': { certs: ['{A.hex}'] } }",
             "1: A a.example.com certificate map"),
+        // Settings for fingerprints, which can be SHA-1.
+        Row(
+            "msmtprc", "host smtp.example.com\ntls_fingerprint {A.sha1.colons}\n",
+            "2: A smtp.example.com certificate sha1"),
+        Row(
+            "offlineimaprc", "remotehost = imap.example.com\ncert_fingerprint = {A.sha1.hex}\ncommit = {B.sha1.hex}\n",
+            "2: A imap.example.com certificate sha1"),
+        Row(
+            "fetch.py",
+            "f(host='a.example.com', assert_fingerprint='{A.sha1.colons}')\nkey_fingerprint = '{B.sha1.hex}'",
+            "1: A a.example.com certificate sha1"),
+        Row("Dockerfile", "RUN curl https://a.test/k | gpg --import  # fingerprint {A.sha1.hex}\n"),
         // A zone that can't be read.
         Row(
             "c.zone", "chat.example.com. IN A 192.0.2.1\n_443._tcp.a IN TLSA 3 1 1 {A.hex}\n", "2: A -"),
@@ -437,6 +449,66 @@ struct PinSearchTests {
 
     @Test("Pins in other shapes are found, with their hosts and what they are of", arguments: morePins)
     func shapes(row: Row) {
+        #expect(SearchText(row.name, row.text).sightings == row.expected)
+    }
+
+    /// Records for services in programs and configurations, with the zones that their owners are relative to.
+    static let records: [Row] = [
+        Row(
+            "dnsconfig.js",
+            """
+            D("example.com", REG_NONE,
+                CNAME("x", "other.example.org."),
+                TLSA("_443._tcp", 3, 1, 1, "{A.hex}"),
+                TLSA("_443._tcp.www", 3, 1, 1, "{B.hex}"),
+                TLSA("_25._tcp.mx.example.org.", 3, 1, 2, "{A.hex}{B.hex}"),
+                TLSA("_25._tcp.mx.example.com", 3, 1, 1, "{D.hex}"),
+                TLSA("_25._tcp.mx", 3, 1, 1, "{A.hex}{B.hex}"),
+                TLSA(
+                    "_853._udp.dns.lan",
+                    3, 0, 1,
+                    "{C.hex}"
+                ),
+            );
+            """, "3: A example.com", "4: B www.example.com",
+            "5: sha512/LY4EvIAFTDQMjg5hM0a2Gx6uIJcLUJfNkTdRwlUk"
+                + "J6A= mx.example.org sha512", "6: D mx.example.com", "11: C dns.lan.example.com certificate"),
+        Row(
+            "zones/example.org.yaml",
+            """
+            _443._tcp.www:
+              type: TLSA
+              value:
+                selector: 1
+                certificate_association_data: {A.hex}
+            '*._tcp':
+              - type: TLSA
+                value:
+                  selector: 0
+                  certificate_association_data: {B.hex}
+            """, "5: A www.example.org", "10: B example.org certificate"),
+        Row(
+            "main.tf",
+            """
+            resource "x_record" "tlsa" {
+              zone = "example.net"
+              name = "_443._tcp.www"
+              type = "TLSA"
+              data {
+                selector = 1
+                certificate = "{A.hex}"
+              }
+            }
+            resource "x_record" "mail" {
+              name = "_25._tcp.mx"
+              type = "TLSA"
+              records = ["3 1 1 {B.hex}"]
+            }
+            """, "7: A www.example.net", "13: B -"),
+    ]
+
+    @Test("A record has the host of its owner, in the zone that the text names", arguments: records)
+    func records(row: Row) {
         #expect(SearchText(row.name, row.text).sightings == row.expected)
     }
 
@@ -598,9 +670,27 @@ struct PinSearchTests {
         Row("docs/pins.py", "pin = 'sha256/{A}'", "1: A -"),
         Row("doc/stubby.1.in", ".TH stubby 1\npin sha256/{A}", "2: A - (documentation)"),
         Row("stubby.5", ".\\\" x\n.TH stubby 5\npin sha256/{A}", "3: A - (documentation)"),
+        Row(
+            "a.lua", "pins = { '{A}', -- sha256/{B}\n--[[\n'sha256/{C}' ]] 'sha256/{D}' }", "1: A -",
+            "1: B - (comment)", "3: C - (comment)", "3: D -"),
+        Row(
+            "a.sql", "INSERT INTO pin VALUES ('a.test', 'sha256/{A}'); -- sha256/{B}\n/* sha256/{C}\n*/", "1: A a.test",
+            "1: B - (comment)", "2: C - (comment)"),
+        Row("a.hs", "pins = [ \"sha256/{A}\" ] -- \"sha256/{B}\"", "1: A -", "1: B - (comment)"),
+        Row(
+            "a.dart", "const pins = [\n'{A}',\n'\(dummy("A"))',\n'\(dummy("B"))',\n];\nconst x = '\(dummy("C"))';",
+            "2: A -", "3: \(dummyPin) - (placeholder)",
+            "4: sha256/BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA= - (placeholder)"),
+        Row("b.dart", "final keyPin = '\(dummy("A"))';", "1: \(dummyPin) - (placeholder)"),
+        Row(
+            "Api.kt", "CertificatePinner.Builder().add(\"a.test\", \"sha256/\(dummy("A"))\")",
+            "1: \(dummyPin) a.test okhttp (placeholder)"),
         Row("cli.js", "log('sha256/\(String(repeating: "x", count: 43))=')", "1: \(placeholderPin) - (placeholder)"),
     ]
 
+    /// A text in the form of a digest that has the same character again and again.
+    private static func dummy(_ character: String) -> String { String(repeating: character, count: 43) + "=" }
+    private static let dummyPin = "sha256/" + dummy("A")
     private static let placeholderPin = "sha256/" + String(repeating: "x", count: 42) + "w="
 
     @Test("Pins that no client compares aren't in force", arguments: idlePins)

@@ -23,6 +23,8 @@ struct SearchText {
             text.replace("{\(letter).HEX}", with: hex.uppercased())
             text.replace("{\(letter).colons}", with: pairs.joined(separator: ":").uppercased())
             text.replace("{\(letter).spaced}", with: pairs.joined(separator: " ").uppercased())
+            text.replace("{\(letter).sha1.hex}", with: Hexadecimal.encode(value.prefix(20)))
+            text.replace("{\(letter).sha1.colons}", with: pairs.prefix(20).joined(separator: ":").uppercased())
             text.replace("{\(letter).sha1}", with: Base64.encode(Array(value.prefix(20)).span))
         }
         self.text = text
