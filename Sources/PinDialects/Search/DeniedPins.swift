@@ -46,5 +46,5 @@ extension SearchedText {
     /// The names of lists of what is refused, in texts and in maps.
     static let refusals: Set<String> = ["denied", "denylist", "blocklist", "blacklist", "revoked", "distrusted"]
     /// All words that say so, of which some are a part of other names in maps.
-    private static let denied = refusals.union(["deny", "denylisted", "blocklisted", "blacklisted", "banned"])
+    private static let denied = refusals.union(["deny", "bad", "denylisted", "blocklisted", "blacklisted", "banned"])
 }

@@ -15,13 +15,25 @@ struct DigestShape {
 
     /// The length of the shortest form, which is `sha1/` with 27 digits.
     private static let shortest = 32
-    /// The length of 32 pairs of digits with a space between them.
-    private static let spacedLength = 95
+    /// The length of 20 pairs of digits with a space between them.
+    private static let spacedLength = 59
 
-    /// Whether the same character again and again, but for the last one, stands for a digest.
+    /// Whether the text stands for another digest: it has a few characters again and again, or those of the alphabet in
+    /// order.
     func isPlaceholder(in bytes: [UInt8]) -> Bool {
-        Set(bytes[range].filter { $0 != UInt8(ascii: "=") }.dropLast().suffix(20)).count == 1
+        Self.isOrdered(bytes[range].filter(\.isWordByte)) || Set(value).count < Self.leastBytes
     }
+
+    /// Whether most of the digits at the end of a text follow each other in the alphabet.
+    private static func isOrdered(_ text: some BidirectionalCollection<UInt8>) -> Bool {
+        let digits = text.dropLast().suffix(26)
+        // mutant find-alphabet: false by PinSearchTests/placeholders
+        return zip(digits, digits.dropFirst()).count { $1 == $0 &+ 1 } * 3 >= digits.count * 2
+    }
+
+    /// The number of different bytes that nearly every digest exceeds by far. Texts in the form of one that have fewer
+    /// are placeholders or small numbers.
+    static let leastBytes = 12
 
     /// Returns the digests of a text, in order.
     static func all(in bytes: Span<UInt8>) -> [DigestShape] {
@@ -60,15 +72,20 @@ struct DigestShape {
         case .sha512: return Self.records.isIn(bytes)
         case .sha1:
             let start = max(0, range.lowerBound - Self.nameReach)
-            // mutant find-sha1: false for `Self.fingerprints.isIn(bytes.extracting(start..<range.lowerBound))` by PinSearchTests/found
-            return Self.fingerprints.isIn(bytes.extracting(start..<range.lowerBound))
+            let words = form == .colons ? Self.fingerprintLists : Self.fingerprints
+            // The label of a field in a form follows its value.
+            let end = form == .colons ? min(bytes.count, range.upperBound + 4 * Self.nameReach) : range.lowerBound
+            // mutant find-sha1: false for `words.isIn(bytes.extracting(start..<end))` by
+            //   PinSearchTests/shapes
+            return words.isIn(bytes.extracting(start..<end))
         }
     }
 
     /// The number of bytes before a digest in which its name is.
     private static let nameReach = 48
     private static let records = WordSearch(["tlsa"])
-    private static let fingerprints = WordSearch(["fingerprint", "thumbprint"])
+    private static let fingerprints = WordSearch(["fingerprint", "thumbprint", "servercert"])
+    private static let fingerprintLists = WordSearch(["print", "hash", "sha1", "pins"])
 
     private func moved(by offset: Int) -> DigestShape {
         DigestShape(
@@ -93,12 +110,12 @@ struct DigestShape {
     private static func addSpaced(_ run: Range<Int>, of bytes: [UInt8], to shapes: inout [DigestShape]) {
         var pairs: [ArraySlice<UInt8>] = []
         func end() {
-            if pairs.count == 32, let first = pairs.first, let last = pairs.last,
+            if let digest = pairDigests[pairs.count], let first = pairs.first, let last = pairs.last,
                 let value = Hexadecimal.decode(Array(pairs.joined()))
             {
                 shapes.append(
                     DigestShape(
-                        range: first.startIndex..<last.endIndex, form: .colons, digest: .sha256, value: value,
+                        range: first.startIndex..<last.endIndex, form: .colons, digest: digest, value: value,
                         hasPrefix: false))
             }
             pairs = []
@@ -114,12 +131,13 @@ struct DigestShape {
         end()
     }
 
+    private static let pairDigests: [Int: CanonicalPin.Digest] = [32: .sha256, 20: .sha1]
+
     /// Adds the digests of a run of digits and colons.
     private static func add(_ run: Range<Int>, of bytes: [UInt8], to shapes: inout [DigestShape]) {
         let parts = bytes[run].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         let pairs = parts.reversed().prefix { $0.count == 2 && Hexadecimal.decode($0) != nil }
-        let pairDigest = [32: CanonicalPin.Digest.sha256, 20: .sha1][pairs.count]
-        if let pairDigest, let value = Hexadecimal.decode(pairs.reversed().joined()) {
+        if let pairDigest = pairDigests[pairs.count], let value = Hexadecimal.decode(pairs.reversed().joined()) {
             let start = run.upperBound - (3 * pairs.count - 1)
             shapes.append(
                 DigestShape(
@@ -157,8 +175,10 @@ struct DigestShape {
             let text = last.suffix(digits) + [equals]
             // Text without a prefix may be anything, and only one of four texts has no bits to spare. The same character
             // again and again stands for a digest.
-            let isDummy = Set(last.suffix(digits)).count == 1
-            let isLenient = isDummy || !prefix.isEmpty
+            let isDummy = Set(last.suffix(digits)).count <= 4
+            // Browsers accept spare bits in a directive of RFC 7469.
+            let isDirective = bytes[..<start].reversed().drop { "\"\\".utf8.contains($0) }.starts(with: "=652".utf8)
+            let isLenient = isDummy || isDirective || !prefix.isEmpty
             let value = isLenient ? LenientBase64.decode(text) : Base64.decodeCanonical(Array(text))
             guard let value, value.count == digest.length, isLenient || isMixed(text) else { continue }
             shapes.append(
@@ -181,41 +201,6 @@ struct DigestShape {
         if isHexadecimal, prefix == 0 { return digits.count != 64 && 56...72 ~= digits.count }
         let foreign = digits.count { !isDigit($0) && !"-_=".utf8.contains($0) }
         return foreign <= 2 && (prefix == 0 ? 36...48 : 16...60) ~= digits.count && isMixed(digits)
-    }
-
-    /// Returns the texts of a prefix and of digits in use that aren't a digest, such as pins that are cut off.
-    static func damaged(in bytes: [UInt8]) -> [Range<Int>] {
-        let marks = ["sha256/", "sha1/", "pin-sha256="]
-        guard bytes.hasAny(of: marks, ignoringCase: true) else { return [] }
-        var damaged: [Range<Int>] = []
-        let ends = Set("\"'`\\ \t\r\n,;)]}<".utf8)
-        for mark in marks.map({ Array($0.utf8) }) {
-            var index = 0
-            while index + mark.count <= bytes.count {
-                guard bytes[index] | 0x20 == mark[0],
-                    bytes[index..<index + mark.count].elementsEqual(mark, by: { $0 | 0x20 == $1 | 0x20 })
-                else {
-                    index += 1
-                    continue
-                }
-                let start = index
-                index += mark.count
-                // A word before it makes it a path.
-                if start > 0, bytes[start - 1].isWordByte || "/-.:".utf8.contains(bytes[start - 1]) { continue }
-                while index < bytes.count, "\"\\".utf8.contains(bytes[index]) { index += 1 }
-                let digits = bytes[index...].prefix { isDigit($0) || "-_=".utf8.contains($0) }
-                index = digits.endIndex
-                guard index == bytes.count || ends.contains(bytes[index]), 16...60 ~= digits.count, isMixed(digits)
-                else { continue }
-                // The second slash of curl's prefix, or of JSON's, isn't part of the digits, unlike another one.
-                let texts = digits.first == UInt8(ascii: "/") ? [digits, digits.dropFirst()] : [digits]
-                let length = mark == Array("sha1/".utf8) ? 20 : 32
-                if !texts.contains(where: { LenientBase64.decode($0, needsPadding: false)?.count == length }) {
-                    damaged.append(start..<index)
-                }
-            }
-        }
-        return damaged.sorted { $0.lowerBound < $1.lowerBound }
     }
 
     /// Whether a program or JSON may have pins, damaged or not, so that it is worth to read its literals. Texts are in

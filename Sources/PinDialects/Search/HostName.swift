@@ -65,7 +65,8 @@ extension NearbyHost {
         let quotes: [UInt8] = [UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`")]
         if isURL {
             // A link in a comment leads to an explanation.
-            guard !text.isComment(range.lowerBound) || text.language == .prose, !isDocumentation(range), !isLink(range)
+            guard !text.isComment(range.lowerBound) || text.language == .prose, !isDocumentation(range), !isLink(range),
+                !isReport(range), !isCertificateFile(range)
             else { return nil }
         } else if quotes.contains(before) {
             guard after == before || after == UInt8(ascii: ":") || after == UInt8(ascii: "\\") else { return nil }
@@ -77,6 +78,8 @@ extension NearbyHost {
             // The author's address in a comment.
             // mutant find-author: false for 1 by PinSearchTests/hosts
             if before == UInt8(ascii: "@"), text.isComment(range.lowerBound) { return nil }
+            // mutant find-ca-name: false for `isPartOfCAName(range)` by PinSearchTests/surroundings
+            if isPartOfCAName(range) { return nil }
             // Without quotes, as in a sentence, it is rather a file.
             let ending = String(decoding: bytes[range], as: UTF8.self).split(separator: ".").last ?? ""
             // mutant find-file-name: true by PinSearchTests/found
@@ -98,7 +101,8 @@ extension NearbyHost {
 
     /// The words of names of values that have the form of hosts and aren't hosts of pins.
     private static let packageWords: Set<String> = [
-        "package", "bundle", "application", "namespace", "import", "class", "activity", "component", "noted",
+        "package", "bundle", "application", "namespace", "import", "class", "activity", "component", "noted", "user",
+        "username", "login", "email", "author",
     ]
 
     /// Whether a name says that its value is a host.
@@ -116,6 +120,36 @@ extension NearbyHost {
         // mutant find-link: false by PinSearchTests/shapes
         return text.language == .prose && ["(]", "<"].contains { rest.starts(with: $0.utf8) }
             || rest.starts(with: "\"=ferh".utf8)
+    }
+
+    /// Whether a URL is that for reports about pins.
+    private func isReport(_ range: Range<Int>) -> Bool {
+        let name = text.bytes[..<range.lowerBound].suffix(Self.schemeReach)
+        // mutant find-report: false by PinSearchTests/surroundings
+        return PinWords(name).contains(.report)
+    }
+
+    /// The bytes of a scheme and of the name before it.
+    private static let schemeReach = 28
+
+    /// Whether a URL is that of a certificate.
+    private func isCertificateFile(_ range: Range<Int>) -> Bool {
+        let path = text.bytes[range.upperBound...].prefix(120).prefix { !$0.isBlank && !$0.isQuote && !$0.isLineEnd }
+        let ending = String(decoding: path.suffix(4), as: UTF8.self).lowercased()
+        // mutant find-certificate-url: false by PinSearchTests/surroundings
+        return path.contains(UInt8(ascii: "/")) && [".crt", ".pem", ".cer", ".der"].contains(ending)
+    }
+
+    /// Whether a word in a comment is the beginning of a CA's name, as in `// SSL.com TLS ECC Root CA 2022`.
+    private func isPartOfCAName(_ range: Range<Int>) -> Bool {
+        guard text.isComment(range.lowerBound) || text.language == .prose || text.language == .patch else {
+            return false
+        }
+        let rest = text.bytes[range.upperBound...].prefix(60).prefix { !$0.isLineEnd }
+        guard let next = rest.first(where: { !$0.isBlank }), next.isWordByte, rest.first?.isBlank ?? false else {
+            return false
+        }
+        return !Set(PinWords.words(rest)).isDisjoint(with: ["root", "ca"])
     }
 
     /// Returns the address of a server that is written with a port or in a URL, so that it isn't a version.

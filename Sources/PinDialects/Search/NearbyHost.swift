@@ -16,8 +16,11 @@ struct NearbyHost {
     private var commented: TextStructure?
     /// Whether the lines of pins have a TLSA record.
     private var records: [Int: Bool] = [:]
+    /// Whether the text has a setting for the names below a host.
+    private lazy var namesSubdomains = text.bytes.hasAny(
+        of: ["includesubdomains", "include_subdomains", "include-subdomains"], ignoringCase: true)
     /// Whether the text has owners of records, which are closer in meaning than other names.
-    private lazy var hasOwners = text.bytes.hasAny(of: ["._tcp", "._udp", "._sctp"])
+    private(set) lazy var hasOwners = text.bytes.hasAny(of: ["._tcp", "._udp", "._sctp"])
     /// The hosts of pins in a line, and those of entries with what is beside them.
     private var known: [Bool: [Int: [HostPattern]]] = [:]
     private var knownAbove: [Bool: [Int: [HostPattern]]] = [:]
@@ -41,7 +44,10 @@ struct NearbyHost {
     /// none if there are several, of which none is closer in meaning.
     mutating func hosts(ofPinAt range: Range<Int>) -> [HostPattern] {
         let line = text.line(at: range.lowerBound)
-        return complete(names(ofPinAt: range, line), line)
+        let names = complete(names(ofPinAt: range, line), line)
+        // mutant find-subdomains: false for `namesSubdomains && hasSubdomains(line)` by PinSearchTests/subdomains
+        guard !names.isEmpty, namesSubdomains && hasSubdomains(line) else { return names }
+        return names.map { $0.scope == .exact ? HostPattern($0.host, .exactAndBelow) : $0 }
     }
 
     private mutating func names(ofPinAt range: Range<Int>, _ line: Int) -> [HostPattern] {
@@ -103,6 +109,9 @@ struct NearbyHost {
             passed.append(parent)
             index = parent
             let entry = structure.entries[parent]
+            // What is known by its address has no name from elsewhere.
+            // mutant find-address-item: false for `hasAddress(entry.line)` by PinSearchTests/surroundings
+            if entry.isItem, hasAddress(entry.line) { break }
             if hasOwners, let owner = owner(beside: index, in: structure) {
                 found = [owner]
                 break
@@ -120,7 +129,17 @@ struct NearbyHost {
         return found
     }
 
-    private mutating func structure(readsComments: Bool) -> TextStructure {
+    private func hasAddress(_ line: Int) -> Bool {
+        let words = text.bytes[text.range(ofLine: line)].split {
+            !$0.isWordByte && !".:".utf8.contains($0) || $0 == UInt8(ascii: "_")
+        }
+        return words.contains { word in
+            word.count > 2 && word.contains(where: \.isDigit)
+                && (try? ServerName(String(decoding: word, as: UTF8.self)))?.isIPAddress ?? false
+        }
+    }
+
+    mutating func structure(readsComments: Bool) -> TextStructure {
         if let known = readsComments ? commented : structure { return known }
         let new = TextStructure(text, readsComments: readsComments)
         if readsComments { commented = new } else { structure = new }
@@ -166,6 +185,7 @@ struct NearbyHost {
             if !isOwn, !entry.isItem, let place = places(in: text.range(ofLine: entry.line)).first(where: isZone) {
                 return place.host
             }
+            if !isOwn, let zone = constant(inLine: entry.line) { return zone }
             for step in [\TextStructure.Entry.previous, \TextStructure.Entry.next] {
                 var other = entry[keyPath: step]
                 var count = 0
@@ -188,6 +208,25 @@ struct NearbyHost {
         return Self.hostname(String(stem), isURL: true, suffixes)
     }
 
+    /// Returns the host that is the value of a name in a line, as in `D(DOMAIN, …)`.
+    private func constant(inLine line: Int) -> String? {
+        let words = text.bytes[text.range(ofLine: line)].prefix(2 * Self.lineReach).split { !$0.isWordByte }.prefix(4)
+        for word in words where word.count > 1 {
+            let name = String(decoding: word, as: UTF8.self)
+            for other in text.lines(with: name).prefix(Self.reach) where other != line {
+                let range = text.range(ofLine: other)
+                guard let equals = text.bytes[range].firstIndex(of: UInt8(ascii: "=")) else { continue }
+                let left = text.bytes[range.lowerBound..<equals].split { !$0.isWordByte }.last
+                // mutant find-zone-constant: nil for `places(in: equals..<range.upperBound).first(where: isZone)` by
+                //   PinSearchTests/records
+                if left == word, let place = places(in: equals..<range.upperBound).first(where: isZone) {
+                    return place.host
+                }
+            }
+        }
+        return nil
+    }
+
     private func isZone(_ place: Place) -> Bool { !place.isOwner && !place.isAddress }
 
     /// The words of names whose values are those of zones.
@@ -202,15 +241,22 @@ struct NearbyHost {
         let line = entries[own].line
         let isMember =
             !text.isProgram && text.language != .prose && entries[own].parent != nil
-            || SearchedText.fileExtension(text.name).hasPrefix("json")
+            || SearchedText.fileExtension(text.name).hasPrefix("json") || beginsMember(line)
         for step in [\TextStructure.Entry.previous, \TextStructure.Entry.next] {
             let isBelow = step == \TextStructure.Entry.next
             var next = entries[own][keyPath: step]
-            var (count, last) = (0, line)
+            var (count, last, fences) = (0, line, 0)
             var found: [(place: Place, line: Int)] = []
             while let index = next, count < Self.mostMembers {
                 let entry = entries[index]
                 guard isMember || abs(entry.line - line) <= Self.reach else { break }
+                // What is in another block of a document is about something else.
+                if isFence(entry.line) { fences += 1 }
+                // mutant find-fence: false by PinSearchTests/surroundings
+                if fences > 1 { break }
+                // A comment after a blank line begins another group.
+                // mutant find-group: false for `beginsGroup(entry.line)` by PinSearchTests/surroundings
+                if !isBelow, found.isEmpty, beginsGroup(entry.line) { return nil }
                 if isBelow, !isMember, endsStatement(from: last, to: entry.line) { break }
                 let isComment = text.isComment(line: entry.line)
                 // The items and members beside an entry that enclose something have hosts of their own, and a comment
@@ -233,11 +279,38 @@ struct NearbyHost {
                 }
                 (last, count, next) = (entry.line, count + 1, entry[keyPath: step])
             }
+            if found.count > 1, found.allSatisfy({ isServerName($0.line) }) {
+                return found.reversed().flatMap { list(from: $0.place, inLine: $0.line) }
+            }
             if let first = found.first {
                 return isOneOfSeveral(found) ? [] : list(from: first.place, inLine: first.line)
             }
         }
         return nil
+    }
+
+    /// Whether a line begins with a name in quotation marks, as a member of an object does in JSON and other languages.
+    private func beginsMember(_ line: Int) -> Bool {
+        text.bytes[text.range(ofLine: line)].first { !$0.isBlank }?.isQuote ?? false
+    }
+
+    /// Whether a line begins or ends a block of code in Markdown.
+    private func isFence(_ line: Int) -> Bool {
+        text.language == .prose
+            && text.bytes[text.range(ofLine: line)].drop(while: \.isBlank).starts(with: "```".utf8)
+    }
+
+    /// Whether a comment without a host follows a blank line.
+    private func beginsGroup(_ line: Int) -> Bool {
+        line > 0 && text.isComment(line: line) && text.indentation(ofLine: line - 1) == nil
+            && places(in: text.range(ofLine: line)).isEmpty
+    }
+
+    /// Whether a line has a name of a virtual host in Apache's configuration, which can have several.
+    private func isServerName(_ line: Int) -> Bool {
+        let word = text.bytes[text.range(ofLine: line)].drop(while: \.isBlank).prefix(while: \.isWordByte)
+        // mutant find-server-alias: false by PinSearchTests/surroundings
+        return ["servername", "serveralias"].contains(String(decoding: word, as: UTF8.self).lowercased())
     }
 
     /// Whether a blank line or the end of a block is between two lines.
@@ -305,8 +378,13 @@ struct NearbyHost {
         // The names of a record aren't those of a pin beside it, but for the owner of a TLSA record.
         let isRecord = isRecord(line)
         // An address is that of the server of a command, which can have several lines.
-        let isCommand = text.bytes[range].last == UInt8(ascii: "\\")
-        return places(in: range).first { (!$0.isAddress || isCommand) && (!isRecord || $0.isOwner) }
+        let isCommand =
+            text.bytes[range].last == UInt8(ascii: "\\")
+            || Array(text.bytes[range]).hasAny(of: ["discovery-token-ca-cert-hash"])
+        return places(in: range).first { place in
+            // mutant find-endpoint: false for `namesServer(place, inLine: line)` by PinSearchTests/surroundings
+            (!place.isAddress || isCommand || namesServer(place, inLine: line)) && (!isRecord || place.isOwner)
+        }
     }
 
     /// Whether a line has a record of DNS.

@@ -5,7 +5,7 @@ import PinctlBasics
 /// The text around digests, which says whether they are pins and which hosts they are for.
 struct PinContext {
     let text: SearchedText
-    private let hosts: NearbyHost
+    private var hosts: NearbyHost
     private let nameWords: PinWords
     /// Whether any word of pinning is in the file, without which no digest needs a closer look.
     private let hasWords: Bool
@@ -39,6 +39,7 @@ struct PinContext {
         nameWords = PinWords(Array(parts.utf8)[...])
         let words = [
             "pin", "spki", "hpkp", "pkp", "print", "hash", "sha", "digest", "trustkit", "pubkey256", "cert256",
+            "servercert", "trusted-cert", "trusted_cert", "trustedcert",
         ]
         hasWords =
             !nameWords.isDisjoint(with: [.pin, .fingerprint]) || text.bytes.hasAny(of: words, ignoringCase: true)
@@ -56,23 +57,32 @@ struct PinContext {
     private static let nothing = [[], [0x0A]].map { (text: [UInt8]) in sha256Digest(text.span) }
 
     mutating func verdict(on shape: DigestShape) -> Verdict {
+        // The digest is a pin only if it is one elsewhere, whatever is around it.
+        guard mayPin else {
+            let isDigest = Set(shape.value).count >= DigestShape.leastBytes && shape.digest == .sha256
+            return isDigest ? .unsure(shape.form == .colons ? .certificate : .publicKey) : .never
+        }
         let bytes = text.bytes
         let start = shape.range.lowerBound
         let before = String(decoding: bytes[max(0, start - 48)..<start], as: UTF8.self).lowercased()
+        let name = text.name(before: start)
         if shape.hasPrefix {
             let content: CanonicalPin.Content = before.hasSuffix("cert-") ? .certificate : .publicKey
             // A word before the prefix makes it a path, such as that of a blob.
             let isPath = bytes[..<start].last.map { $0.isWordByte || $0 == UInt8(ascii: "-") } ?? false
             return isPath && content == .publicKey ? .never : .pin(content)
         }
-        if let content = Self.markedContent(before, shape.form) { return .pin(content) }
+        if isOfOtherRecord(shape) { return .never }
+        // A search for a certificate.
+        // mutant find-crt-search: false by PinSearchTests/notFound
+        if before.hasSuffix("crt.sh/?q=") || before.hasSuffix("crt.sh/?id=") { return .never }
+        if let content = Self.markedContent(before, shape) ?? settingContent(name, before, shape) {
+            return .pin(content)
+        }
         if shape.form == .hex, hasRecords, let content = text.recordContent(of: shape) { return .pin(content) }
         // Other digests of this length are checksums.
         // mutant find-sha512: false for `shape.digest == .sha512` by PinSearchTests/records
         if shape.digest == .sha512 { return .never }
-        // mutant find-record: false for 2 by PinSearchTests/notFound
-        if shape.form == .hex, Self.isOtherRecord(before) { return .never }
-        let name = text.name(before: start)
         // mutant find-kubeadm: false for 1 by PinSearchTests/shapes
         if shape.form == .hex, before.hasSuffix("sha256:"), let name {
             let words = PinWords(name)
@@ -90,14 +100,14 @@ struct PinContext {
         if shape.range.upperBound < bytes.count, bytes[shape.range.upperBound].isWordByte { return .never }
         if Self.nothing.contains(shape.value) { return .nothing }
         // A few bytes again and again are a placeholder or a small number, which texts with nothing in common have.
-        // mutant find-number: 2 for `Self.leastBytes` by PinSearchTests/notFound
-        guard Set(shape.value).count >= Self.leastBytes else {
-            guard shape.form == .base64, shape.isPlaceholder(in: bytes) else { return .never }
-            // mutant find-dummy: .never for `isNamed ? .pin(.publicKey) : .placeholder` by PinSearchTests/standings
-            let isNamed = name.map { PinWords($0).contains(.pin) } ?? false
-            return isNamed ? .pin(.publicKey) : .placeholder
+        // mutant find-number: 2 for `DigestShape.leastBytes` by PinSearchTests/notFound
+        guard Set(shape.value).count >= DigestShape.leastBytes else {
+            // mutant find-dummy: .never for `.pin(.publicKey)` by PinSearchTests/standings
+            if shape.form != .hex, let name, PinWords(name).contains(.pin) { return .pin(.publicKey) }
+            if isFingerprintSetting(name) { return .pin(.certificate) }
+            return shape.form == .base64 ? .placeholder : .never
         }
-        if shape.digest == .sha1 { return isFingerprintSetting(name) ? .pin(.certificate) : .never }
+        if shape.digest == .sha1, shape.form == .hex { return .never }
         let line = text.line(at: start)
         let own = words(around: shape.range, line)
         guard !own.contains(.other), !isContinuation(line, shape), !continuesText(shape) else { return .never }
@@ -133,8 +143,9 @@ struct PinContext {
         let isFingerprint = all.contains(.fingerprint) && all.contains(.tls) && !text.isComment(start)
         let isPin =
             switch shape.form {
-            case .base64: isNamed || isFingerprint
-            case .colons: isNamed && all.contains(.tls) || isFingerprint
+            case .base64: isNamed || isFingerprint || isAboutPinning && name.map(Self.isFingerprint) ?? false
+            // mutant find-pairs: false for `isAboutPinning && all.contains(.fingerprint)` by PinSearchTests/settings
+            case .colons: isNamed && all.contains(.tls) || isFingerprint || isAboutPinning && all.contains(.fingerprint)
             // Versions of packages and images are pinned by such digests.
             case .hex:
                 isNamed && all.contains(.tls) && !before.hasSuffix("sha256:")
@@ -146,61 +157,40 @@ struct PinContext {
         return isUsed ? .pin(content) : .unsure(content)
     }
 
-    /// The number of different bytes that nearly every digest exceeds by far.
-    private static let leastBytes = 12
+    /// Whether a digest is in a DNS record that pins no server.
+    func isOfOtherRecord(_ shape: DigestShape) -> Bool {
+        let start = shape.range.lowerBound
+        let before = String(decoding: text.bytes[max(0, start - 48)..<start], as: UTF8.self).lowercased()
+        // mutant find-record: false by PinSearchTests/settings
+        return shape.form == .hex && Self.isOtherRecord(before)
+    }
+
+    /// Whether a value of an array or an argument is the digest of nothing, which nothing is compared with.
+    mutating func isEmptyPin(_ shape: DigestShape) -> Bool {
+        guard Self.nothing.contains(shape.value) else { return false }
+        let before = text.bytes[..<shape.range.lowerBound].reversed().drop { $0.isQuote || $0.isBlank || $0.isLineEnd }
+        let isListed = before.first.map("[({,".utf8.contains) ?? false
+        return isListed
+            && (shape.hasPrefix || words(around: shape.range, text.line(at: shape.range.lowerBound)).contains(.pin))
+    }
 
     /// Returns a name in lower case, without the signs between its words.
-    private func plain(_ name: ArraySlice<UInt8>) -> String {
+    func plain(_ name: ArraySlice<UInt8>) -> String {
         PinMapReader.plain(String(decoding: name, as: UTF8.self))
     }
 
-    /// Returns what is pinned if the text before a digest says by itself that it is a pin.
-    private static func markedContent(_ before: String, _ form: DigestShape.Form) -> CanonicalPin.Content? {
-        let end = before.reversed().drop { "\"'\\ `".contains($0) }
-        func follows(_ words: String...) -> Bool { words.contains { end.starts(with: $0.reversed()) } }
-        switch form {
-        case .base64:
-            // `<pin digest="SHA-256">` and a directive of RFC 7469.
-            return follows("pin-sha256=", "pin-sha256:", "digest=\"sha-256\">", "pin-sha256=%22") ? .publicKey : nil
-        case .hex:
-            if follows("cert-hash sha256:", "cert-hash=sha256:", "pin-sha256:") { return .publicKey }
-            // openconnect hashes the public key.
-            if follows("servercert sha256:", "servercert=sha256:", "servercert=\"sha256:", "servercert 'sha256:") {
-                return .publicKey
-            }
-            // Usage, selector and matching type of a TLSA record.
-            let fields = before.split { $0 == " " || $0 == "\t" }.suffix(3)
-            guard before.last == " " || before.last == "\t", fields.count == 3, Int(fields[fields.startIndex + 2]) == 1,
-                let usage = fields.first?.drop(while: { !$0.isNumber }), let number = Int(usage), 0...3 ~= number,
-                !(fields.first?.utf8.dropLast(usage.utf8.count).last?.isWordByte ?? false)
-            else { return nil }
-            let selector = Int(fields[fields.startIndex + 1])
-            return selector == 1 ? .publicKey : selector == 0 ? .certificate : nil
-        case .colons: return nil
-        }
-    }
-
-    /// Whether a digest follows the numbers of a DNS record that has digests of something else: `DS 41213 8 2 …`.
-    private static func isOtherRecord(_ before: String) -> Bool {
-        let fields = before.split { $0 == " " || $0 == "\t" }
-        guard let type = fields.last(where: { Int($0) == nil }), fields.last.map({ Int($0) != nil }) ?? false else {
-            return false
-        }
-        return ["ds", "cds", "dlv", "sshfp", "zonemd", "smimea"].contains(type)
-    }
-
+    /// Whether a text is about the pins of servers.
+    private(set) lazy var isAboutPinning = text.bytes.hasAny(
+        of: ["pinning", "pinner", "setfingerprint", "fingerprintset", "trusted_fingerprint"], ignoringCase: true)
+    /// Whether a text names the option of openconnect for a server's certificate.
+    private(set) lazy var namesServerCertificate = text.bytes.hasAny(of: ["--servercert"])
+    /// Whether a text has anything that can make a digest a pin.
+    // mutant find-words-first: false for `hasWords || hasRecords || hosts.hasOwners` by PinSearchTests/found
+    private(set) lazy var mayPin = hasWords || hasRecords || hosts.hasOwners
     /// Whether a text has the name of TLSA records.
     private lazy var hasRecords = text.bytes.hasAny(of: ["tlsa"], ignoringCase: true)
     /// Whether a text calls kubeadm with the digest of the key of a cluster's CA.
     private lazy var joinsCluster = text.bytes.hasAny(of: ["discovery-token-ca-cert-hash"])
-
-    /// Whether a name is that of a setting for the fingerprint of a server's certificate, so that its value is one although
-    /// its digest is SHA-1.
-    private func isFingerprintSetting(_ name: ArraySlice<UInt8>?) -> Bool {
-        guard let name else { return false }
-        let words = PinWords(name)
-        return words.contains(.fingerprint) && !words.isDisjoint(with: [.tls, .pin]) && !words.contains(.other)
-    }
 
     /// Whether a line continues a text in base64 of several lines, such as a certificate.
     private mutating func isContinuation(_ line: Int, _ shape: DigestShape) -> Bool {
@@ -240,7 +230,7 @@ struct PinContext {
     private static let longestPart = 400
 
     /// Whether a fingerprint with a label describes a certificate of a list, as in a bundle of CA certificates.
-    private mutating func describesCertificate(_ shape: DigestShape, _ line: Int) -> Bool {
+    mutating func describesCertificate(_ shape: DigestShape, _ line: Int) -> Bool {
         guard shape.form != .base64 else { return false }
         let label = text.bytes[text.lineStarts[line]..<shape.range.lowerBound]
         guard label.count <= Self.reach, !label.contains(where: \.isQuote) else { return false }
@@ -248,6 +238,10 @@ struct PinContext {
         guard words.contains("sha"), !words.isDisjoint(with: ["fingerprint", "thumbprint"]),
             words.isSubset(of: ["sha", "fingerprint", "thumbprint", "certificate", "cert", "x", "openssl"])
         else { return false }
+        // As the openssl command prints it.
+        // mutant find-printed: false for `shape.digest == .sha1 && label.last == UInt8(ascii: "=")` by
+        //   PinSearchTests/notFound
+        if shape.digest == .sha1 && label.last == UInt8(ascii: "=") { return true }
         let index = certificateLines.firstIndex(notBefore: { $0 < line - Self.longestCertificate })
         return index < certificateLines.count && certificateLines[index] <= line + Self.longestCertificate
     }
@@ -268,18 +262,7 @@ struct PinContext {
 
     /// Whether the name of a value in a program is used as one of pins elsewhere in it.
     private mutating func isUsedAsPins(_ line: Int, _ shape: DigestShape) -> Bool {
-        guard text.isProgram else { return false }
-        var declaration = line
-        if !hasAssignment(line, before: shape.range.lowerBound) {
-            let own = text.indentation(ofLine: line) ?? 0
-            guard
-                let above = lines(above: line).first(where: {
-                    (text.indentation(ofLine: $0) ?? 0) < own && hasAssignment($0, before: .max)
-                })
-            else { return false }
-            declaration = above
-        }
-        guard let name = assignedName(declaration), name.utf8.count > 2,
+        guard text.isProgram, let (name, declaration) = declaration(line, shape), name.utf8.count > 2,
             usedNames.count < Self.mostNames || usedNames[name] != nil
         else { return false }
         if let known = usedNames[name] { return known }
@@ -291,6 +274,29 @@ struct PinContext {
         usedNames[name] = isUsed
         return isUsed
     }
+
+    /// Returns the name that a digest's line or a line around it sets, with that line.
+    private func declaration(_ line: Int, _ shape: DigestShape) -> (name: String, line: Int)? {
+        if hasAssignment(line, before: shape.range.lowerBound) { return assignedName(line).map { ($0, line) } }
+        let own = text.indentation(ofLine: line) ?? 0
+        let above = lines(above: line).first {
+            (text.indentation(ofLine: $0) ?? 0) < own && hasAssignment($0, before: .max)
+        }
+        return above.flatMap { line in assignedName(line).map { ($0, line) } }
+    }
+
+    /// Whether a value is named as a key or as a digest, so that it is a pin in a program that compares keys.
+    func isNamedAsKey(_ shape: DigestShape) -> Bool {
+        guard shape.form == .base64, let name = declaration(text.line(at: shape.range.lowerBound), shape)?.name else {
+            return false
+        }
+        let words = PinWords.words(Array(name.utf8)[...])
+        return PinWords(Array(name.utf8)[...]).contains(.key) || !Set(words).isDisjoint(with: ["hash", "hashes"])
+    }
+
+    /// Whether a program takes the key of a server's certificate to compare it.
+    private(set) lazy var comparesKeys =
+        text.isProgram && text.bytes.hasAny(of: ["Asn1Header", "SecTrustCopy", "SecTrustEvaluate"])
 
     private static let mostUses = 30
     private static let mostNames = 16
@@ -310,7 +316,7 @@ struct PinContext {
 
     // MARK: - Words
 
-    private mutating func words(around range: Range<Int>, _ line: Int) -> PinWords {
+    mutating func words(around range: Range<Int>, _ line: Int) -> PinWords {
         let whole = text.range(ofLine: line)
         let first = max(whole.lowerBound, range.lowerBound - Self.reach)
         let last = min(whole.upperBound, range.upperBound + Self.reach / 4)

@@ -65,9 +65,10 @@ package struct PinSearch: Sendable {
             if file.form == .binary, dialects.isEmpty { addBrokenPropertyList(file, path: path) }
         }
         guard file.form != .binary else { return }
-        let shapes = file.digests
+        let marked = DigestShape.marked(in: file.bytes)
+        let shapes = (file.digests + marked.whole).sorted { $0.range.lowerBound < $1.range.lowerBound }
         lacksPins = lacksPins || sightings.isEmpty && !shapes.isEmpty
-        let damaged = dialects.isEmpty && !isTest ? DigestShape.damaged(in: file.bytes) : []
+        let damaged = dialects.isEmpty && !isTest ? marked.damaged : []
         guard !shapes.isEmpty || !damaged.isEmpty else { return }
         let text = SearchedText(file.bytes, name: name)
         add(damaged, of: text, path: path)
@@ -81,9 +82,18 @@ package struct PinSearch: Sendable {
         if text.language == .zone { pinned = TLSAZone.contents(in: file.bytes) }
         var verdicts = shapes.indices.map { (index: Int) -> PinContext.Verdict in
             if let content = read[index] { return .pin(content) }
+            if context.isOfOtherRecord(shapes[index]) { return .never }
             // mutant find-literal: nil for `pinned[shapes[index].value]` by PinSearchTests
             if let content = pinned[shapes[index].value] { return .pin(content) }
             return context.verdict(on: shapes[index])
+        }
+        // Values that are named as keys, in a file that compares keys.
+        let hasPins = verdicts.contains { if case .pin(.publicKey) = $0 { true } else { false } }
+        // mutant find-key-names: false by PinSearchTests/settings
+        if hasPins || context.comparesKeys {
+            for (index, shape) in shapes.enumerated() where verdicts[index] == .unsure(.publicKey) {
+                if context.isNamedAsKey(shape) { verdicts[index] = .pin(.publicKey) }
+            }
         }
         var empty: [Int] = []
         for list in DigestLists(shapes, in: text).lists {
@@ -98,11 +108,16 @@ package struct PinSearch: Sendable {
                 }
             }
         }
-        addEmpty(empty.map { shapes[$0] }, of: text, path: path)
+        for (index, shape) in shapes.enumerated() where read[index] == nil && !empty.contains(index) {
+            // mutant find-empty-pin: false for `context.isEmptyPin(shape)` by PinSearchTests/emptyPins
+            if context.isEmptyPin(shape) { empty.append(index) }
+        }
+        addEmpty(empty.sorted().map { shapes[$0] }, of: text, path: path)
         // A list of checksums has no hosts, and is too long to look for them.
-        let mostHosts = 1_000
+        let mostHosts = context.mayPin ? 1_000 : 100
         // The record of a zone that was read has no host if the reader found none.
         let isZone = dialects == [.tlsa] && problems.isEmpty
+        let zonePins = isZone ? Set(sightings.map(\.pin.value)) : []
         for (index, shape) in shapes.enumerated() where read[index] == nil {
             let content: CanonicalPin.Content
             switch verdicts[index] {
@@ -112,7 +127,12 @@ package struct PinSearch: Sendable {
             // mutant find-pinless-record: true for `!isZone` by PinSearchTests/shapes
             let mayHaveHost = !isZone && unsure.count < mostHosts
             let names = mayHaveHost ? hosts.hosts(ofPinAt: shape.range) : []
-            let standing = standing(of: shape, at: locations[index], in: text)
+            let standing =
+                context.mayPin
+                ? standing(of: shape, at: locations[index], in: text) : text.standing(at: shape.range.lowerBound)
+            // The records of several ports of a host are one rule.
+            // mutant find-ports: false for `zonePins.contains(shape.value)` by PinSearchTests/settings
+            if standing == .inForce, zonePins.contains(shape.value) { continue }
             for name in names.isEmpty ? [nil] : names.map(Optional.some) {
                 var sighting = PinSighting(
                     CanonicalPin(content, shape.digest, shape.value), at: locations[index], host: name?.host, standing)
@@ -258,6 +278,8 @@ package struct PinSearch: Sendable {
         //   PinSearchTests/standings
         if !dialects.isEmpty, problems.isEmpty, ignoredLines?.contains(location.line) ?? true { return .ignored }
         if text.isDenied(at: shape.range.lowerBound) { return .denied }
+        if text.isExample(at: shape.range.lowerBound) { return .documentation }
+        if text.isReportOnly(at: shape.range.lowerBound) { return .reportOnly }
         return shape.isPlaceholder(in: text.bytes) ? .placeholder : .inForce
     }
 
@@ -330,6 +352,9 @@ package struct PinSearch: Sendable {
                         pin.digested, at: pin.location ?? rule.location ?? whole, host: pattern.host, dialect: dialect,
                         standing)
                     sighting.scope = pattern.scope
+                    // Zeros in place of a certificate.
+                    // mutant find-null-record: false for `Set(pin.value).count == 1` by PinSearchTests/placeholders
+                    if sighting.isInForce, Set(pin.value).count == 1 { sighting.standing = .placeholder }
                     sighting.isOfConstant = dialect.hasConstants
                     sightings.append(sighting)
                 }

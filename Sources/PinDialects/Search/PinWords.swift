@@ -94,8 +94,12 @@ struct PinWords: OptionSet {
 
     private static let meanings: [String: PinWords] = {
         var meanings: [String: PinWords] = [:]
-        for word in ["pin", "pins", "pinned", "pinning", "pinner", "pinset", "pinsets"] { meanings[word] = .pin }
-        for word in ["spki", "hpkp", "pkp", "pubkeypin", "pubkeypins", "publickeyhash", "publickeyhashes", "keypins"] {
+        for word in ["pin", "pins", "pinned", "pinning", "pinnig", "pining", "pinner", "pinset", "pinsets"] {
+            meanings[word] = .pin
+        }
+        for word in [
+            "spki", "spkis", "hpkp", "pkp", "pubkeypin", "pubkeypins", "publickeyhash", "publickeyhashes", "keypins",
+        ] {
             meanings[word] = [.pin, .tls, .key]
         }
         for word in [
@@ -105,7 +109,9 @@ struct PinWords: OptionSet {
         }
         meanings["certhash"] = [.pin, .tls, .certificate]
         meanings["certhashes"] = meanings["certhash"]
-        for word in ["fingerprint", "fingerprints", "thumbprint", "thumbprints"] { meanings[word] = .fingerprint }
+        for word in ["fingerprint", "fingerprints", "fingerprintset", "thumbprint", "thumbprints"] {
+            meanings[word] = .fingerprint
+        }
         // fetchmail, and urllib3's `assert_fingerprint`.
         meanings["sslfingerprint"] = [.fingerprint, .tls]
         for word in ["cert", "certs", "certificate", "certificates"] { meanings[word] = .tls }

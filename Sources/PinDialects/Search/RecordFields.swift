@@ -18,7 +18,8 @@ extension SearchedText {
         for other in max(0, line - Self.recordLines)..<min(lineStarts.count, line + Self.recordLines) {
             let words = bytes[range(ofLine: other)].prefix(Self.longestCall).split { !$0.isWordByte }
                 .map { String(decoding: $0, as: UTF8.self).lowercased() }
-            if words.contains("tlsa") { isRecord = true }
+            // As in `nios_dns_record_tlsa`.
+            if words.contains(where: { $0 == "tlsa" || $0.hasSuffix("_tlsa") }) { isRecord = true }
             guard let index = words.firstIndex(of: "selector"), index + 1 < words.count,
                 let number = Int(words[index + 1]), abs(other - line) < selector?.distance ?? .max
             else { continue }
@@ -53,7 +54,9 @@ extension SearchedText {
         guard !isClosed else { return nil }
         let rest = bytes[range.upperBound...].prefix(Self.longestCall).prefix { $0 != UInt8(ascii: ")") }
         return (Array(first) + Array(rest)).split(separator: UInt8(ascii: ",")).compactMap { part in
-            Int(String(decoding: part.filter { !$0.isBlank && !$0.isLineEnd && $0 != UInt8(ascii: "(") }, as: UTF8.self))
+            Int(
+                String(decoding: part.filter { !$0.isBlank && !$0.isLineEnd && $0 != UInt8(ascii: "(") }, as: UTF8.self)
+            )
         }
     }
 }

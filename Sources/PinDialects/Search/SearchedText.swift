@@ -138,7 +138,12 @@ struct SearchedText {
         let rest = file.dropFirst(stem.count).lowercased()
         return stem.hasSuffix("Test") || stem.hasSuffix("Tests") || stem.hasSuffix("_test") || stem.hasPrefix("test_")
             || rest.hasPrefix(".test.") || rest.hasPrefix(".spec.")
+            // mutant find-unittest: false by PinSearchTests/idle
+            || (stem + rest).split(whereSeparator: { "._-".contains($0) }).contains("unittest")
+            || stem.hasPrefix("test-") && testPrograms.contains(fileExtension(name))
     }
+
+    private static let testPrograms: Set = ["c", "cc", "cpp", "go", "js", "mjs", "ts", "py", "rb", "rs", "sh"]
 
     /// Returns the extension of a file's name in lower case, or an empty text.
     static func fileExtension(_ name: String) -> String {
@@ -252,6 +257,23 @@ extension SearchedText {
         if language == .prose || Self.isBesideDocumentation(name) { return .documentation }
         if isComment(position) { return .comment }
         return Self.isTest(name) ? .test : .inForce
+    }
+
+    /// Whether a text at a position is an example in a message, as in `"a pin (e.g. sha256/…)"`.
+    func isExample(at position: Int) -> Bool {
+        let before = bytes[lineStarts[line(at: position)]..<position].suffix(60)
+        // mutant find-example: false by PinSearchTests/idle
+        return Array(before).hasAny(of: ["e.g."], ignoringCase: true)
+    }
+
+    /// Whether a text at a position is in a header that only reports mismatches.
+    func isReportOnly(at position: Int) -> Bool {
+        let before = String(decoding: bytes[max(0, position - 500)..<position], as: UTF8.self).lowercased()
+        let header = Array(before.utf8)
+        var rest: Range<Int>?
+        while let next = header.firstRange(of: "public-key-pins", from: rest?.upperBound ?? 0) { rest = next }
+        // mutant find-report-only: false by PinSearchTests/idle
+        return rest.map { header[$0.upperBound...].starts(with: "-report-only".utf8) } ?? false
     }
 
     func isComment(_ position: Int) -> Bool {

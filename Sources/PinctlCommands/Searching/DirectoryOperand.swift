@@ -93,7 +93,9 @@ struct DirectoryOperand {
                     PolicyProblem(location: PolicyLocation(path: path), message: error.description))
                 continue
             }
-            let pins = search.sightings.filter(\.isInForce)
+            // lint says what to do about a placeholder.
+            // mutant directory-placeholder: false for `$0.standing == .placeholder` by FindTests
+            let pins = search.sightings.filter { $0.isInForce || $0.standing == .placeholder }
             constants.add(search)
             others += pins.filter { $0.dialect == nil }
             guard !search.isTest else {

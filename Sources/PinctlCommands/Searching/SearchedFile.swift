@@ -27,6 +27,8 @@ enum SearchedFile {
     private static let firstPart = 1 << 16
     /// The length of the beginning that shows whether a file is text.
     private static let beginning = 8_000
+    /// The length of the part of it that shows it for most files.
+    private static let firstBytes = 512
 
     init(_ path: String, _ buffer: inout FileBuffer) throws(InputFileError) {
         var size = 0
@@ -48,7 +50,7 @@ enum SearchedFile {
                     // A small file of NULs is one that was lost.
                     // mutant find-nul-file: false for `count < Self.firstPart` by FindTests
                     let isLost = count < Self.firstPart && (0..<count).allSatisfy { part[$0] == 0 }
-                    if !isLost, Self.isBinary(part.extracting(first: Self.beginning)) {
+                    if !isLost, Self.isBinary(part) {
                         self = .binary
                         return
                     }
@@ -92,7 +94,9 @@ enum SearchedFile {
 
     /// Whether a file isn't text, judged by its beginning. A NUL alone doesn't make a text binary, because its pins
     /// would be skipped.
-    private static func isBinary(_ bytes: Span<UInt8>) -> Bool {
+    private static func isBinary(_ file: Span<UInt8>) -> Bool {
+        var bytes = file.extracting(first: firstBytes)
+        if bytes.firstIndex(of: 0, from: 0) == bytes.count { bytes = file.extracting(first: beginning) }
         guard bytes.firstIndex(of: 0, from: 0) < bytes.count else { return false }
         guard !bytes.has("bplist", at: 0), XMLReader.wideEncoding(of: bytes) == nil else { return false }
         var (controlCount, nulCount): (UInt32, UInt32) = (0, 0)

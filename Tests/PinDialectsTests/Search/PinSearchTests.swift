@@ -471,8 +471,8 @@ struct PinSearchTests {
                 ),
             );
             """, "3: A example.com", "4: B www.example.com",
-            "5: sha512/LY4EvIAFTDQMjg5hM0a2Gx6uIJcLUJfNkTdRwlUk"
-                + "J6A= mx.example.org sha512", "6: D mx.example.com", "11: C dns.lan.example.com certificate"),
+            "5: sha512/+yBFao+02f4jSG2St9wBJktwlbrfBClOc5i94gcsUXY2W4Clyu8UOV6DqM3yFzxhhqvQ9Ro/ZImu0/gdQmeMsQ=="
+                + " mx.example.org sha512", "6: D mx.example.com", "11: C dns.lan.example.com certificate"),
         Row(
             "zones/example.org.yaml",
             """
@@ -491,7 +491,7 @@ struct PinSearchTests {
             "main.tf",
             """
             resource "x_record" "tlsa" {
-              zone = "example.net"
+              zone = "example.com"
               name = "_443._tcp.www"
               type = "TLSA"
               data {
@@ -504,7 +504,7 @@ struct PinSearchTests {
               type = "TLSA"
               records = ["3 1 1 {B.hex}"]
             }
-            """, "7: A www.example.net", "13: B -"),
+            """, "7: A www.example.com", "13: B -"),
     ]
 
     @Test("A record has the host of its owner, in the zone that the text names", arguments: records)
@@ -675,7 +675,7 @@ struct PinSearchTests {
             "1: B - (comment)", "3: C - (comment)", "3: D -"),
         Row(
             "a.sql", "INSERT INTO pin VALUES ('a.test', 'sha256/{A}'); -- sha256/{B}\n/* sha256/{C}\n*/", "1: A a.test",
-            "1: B - (comment)", "2: C - (comment)"),
+            "1: B a.test (comment)", "2: C - (comment)"),
         Row("a.hs", "pins = [ \"sha256/{A}\" ] -- \"sha256/{B}\"", "1: A -", "1: B - (comment)"),
         Row(
             "a.dart", "const pins = [\n'{A}',\n'\(dummy("A"))',\n'\(dummy("B"))',\n];\nconst x = '\(dummy("C"))';",
@@ -780,6 +780,9 @@ struct PinSearchTests {
         Row("csp.conf", "add_header Content-Security-Policy \"script-src 'sha256-{A}'\"; # pin the script"),
         Row("package-lock.json", #"{ "pinned": { "integrity": "sha256-{A}" } }"#),
         Row("go.sum", "example.com/pin v1.0.0 h1:{A}"),
+        // A certificate's fingerprint in a link and in what a command printed, and records of other services.
+        Row("pins.txt", "# spki of https://crt.sh/?q={A.hex} tls pin"),
+        Row("README.md", "TLS pins\n\nSHA1 Fingerprint={A.sha1.colons}"),
         // A record of DNSSEC, beside a signature with the letters of a word.
         Row(
             "a.zone",

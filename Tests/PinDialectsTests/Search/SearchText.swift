@@ -25,9 +25,21 @@ struct SearchText {
             text.replace("{\(letter).spaced}", with: pairs.joined(separator: " ").uppercased())
             text.replace("{\(letter).sha1.hex}", with: Hexadecimal.encode(value.prefix(20)))
             text.replace("{\(letter).sha1.colons}", with: pairs.prefix(20).joined(separator: ":").uppercased())
+            let digits = Base64.encode(value.span)
+            text.replace("{\(letter).start}", with: String(digits.prefix(30)))
+            text.replace("{\(letter).end}", with: String(digits.dropFirst(30)))
+            // The last digit with a spare bit.
+            text.replace("{\(letter).spare}", with: Self.spare(digits))
             text.replace("{\(letter).sha1}", with: Base64.encode(Array(value.prefix(20)).span))
         }
         self.text = text
+    }
+
+    /// Returns the digits with one of the two bits set that the last one has to spare.
+    private static func spare(_ digits: String) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+        let last = digits.dropLast().last.flatMap(alphabet.firstIndex) ?? 0
+        return digits.dropLast(2) + String(alphabet[last + 1]) + "="
     }
 
     /// 2026-11-20, on which the tests search.

@@ -1,3 +1,4 @@
+import CertificateTrust
 import FoundationEssentials
 import PinctlBasics
 import PinctlTestPKI
@@ -209,7 +210,7 @@ struct FindTests {
 
     @Test("git's pins for all other servers aren't those of a server that its configuration names")
     func gitConfiguration() async throws {
-        func pin(_ byte: UInt8) -> String { Base64.encode([UInt8](repeating: byte, count: 32).span) }
+        func pin(_ byte: UInt8) -> String { Base64.encode(sha256Digest([byte].span).span) }
         try write(
             ".gitconfig",
             """
@@ -245,7 +246,7 @@ struct FindTests {
 
     @Test("import of a directory takes headers and git's pins that name their hosts, and names the files of the others")
     func hosts() async throws {
-        func pin(_ byte: UInt8) -> String { Base64.encode([UInt8](repeating: byte, count: 32).span) }
+        func pin(_ byte: UInt8) -> String { Base64.encode(sha256Digest([byte].span).span) }
         let header = "Public-Key-Pins \"pin-sha256=\\\"\(pin(1))\\\"; pin-sha256=\\\"\(pin(2))\\\"; max-age=600\""
         try write("web/site.conf", "server { server_name web.example.com; add_header \(header); }\n")
         try write("gitconfig", "[http \"https://git.example.com\"]\n\tpinnedPubkey = sha256//\(pin(3))\n")
