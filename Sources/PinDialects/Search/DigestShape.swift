@@ -56,7 +56,11 @@ struct DigestShape {
         }
         if digits.hasRun(of: shortest, in: bytes, where: { hasEnough($0, add) }) { return shapes }
         // mutant find-spaced: 1_000_000 for `spacedLength` by PinSearchTests/shapes
-        _ = spacedDigits.hasRun(of: spacedLength, in: bytes) { hasEnough($0, addSpaced) }
+        _ = spacedDigits.hasRun(of: spacedLength, in: bytes) { run in
+            // Most of these runs are blanks alone.
+            let digitCount = run.count { bytes[$0] != UInt8(ascii: " ") }
+            return digitCount >= 40 && hasEnough(run, addSpaced)
+        }
         return shapes
     }
 

@@ -22,6 +22,7 @@ package struct ByteSet: Sendable {
     package func contains(_ byte: UInt8) -> Bool { table[Int(byte)] }
 
     /// Returns whether eight bytes are all in the set.
+    @inline(__always)
     private func contains(_ bytes: SIMD8<UInt8>) -> Bool {
         var found = (bytes | SIMD8(repeating: 0x20)) &- starts[0] .<= lengths[0]
         for index in 1..<5 { found .|= bytes &- starts[index] .<= lengths[index] }

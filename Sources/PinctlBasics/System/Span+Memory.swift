@@ -73,7 +73,7 @@ extension Span<UInt8> {
 
 extension SIMDMask<SIMD8<Int8>> {
     /// Whether no element is false. The unsafe operation takes eight bytes as one integer.
-    var isTrueThroughout: Bool {
+    @inline(__always) var isTrueThroughout: Bool {
         unsafe unsafeBitCast(SIMD8<UInt8>(repeating: 0).replacing(with: .max, where: self), to: UInt64.self) == .max
     }
 }
