@@ -201,6 +201,17 @@ prepare_root() {
     printf '127.0.0.1 localhost\n::1 localhost\n' >"$1/etc/hosts"
 }
 
+# swift_packages ROOT SUITE MIRROR: prints the packages that Swift requires in such a root, and adds a source that has them.
+swift_packages() {
+    local old=
+    # The toolchain is linked against Debian 12's libxml2, whose name changed after Debian 13.
+    if [[ $2 == sid ]]; then
+        echo "deb $3 trixie main" >"$1/etc/apt/sources.list.d/trixie.list"
+        old=/trixie
+    fi
+    say "binutils gcc g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 libxml2$old tzdata zlib1g-dev"
+}
+
 # show_usage WORD: ends with the $usage of the script, which was asked for, or for which this argument was unexpected.
 show_usage() {
     if [[ $1 == -h || $1 == --help ]]; then
