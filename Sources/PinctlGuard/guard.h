@@ -107,8 +107,9 @@ struct site {
 // The functions after ours that have one definition in a process, found when the guard is loaded: a child of fork may
 // call them, but not the loader.
 #define SINGLE(each) \
-    each(connect) each(sendto) each(sendmsg) each(sendmmsg) each(close) each(dlopen) each(execve) each(execvpe) \
-    each(fexecve) each(execveat) each(posix_spawn) each(posix_spawnp) each(system) each(popen) each(wordexp)
+    each(connect) each(sendto) each(sendmsg) each(sendmmsg) each(close) each(dlopen) each(dlmopen) each(execve) \
+    each(execvpe) each(fexecve) each(execveat) each(posix_spawn) each(posix_spawnp) each(pidfd_spawn) \
+    each(pidfd_spawnp) each(system) each(popen) each(wordexp)
 #define NUMBER_OF(name) next_##name,
 enum { SINGLE(NUMBER_OF) count_of_next };
 
@@ -120,8 +121,13 @@ struct site *site_of(const void *caller, const char *name);
 
 // MARK: programs.c
 
-void report_unguarded(int directory, const char *path, bool searches);
+bool may_start(int directory, const char *path, bool searches);
+bool report_itself(void);
 void report_own_runtime(void);
+
+// MARK: processes.c
+
+bool can_be_preloaded(void);
 
 // MARK: openssl.c
 

@@ -27,6 +27,13 @@ EXPORTED void *dlopen(const char *file, int mode) {
     JUMP next(file, mode & ~RTLD_DEEPBIND);
 }
 
+// The guard isn't loaded into another namespace, so what is loaded there connects and sends unseen.
+EXPORTED void *dlmopen(Lmid_t space, const char *file, int mode) {
+    void *(*next)(Lmid_t, const char *, int) = next_function(next_dlmopen);
+    if (space != LM_ID_BASE && !report_itself()) file = "/a library outside the guard, without the verdict service";
+    JUMP next(space, file, mode & ~RTLD_DEEPBIND);
+}
+
 // Programs that look for functions in a library itself get ours.
 EXPORTED void *dlsym(void *module, const char *name) {
 #define OURS(name) {#name, (void *)name}
@@ -45,6 +52,9 @@ EXPORTED void *dlsym(void *module, const char *name) {
 }
 
 static char own_preload[longest_path + 12] = "LD_PRELOAD=", own_socket[256] = "PINCTL_SOCKET=";
+
+// Whether the loader of a program that this one starts finds the guard: this one may have changed its root or user.
+bool can_be_preloaded(void) { return faccessat(AT_FDCWD, own_preload + 11, R_OK, AT_EACCESS) == 0; }
 
 // Whether the guard's path is one of those in a value of LD_PRELOAD, which blanks and colons separate.
 static bool is_preloaded(const char *list) {
@@ -104,8 +114,10 @@ static void *map(size_t room) {
     return memory != MAP_FAILED ? memory : NULL;
 }
 
-// Returns what `call` returns, in which `guarded` is the environment with the guard, or `failure`.
-#define WITH_GUARD(environment, failure, call) \
+// Returns what `call` returns, in which `guarded` is the environment with the guard, or `failure` if the program can't
+// be started with it.
+#define START(directory, path, searches, environment, failure, call) \
+    if (!may_start(directory, path, searches)) return errno = EACCES, failure; \
     size_t entries, room = room_for(environment, &entries); \
     void *memory = room == 0 ? NULL : room > most_on_stack ? map(room) : alloca(room); \
     if (room != 0 && memory == NULL) return errno = ENOMEM, failure; \
@@ -117,27 +129,23 @@ static void *map(size_t room) {
 
 EXPORTED int execve(const char *path, char *const *arguments, char *const *environment) {
     int (*next)(const char *, char *const *, char *const *) = next_function(next_execve);
-    report_unguarded(AT_FDCWD, path, false);
-    WITH_GUARD(environment, -1, next(path, arguments, guarded));
+    START(AT_FDCWD, path, false, environment, -1, next(path, arguments, guarded));
 }
 
 EXPORTED int execvpe(const char *file, char *const *arguments, char *const *environment) {
     int (*next)(const char *, char *const *, char *const *) = next_function(next_execvpe);
-    report_unguarded(AT_FDCWD, file, true);
-    WITH_GUARD(environment, -1, next(file, arguments, guarded));
+    START(AT_FDCWD, file, true, environment, -1, next(file, arguments, guarded));
 }
 
 EXPORTED int fexecve(int file, char *const *arguments, char *const *environment) {
     int (*next)(int, char *const *, char *const *) = next_function(next_fexecve);
-    report_unguarded(file, "", false);
-    WITH_GUARD(environment, -1, next(file, arguments, guarded));
+    START(file, "", false, environment, -1, next(file, arguments, guarded));
 }
 
 EXPORTED int execveat(int directory, const char *path, char *const *arguments, char *const *environment, int flags) {
     int (*next)(int, const char *, char *const *, char *const *, int) = next_function(next_execveat);
     if (next == NULL) return errno = ENOSYS, -1;
-    report_unguarded(directory, path, false);
-    WITH_GUARD(environment, -1, next(directory, path, arguments, guarded, flags));
+    START(directory, path, false, environment, -1, next(directory, path, arguments, guarded, flags));
 }
 
 EXPORTED int execv(const char *path, char *const *arguments) { return execve(path, arguments, environ); }
@@ -174,20 +182,26 @@ EXPORTED int execle(const char *path, const char *first, ...) {
     return execve(path, arguments, environment);
 }
 
+// `child` is a pid_t, or a descriptor of the child, which the C library of some systems can't return.
 #define SPAWN(name, searches) \
-    EXPORTED int name(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions, \
+    EXPORTED int name(int *child, const char *path, const posix_spawn_file_actions_t *actions, \
                       const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) { \
-        int (*next)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, \
-                    char *const *, char *const *) = next_function(next_##name); \
-        report_unguarded(AT_FDCWD, path, searches); \
-        WITH_GUARD(environment, ENOMEM, next(child, path, actions, attributes, arguments, guarded)); \
+        int (*next)(int *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *, \
+                    char *const *) = next_function(next_##name); \
+        if (next == NULL) return ENOSYS; \
+        START(AT_FDCWD, path, searches, environment, errno, \
+              next(child, path, actions, attributes, arguments, guarded)); \
     }
 SPAWN(posix_spawn, false)
 SPAWN(posix_spawnp, true)
+SPAWN(pidfd_spawn, false)
+SPAWN(pidfd_spawnp, true)
 
-// Puts the guard's variables back into this process's environment, for functions that start a shell with it.
+// Puts the guard's variables back into this process's environment, for functions that start a shell with it. Returns
+// whether the shell may be started.
 static bool restore_environment(void) {
     size_t entries;
+    if (!may_start(AT_FDCWD, "/bin/sh", false)) return errno = EACCES, false;
     if (room_for(environ, &entries) == 0) return true;
     const char *preload = getenv("LD_PRELOAD");
     if (own_socket[14] != 0 && setenv("PINCTL_SOCKET", own_socket + 14, 0) != 0) return false;

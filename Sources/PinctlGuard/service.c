@@ -139,14 +139,15 @@ void remember_standard_error(void) {
     }
 }
 
-// Prints once why connections fail, because programs say only that they couldn't connect. The program may have opened
-// another file as standard error, which isn't for this.
+// Prints once why connections and programs fail, because programs say only that they couldn't connect or start. The
+// program may have opened another file as standard error, which isn't for this.
 static void announce(int kind, const char *text) {
     static atomic_flag is_announced = ATOMIC_FLAG_INIT;
     struct stat now;
-    if ((kind != question && kind != connected) || standard_error.st_ino == 0 || fstat(2, &now) != 0 ||
+    if (kind == started || kind == unused || standard_error.st_ino == 0 || fstat(2, &now) != 0 ||
         now.st_ino != standard_error.st_ino || now.st_dev != standard_error.st_dev) return;
-    if (!atomic_flag_test_and_set(&is_announced)) dprintf(2, "pinctl: connections are refused: %s\n", text);
+    const char *what = kind == unguarded ? "programs without the guard aren't started" : "connections are refused";
+    if (!atomic_flag_test_and_set(&is_announced)) dprintf(2, "pinctl: %s: %s\n", what, text);
 }
 
 // Sends a frame, and after a question waits for the answer. Returns whether the service accepted, or got the event.

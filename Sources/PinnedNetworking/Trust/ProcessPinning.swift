@@ -60,6 +60,8 @@ public final class ProcessPinning: Sendable {
         let status = try state.withLock { state throws(ProcessPinningError) in
             // mutant process-once: true by ProcessPinningTests/attacks
             guard state.policy == nil else { throw .alreadyAdopted }
+            // mutant process-roots: {} by ProcessPinningTests/roots
+            SystemTrustStore.keepEnvironment()
             state.policy = policy
             state.file = file
             state.earlierSessionCount = state.sessions.count

@@ -6,6 +6,11 @@ enum SystemTrustStore {
     struct Unread: Error {}
 
     private static let loaded = Locked<TrustStore?>(nil)
+    /// The environment that names the store, if it was kept.
+    private static let environment = Locked<[String: String]?>(nil)
+
+    /// Keeps the current environment, so that no library chooses another store later.
+    static func keepEnvironment() { environment.withLock { $0 = $0 ?? processEnvironment } }
 
     /// Returns the store if it has been read. Never waits.
     static func read() throws(Unread) -> TrustStore {
@@ -21,7 +26,9 @@ enum SystemTrustStore {
         do {
             return try await body()
         } catch is Unread {
-            let store = try await BlockingWork.run { () throws(TrustStoreError) in try TrustStore.system() }
+            let store = try await BlockingWork.run { () throws(TrustStoreError) in
+                try TrustStore.system(environment: environment.withLock { $0 })
+            }
             guard let store else { throw CancellationError() }
             loaded.withLock { $0 = $0 ?? store }
             return try await body()

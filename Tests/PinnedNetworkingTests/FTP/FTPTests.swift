@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct FTPTests {
     /// Answers commands from a table by their first word, and any other command with 200.
-    private static func script(
+    static func script(
         _ replies: [String: String], greeting: String = "220 hello\r\n", log: Collected<String> = Collected()
     ) -> LoopbackServer.Script {
         .handle { connection in
@@ -28,7 +28,7 @@ struct FTPTests {
         }
     }
 
-    private static func file(_ text: String) -> LoopbackServer.Script {
+    static func file(_ text: String) -> LoopbackServer.Script {
         .handle { try $0.write(Array(text.utf8)) }
     }
 

@@ -13,8 +13,9 @@ struct CompiledProgram {
         "CertificateTrust", "OpenSSLBridge", "PinctlBasics", "PinctlLibC", "PinctlFoundation",
     ]
 
-    /// Compiles the files of `Programs/NAME` and the shared one, with their listings inserted.
-    init(_ name: String, languageMode: Int) async throws {
+    /// Compiles the files of `Programs/NAME` and the shared one, with their listings inserted. `more` are further modules
+    /// that the program consists of.
+    init(_ name: String, languageMode: Int, adding more: [String] = []) async throws {
         directory = try TestDirectory()
         let programs = "\(Repository.root)/Tests/PinnedNetworkingTests/Listings/Programs"
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(programs)/\(name)").filter {
@@ -26,7 +27,7 @@ struct CompiledProgram {
                 try Seeds.complete(program), name: file.replacingOccurrences(of: "/", with: "-"))
         }
         let result = try await TestBuild.compile(
-            sources, with: Self.modules, languageMode: languageMode, options: ["-parse-as-library"], to: path)
+            sources, with: Self.modules + more, languageMode: languageMode, options: ["-parse-as-library"], to: path)
         try #require(result.status == 0, "\(name) does not compile in mode \(languageMode): \(result.text)")
     }
 

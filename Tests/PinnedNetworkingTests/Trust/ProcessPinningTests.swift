@@ -21,7 +21,9 @@ struct ProcessPinningTests {
     private static let hello = LoopbackServer.Script.handle { connection in
         while let request = try connection.readRequest() {
             if !request.values(of: "Sec-WebSocket-Key").isEmpty {
-                return try connection.write(try WebSocketPeer.answer(to: request) + WebSocketPeer.frame("hello"))
+                try connection.write(try WebSocketPeer.answer(to: request) + WebSocketPeer.frame("hello"))
+                while try connection.read() != nil {}
+                return
             }
             try connection.write(LoopbackServer.Response(body: "hello"))
         }
@@ -203,6 +205,96 @@ struct ProcessPinningTests {
         }
     }
 
+    @Test("PE28: Roots that a dependency chooses for the operating system's don't bypass the pins of the process")
+    func roots() async throws {
+        let local = try TestSite.pinned([.dns("localhost")])
+        let file = try policy(unknownPin, #", "localAnchorsBypassPins": true"#)
+        let anchors = try directory.add(local.root.pemText)
+        try await LoopbackServer(chain: local.chain).run { server in
+            let (lines, _) = try await run("roots", server, [anchors], environment: file)
+            #expect(lines == ["other roots: process"])
+            #expect(server.applicationBytes.isEmpty)
+        }
+    }
+
+    @Test("PE28: No spelling of a host evades the policy of the process")
+    func spellings() async throws {
+        try await LoopbackServer(chain: site.chain).run { server in
+            let (lines, _) = try await run("spellings", server, environment: wrong)
+            #expect(lines.count == 11 && lines.allSatisfy { $0.hasPrefix("spelling: ") && !$0.hasSuffix("hello") })
+            #expect(lines.count { $0 == "spelling: process" } >= 7, "\(lines)")
+            #expect(server.applicationBytes.isEmpty)
+        }
+    }
+
+    @Test("PE28: No request to a host of the process's policy is sent without TLS, also through a proxy or a redirect")
+    func cleartext() async throws {
+        try await LoopbackServer(plain: Self.hello).run { server in
+            let redirect = LoopbackServer.Script.answer { _ in
+                .init("302 Found", fields: ["Location: http://localhost:\(server.port)/"], body: "")
+            }
+            try await LoopbackServer(plain: redirect).run { other in
+                try await LoopbackServer(plain: .proxy(to: ["localhost:\(server.port)": server.port])).run { proxy in
+                    let (lines, _) = try await run(
+                        "cleartext", server, ["\(proxy.port)", "\(other.port)"], environment: right)
+                    #expect(lines == [String](repeating: "process", count: 7), "\(lines)")
+                    #expect(proxy.applicationBytes.isEmpty && server.applicationBytes.isEmpty)
+                    #expect(!other.applicationBytes.isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test("PE28: What an upload and a WebSocket have still to send is judged by a policy that is adopted meanwhile")
+    func begun() async throws {
+        for (file, result) in [(try wrong, "process"), (try right, nil)] {
+            try await LoopbackServer(chain: site.chain, Self.hello).run { server in
+                let (lines, _) = try await run("begun", server, [file])
+                #expect(
+                    lines == [
+                        "WebSocket before: hello", "upload: \(result ?? "hello")", "WebSocket: \(result ?? "sent")",
+                    ])
+                let text = String(decoding: server.applicationBytes, as: UTF8.self)
+                #expect(text.contains("before") && text.contains("after") == (result == nil))
+            }
+        }
+    }
+
+    @Test("PE28: Both connections of FTP over TLS are pinned by the policy of the process", arguments: 0..<3)
+    func ftp(case number: Int) async throws {
+        let other = [try site.intermediate.server([.dns("localhost")]), site.intermediate]
+        let files = try LoopbackServer(chain: number == 2 ? other : site.chain, FTPTests.file("hello"))
+        try await files.run { files in
+            let script = FTPTests.script([
+                "USER": "331 password", "PASS": "230 in", "SIZE": "213 5", "EPSV": "229 go (|||\(files.port)|)",
+                "RETR": "150 coming\r\n226 done",
+            ])
+            try await LoopbackServer(chain: site.chain, script).run { server in
+                let (lines, _) = try await run("ftp", server, environment: number == 1 ? wrong : right)
+                #expect(lines == ["ftps: \(number == 0 ? "hello" : "process")"])
+                #expect(server.applicationBytes.isEmpty == (number == 1))
+            }
+        }
+    }
+
+    @Test("A policy updater is judged by the policy of the process, or by the one in its place", arguments: 0..<4)
+    func updates(case number: Int) async throws {
+        let key = try MessageSigningKey(pem: Array(TestKey(.ed25519).privateKeyPEM.utf8), password: nil).publicKey
+        let keySet = try directory.add(
+            """
+            {"version": 1, "audience": "a", "number": 1, "threshold": 1, \
+            "keys": ["\(Data(key.derBytes).base64EncodedString())"]}
+            """)
+        let (builtIn, override) = (number & 1 == 0, number & 2 == 0)
+        try await LoopbackServer(chain: site.chain, Self.hello).run { server in
+            let files = [builtIn ? try right : try wrong, override ? try right : try wrong, keySet]
+            let (lines, _) = try await run("updates", server, files, environment: wrong)
+            let result = !override ? "process" : builtIn ? "answered" : "session"
+            #expect(lines == ["default: process", "overriding: \(result)"])
+            #expect(server.applicationBytes.isEmpty == !(builtIn && override))
+        }
+    }
+
     @Test("Data and String load no remote URL in a program without FoundationNetworking")
     func contents() async throws {
         try await LoopbackServer(chain: site.chain).run { server in
@@ -226,5 +318,7 @@ struct ProcessPinningTests {
 
 /// Programs that several tests of a suite run, compiled once.
 enum ProgramCache {
-    static let process = Task { try await CompiledProgram("Process", languageMode: 6) }
+    static let process = Task {
+        try await CompiledProgram("Process", languageMode: 6, adding: ["PolicyUpdates"])
+    }
 }

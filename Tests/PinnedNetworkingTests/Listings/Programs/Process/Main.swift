@@ -1,4 +1,5 @@
 import PinnedNetworking
+import PolicyUpdates
 
 /// Adopts the policy of `PINCTL_POLICY` and lets the dependency try: `process COMMAND URL [POLICY…]`.
 @main
@@ -20,6 +21,12 @@ struct Main {
         case "store": try await ownStore(url)
         case "count": try count()
         case "contents": contents(url)
+        case "spellings": try await Attacks.spellings(url)
+        case "cleartext": try await Attacks.cleartext(url)
+        case "roots": try await Attacks.roots(url)
+        case "begun": try await Attacks.begun(url)
+        case "ftp": try await ftp(url)
+        case "updates": try await updates(url)
         default: print("no command")
         }
     }
@@ -187,6 +194,32 @@ struct Main {
         let pinned = URLSessionConfiguration.default
         pinned.pinning = try policy(1)
         await get("own anchors", URLSession(configuration: pinned), url)
+    }
+
+    /// The URL's server is one of FTP, with TLS from the first byte.
+    static func ftp(_ url: URL) async throws {
+        try ProcessPinning.adoptFromEnvironment()
+        guard let url = URL(string: "ftps://localhost:\(url.port ?? 0)/a") else { return }
+        await get("ftps", .shared, url)
+    }
+
+    /// An updater with the first policy asks the URL's server for updates: by a session like any other, and by one with
+    /// the second policy in place of the process's. The key set is the last file.
+    static func updates(_ url: URL) async throws {
+        let pinning = try ProcessPinning.adoptFromEnvironment()
+        let overriding = URLSessionConfiguration.default
+        pinning.override(with: try policy(1), in: overriding)
+        let keySet = try PolicyKeySet(json: Array(Data(contentsOf: URL(filePath: files[2]))))
+        for (name, configuration) in [("default", .default), ("overriding", overriding)] {
+            let updater = PolicyUpdater(
+                from: url, keySet: keySet, builtIn: try policy(0), directory: "\(files[2])-\(name)",
+                configuration: configuration
+            ) { update in
+                guard case .unreachable(let reason) = update else { return print("\(name): answered") }
+                print("\(name): \(reason.contains("policy of the process: ") ? "process" : "session")")
+            }
+            await updater.update()
+        }
     }
 
     /// Foundation's own ways to load a URL.

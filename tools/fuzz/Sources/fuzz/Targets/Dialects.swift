@@ -24,7 +24,18 @@ extension FuzzTarget {
         .dialect(.envoy),
         .dialect(.tlsa),
         .dialect(.certspotter), .dialect(.git),
-        .dialect(.map),
+        .dialect(.map), .dialect(.swift),
+        FuzzTarget(name: "alamofire") { bytes in
+            // A program of an app with two certificates, one of which can't be read.
+            let project = SourceProject { kind in
+                var contents = SourceProject.Contents()
+                guard kind == .certificate else { return contents }
+                contents.add(CertificatePool.shared.leaves[0].certificate.derBytes, path: "api.cer")
+                contents.add([0x30], path: "other.der")
+                return contents
+            }
+            _ = try? PinDialect.alamofire.read(bytes, path: "f.swift", target: nil, project: project)
+        },
         FuzzTarget(name: "literals") { bytes in
             // TrustKit's dictionary in a program.
             _ = try? PinDialect.trustkit.read(Array("x = [kTSKPinnedDomains: [".utf8) + bytes, path: "f.swift")
