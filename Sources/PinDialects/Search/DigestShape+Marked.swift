@@ -7,7 +7,7 @@ extension DigestShape {
     /// from texts in quotation marks that follow each other, and `damaged` are those that are no digest, such as pins
     /// that are cut off.
     static func marked(in bytes: [UInt8]) -> (whole: [DigestShape], damaged: [Range<Int>]) {
-        let marks = ["sha256/", "sha1/", "pin-sha256="]
+        let marks = ["sha256/", "sha1/", "pin-sha256=", "pin-sha256:"]
         guard bytes.hasAny(of: marks, ignoringCase: true) else { return ([], []) }
         var whole: [DigestShape] = []
         var damaged: [Range<Int>] = []
@@ -57,6 +57,47 @@ extension DigestShape {
         }
         return (whole, damaged.sorted { $0.lowerBound < $1.lowerBound })
     }
+
+    /// Returns the digests of TLSA records whose data is in several groups of digits, as `dig` prints them, or in several
+    /// lines.
+    static func grouped(in bytes: [UInt8]) -> [DigestShape] {
+        var shapes: [DigestShape] = []
+        var index = 0
+        while let word = bytes.firstRange(of: "TLSA", from: index) {
+            index = word.upperBound
+            var numbers: [Int] = []
+            var groups: [ArraySlice<UInt8>] = []
+            var rest = bytes[index...].prefix(longestRecord)
+            while groups.count <= mostParts {
+                rest = rest.drop { $0.isBlank || $0.isLineEnd || $0.isQuote || "(\\".utf8.contains($0) }
+                let part = rest.prefix(while: \.isWordByte)
+                guard !part.isEmpty else { break }
+                if numbers.count < 3 {
+                    guard let number = Int(String(decoding: part, as: UTF8.self)) else { break }
+                    numbers.append(number)
+                } else {
+                    guard Hexadecimal.decode(part) != nil else { break }
+                    groups.append(part)
+                }
+                rest = rest[part.endIndex...]
+            }
+            let digest = [1: CanonicalPin.Digest.sha256, 2: .sha512][numbers.last ?? 0]
+            // mutant find-groups: false for 2 by PinSearchTests/settings
+            guard numbers.count == 3, let digest, let length = digest.length else { continue }
+            var (count, used) = (0, 0)
+            while used < groups.count, count < 2 * length { (count, used) = (count + groups[used].count, used + 1) }
+            guard used > 1, count == 2 * length, let value = Hexadecimal.decode(groups.prefix(used).joined()) else {
+                continue
+            }
+            shapes.append(
+                DigestShape(
+                    range: groups[0].startIndex..<groups[used - 1].endIndex, form: .hex, digest: digest, value: value,
+                    hasPrefix: false))
+        }
+        return shapes
+    }
+
+    private static let longestRecord = 400
 
     /// The number of texts that a pin is joined from.
     private static let mostParts = 8

@@ -73,7 +73,7 @@ struct DigestShape {
         guard !hasPrefix else { return true }
         switch digest {
         case .sha256, .full: return true
-        case .sha512: return Self.records.isIn(bytes)
+        case .sha512: return Self.recordsAndFingerprints.isIn(bytes)
         case .sha1:
             let start = max(0, range.lowerBound - Self.nameReach)
             let words = form == .colons ? Self.fingerprintLists : Self.fingerprints
@@ -87,7 +87,7 @@ struct DigestShape {
 
     /// The number of bytes before a digest in which its name is.
     private static let nameReach = 48
-    private static let records = WordSearch(["tlsa"])
+    private static let recordsAndFingerprints = WordSearch(["tlsa", "fingerprint"])
     private static let fingerprints = WordSearch(["fingerprint", "thumbprint", "servercert"])
     private static let fingerprintLists = WordSearch(["print", "hash", "sha1", "pins"])
 

@@ -73,11 +73,15 @@ extension NearbyHost {
         } else {
             let ends = before.isBlank || before == UInt8(ascii: "\n") || "=(>,[@".utf8.contains(before)
             let isEnd = after.isBlank || after.isLineEnd || ":,;)]<\"'=".utf8.contains(after)
-            guard ends, isEnd, allowsBareNames || text.isComment(range.lowerBound), !isPartOfName(range.lowerBound)
+            // The content of an element, as in a configuration in a program's text.
+            // mutant find-element: false by PinSearchTests/surroundings
+            let isElement = before == UInt8(ascii: ">") && after == UInt8(ascii: "<")
+            guard ends, isEnd, isElement || allowsBareNames || text.isComment(range.lowerBound),
+                !isPartOfName(range.lowerBound)
             else { return nil }
-            // The author's address in a comment.
+            // An address of mail, or a user of a proxy.
             // mutant find-author: false for 1 by PinSearchTests/hosts
-            if before == UInt8(ascii: "@"), text.isComment(range.lowerBound) { return nil }
+            if before == UInt8(ascii: "@"), !isInURL(range.lowerBound) { return nil }
             // mutant find-ca-name: false for `isPartOfCAName(range)` by PinSearchTests/surroundings
             if isPartOfCAName(range) { return nil }
             // Without quotes, as in a sentence, it is rather a file.
@@ -85,6 +89,8 @@ extension NearbyHost {
             // mutant find-file-name: true by PinSearchTests/found
             guard !Self.fileEndings.contains(ending.lowercased()) else { return nil }
         }
+        // mutant find-option: false by PinSearchTests/surroundings
+        if isValueOfOption(range.lowerBound) { return nil }
         var name = String(decoding: bytes[range], as: UTF8.self)
         // A name in a zone is below the zone's own name, unless it ends with a dot.
         // mutant find-relative: false for 1 by PinSearchTests/shapes
@@ -102,7 +108,7 @@ extension NearbyHost {
     /// The words of names of values that have the form of hosts and aren't hosts of pins.
     private static let packageWords: Set<String> = [
         "package", "bundle", "application", "namespace", "import", "class", "activity", "component", "noted", "user",
-        "username", "login", "email", "author",
+        "username", "login", "email", "author", "proxy", "realm", "authgroup", "referer", "referrer", "local",
     ]
 
     /// Whether a name says that its value is a host.
@@ -111,6 +117,28 @@ extension NearbyHost {
     }
 
     private static let hostWords: Set<String> = ["host", "hostname", "domain", "url", "server", "endpoint", "auth"]
+
+    /// Whether a name is the value of an option of a command that isn't its server: `-u joe@example.com`, `-x proxy:3128`,
+    /// `--proxy=…` and `--referer=…`.
+    private func isValueOfOption(_ start: Int) -> Bool {
+        let bytes = text.bytes
+        var word = start
+        while word > 0, start - word < 80, !bytes[word - 1].isBlank, !bytes[word - 1].isLineEnd { word -= 1 }
+        let before = bytes[..<word].suffix(4)
+        if before.count == 4, before.first?.isBlank ?? false, before.last?.isBlank ?? false,
+            before.dropFirst().first == UInt8(ascii: "-"), "uxedAbgsoU".utf8.contains(before[before.startIndex + 2])
+        {
+            return true
+        }
+        let option = bytes[word..<start].prefix { $0 != UInt8(ascii: "=") }
+        return option.starts(with: "--".utf8) && !Self.packageWords.isDisjoint(with: PinWords.words(option))
+    }
+
+    /// Whether a position is in a URL after its user.
+    private func isInURL(_ start: Int) -> Bool {
+        let word = text.bytes[..<start].suffix(80).reversed().prefix { !$0.isBlank && !$0.isLineEnd && !$0.isQuote }
+        return Array(word.reversed()).hasAny(of: ["://"])
+    }
 
     /// Whether a URL is a link of a document, which leads to something else.
     private func isLink(_ range: Range<Int>) -> Bool {
@@ -156,7 +184,8 @@ extension NearbyHost {
     private func address(_ range: Range<Int>) -> String? {
         let rest = text.bytes[range.upperBound...].prefix(2)
         let hasPort = rest.first == UInt8(ascii: ":") && rest.last.map { "0123456789".utf8.contains($0) } ?? false
-        guard range.count <= 15, hasPort || isURL(range.lowerBound),
+        guard range.count <= 15,
+            hasPort || isURL(range.lowerBound) || Self.namesHost(text.name(before: range.lowerBound) ?? []),
             let name = try? ServerName(String(decoding: text.bytes[range], as: UTF8.self)), name.isIPAddress
         else { return nil }
         return name.description

@@ -14,10 +14,14 @@ extension NearbyHost {
             for step in [\TextStructure.Entry.previous, \TextStructure.Entry.next] {
                 var other = structure.entries[index][keyPath: step]
                 for _ in 0..<Self.mostSettings {
-                    guard let found = other, !structure.entries[found].hasParts, !structure.entries[found].isItem else {
+                    guard let found = other, !structure.entries[found].isItem else { break }
+                    let line = structure.entries[found].line
+                    if !structure.entries[found].hasParts {
+                        if setsSubdomains(line) { return true }
+                    } else if !places(in: text.range(ofLine: line)).isEmpty {
+                        // An entry with a host has settings of its own.
                         break
                     }
-                    if setsSubdomains(structure.entries[found].line) { return true }
                     other = structure.entries[found][keyPath: step]
                 }
             }
@@ -42,6 +46,7 @@ extension NearbyHost {
             .lowercased()
         let isSet =
             letters.contains("includesubdomainstrue") || letters.contains("includesubdomainsyes")
+            || letters.contains("includessubdomainstrue")
             || letters.contains("modeincludesubdomains")
         return isSet || letters.contains("pinsha256") && letters.contains("includesubdomains")
     }

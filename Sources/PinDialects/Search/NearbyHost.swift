@@ -11,6 +11,8 @@ struct NearbyHost {
     let suffixes: PublicSuffixes
     /// The lines that have digests, whose hosts are for these.
     let taken: Set<Int>
+    /// The positions at which the digests end, in order.
+    private let ends: [Int]
     private var structure: TextStructure?
     /// The same with the comments read as text, for pins in comments.
     private var commented: TextStructure?
@@ -18,7 +20,7 @@ struct NearbyHost {
     private var records: [Int: Bool] = [:]
     /// Whether the text has a setting for the names below a host.
     private lazy var namesSubdomains = text.bytes.hasAny(
-        of: ["includesubdomains", "include_subdomains", "include-subdomains"], ignoringCase: true)
+        of: ["includesubdomains", "includessubdomains", "include_subdomains", "include-subdomains"], ignoringCase: true)
     /// Whether the text has owners of records, which are closer in meaning than other names.
     private(set) lazy var hasOwners = text.bytes.hasAny(of: ["._tcp", "._udp", "._sctp"])
     /// The hosts of pins in a line, and those of entries with what is beside them.
@@ -29,16 +31,17 @@ struct NearbyHost {
         self.text = text
         self.suffixes = suffixes
         taken = Set(shapes.map { text.line(at: $0.range.lowerBound) })
+        ends = shapes.map(\.range.upperBound)
     }
 
     /// The number of lines before and after a statement in which its host is looked for.
-    private static let reach = 10
+    static let reach = 10
     /// The number of other members of an object that are looked at.
     private static let mostMembers = 100
     /// The number of entries around a pin that are looked at.
     private static let mostParents = 60
     /// The part of a long line that is searched, in bytes on each side of a pin.
-    private static let lineReach = 400
+    static let lineReach = 400
 
     /// Returns the hosts of a pin: one in the same line, or that of the innermost entry around it that has one. Returns
     /// none if there are several, of which none is closer in meaning.
@@ -54,7 +57,10 @@ struct NearbyHost {
         let whole = text.range(ofLine: line)
         let start = max(whole.lowerBound, range.lowerBound - Self.lineReach)
         let end = min(whole.upperBound, range.upperBound + Self.lineReach)
-        let before = places(in: start..<range.lowerBound)
+        // A comment is for the digest that follows it.
+        let before = places(in: start..<range.lowerBound).filter { place in
+            !text.isComment(place.range.lowerBound) || !hasDigest(in: place.range.upperBound..<range.lowerBound)
+        }
         // mutant find-owner: before.last for `before.last(where: \.isOwner) ?? before.last` by PinSearchTests/records
         if let last = before.last(where: \.isOwner) ?? before.last {
             return isOneOfSeveral(last, among: before.dropLast()) ? [] : [pattern(last)]
@@ -64,6 +70,12 @@ struct NearbyHost {
         if text.language == .zone || isPinRecord(line) { return [] }
         if let place = places(in: range.upperBound..<max(end, range.upperBound)).first { return [pattern(place)] }
         return hosts(aroundLine: line, readsComments: text.isComment(line: line))
+    }
+
+    private func hasDigest(in range: Range<Int>) -> Bool {
+        let index = ends.firstIndex(notBefore: { $0 < range.lowerBound })
+        // mutant find-inline-comments: false by PinSearchTests/surroundings
+        return index < ends.count && ends[index] < range.upperBound
     }
 
     /// Whether a pin's line has a TLSA record. A long one may have many digests.
@@ -145,92 +157,6 @@ struct NearbyHost {
         if readsComments { commented = new } else { structure = new }
         return new
     }
-
-    // MARK: - Records
-
-    /// Returns the names with hosts in place of the owners of records. Their zone is the one that another member of the
-    /// record names, that of the entries around a line, or that of the file's name.
-    private mutating func complete(_ names: [HostPattern], _ line: Int) -> [HostPattern] {
-        guard names.contains(where: { RecordOwner.isOwner(Array($0.host.utf8)[...]) }) else { return names }
-        let zone = zone(aroundLine: line)
-        return names.compactMap { name in
-            guard RecordOwner.isOwner(Array(name.host.utf8)[...]) else { return name }
-            return RecordOwner.host(name.host, inZone: zone, suffixes).map { HostPattern($0, .exact) }
-        }
-    }
-
-    /// Returns the owner that a line beside an entry names for the record that the entry is part of.
-    private func owner(beside own: Int, in structure: TextStructure) -> HostPattern? {
-        for step in [\TextStructure.Entry.previous, \TextStructure.Entry.next] {
-            var next = structure.entries[own][keyPath: step]
-            var count = 0
-            while let index = next, count < Self.reach {
-                let entry = structure.entries[index]
-                // What encloses something is another record.
-                if entry.hasParts || text.isComment(line: entry.line) || taken.contains(entry.line) { break }
-                let place = places(in: text.range(ofLine: entry.line)).first(where: \.isOwner)
-                if let place { return pattern(place) }
-                (next, count) = (entry[keyPath: step], count + 1)
-            }
-        }
-        return nil
-    }
-
-    private mutating func zone(aroundLine line: Int) -> String? {
-        let structure = structure(readsComments: text.isComment(line: line))
-        var next = structure.index(ofLine: line)
-        var isOwn = true
-        while let index = next {
-            let entry = structure.entries[index]
-            if !isOwn, !entry.isItem, let place = places(in: text.range(ofLine: entry.line)).first(where: isZone) {
-                return place.host
-            }
-            if !isOwn, let zone = constant(inLine: entry.line) { return zone }
-            for step in [\TextStructure.Entry.previous, \TextStructure.Entry.next] {
-                var other = entry[keyPath: step]
-                var count = 0
-                while let index = other, count < Self.reach {
-                    let line = structure.entries[index].line
-                    let key = text.bytes[text.range(ofLine: line)].prefix { !":=".utf8.contains($0) }
-                    if !Set(PinWords.words(key)).isDisjoint(with: Self.zoneWords),
-                        let place = places(in: text.range(ofLine: line)).first(where: isZone)
-                    {
-                        return place.host
-                    }
-                    (other, count) = (structure.entries[index][keyPath: step], count + 1)
-                }
-            }
-            (next, isOwn) = (entry.parent, false)
-        }
-        let file = text.name.split(separator: "/").last ?? ""
-        guard ["yaml", "yml", "json", "lua"].contains(SearchedText.fileExtension(text.name)) else { return nil }
-        let stem = file.prefix(upTo: file.lastIndex(of: ".") ?? file.endIndex)
-        return Self.hostname(String(stem), isURL: true, suffixes)
-    }
-
-    /// Returns the host that is the value of a name in a line, as in `D(DOMAIN, …)`.
-    private func constant(inLine line: Int) -> String? {
-        let words = text.bytes[text.range(ofLine: line)].prefix(2 * Self.lineReach).split { !$0.isWordByte }.prefix(4)
-        for word in words where word.count > 1 {
-            let name = String(decoding: word, as: UTF8.self)
-            for other in text.lines(with: name).prefix(Self.reach) where other != line {
-                let range = text.range(ofLine: other)
-                guard let equals = text.bytes[range].firstIndex(of: UInt8(ascii: "=")) else { continue }
-                let left = text.bytes[range.lowerBound..<equals].split { !$0.isWordByte }.last
-                // mutant find-zone-constant: nil for `places(in: equals..<range.upperBound).first(where: isZone)` by
-                //   PinSearchTests/records
-                if left == word, let place = places(in: equals..<range.upperBound).first(where: isZone) {
-                    return place.host
-                }
-            }
-        }
-        return nil
-    }
-
-    private func isZone(_ place: Place) -> Bool { !place.isOwner && !place.isAddress }
-
-    /// The words of names whose values are those of zones.
-    private static let zoneWords: Set<String> = ["zone", "origin", "domain"]
 
     // MARK: - Beside an entry
 
@@ -383,7 +309,8 @@ struct NearbyHost {
             || Array(text.bytes[range]).hasAny(of: ["discovery-token-ca-cert-hash"])
         return places(in: range).first { place in
             // mutant find-endpoint: false for `namesServer(place, inLine: line)` by PinSearchTests/surroundings
-            (!place.isAddress || isCommand || namesServer(place, inLine: line)) && (!isRecord || place.isOwner)
+            (!place.isAddress || isCommand || place.isURL || namesServer(place, inLine: line))
+                && (!isRecord || place.isOwner)
         }
     }
 

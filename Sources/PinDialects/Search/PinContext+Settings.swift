@@ -62,13 +62,15 @@ extension PinContext {
         case "servercert" where shape.digest == .sha1: return .certificate
         // Teleport.
         case "capin", "capins": return before.hasSuffix("sha256:") ? .publicKey : nil
-        // Proxmox. Other fingerprints in pairs are shorter, or have other names.
-        case "fingerprint" where shape.form == .colons && shape.digest == .sha256 && !isOfApp(shape):
-            return .certificate
         case "fingerprint" where namesServerCertificate: return .certificate
+        case "fingerprint" where shape.form == .colons && !isOfApp(shape): return .certificate
+        // Proxmox and its variables. Other fingerprints in pairs are shorter, or have other names.
+        case _
+        where plain.hasSuffix("fingerprint") && shape.form == .colons && shape.digest == .sha256 && !isOfApp(shape):
+            return .certificate
         default:
-            // SHA-1 is that of a certificate only in a setting for it.
-            return shape.digest == .sha1 && isFingerprintSetting(name) ? .certificate : nil
+            // SHA-1 and SHA-512 are those of a certificate only in a setting for it.
+            return shape.digest != .sha256 && isFingerprintSetting(name) ? .certificate : nil
         }
     }
 
@@ -76,6 +78,18 @@ extension PinContext {
     private mutating func isOfApp(_ shape: DigestShape) -> Bool {
         let line = text.line(at: shape.range.lowerBound)
         return describesCertificate(shape, line) || !words(around: shape.range, line).isDisjoint(with: [.other, .app])
+    }
+
+    /// Whether a digest is that of a file, as in `KEY_SHA256=…` beside `KEY=/etc/key.pub`.
+    func isOfNamedFile(_ name: ArraySlice<UInt8>) -> Bool {
+        let name = String(decoding: name, as: UTF8.self)
+        guard let end = ["_SHA256", "_sha256"].first(where: name.hasSuffix) else { return false }
+        let setting = String(name.dropLast(end.count)) + "="
+        return text.lines(with: setting).prefix(Self.mostUses).contains { line in
+            let rest = text.bytes[text.range(ofLine: line)]
+            let value = Array(rest).firstRange(of: setting).map { Array(rest)[$0.upperBound...].drop(while: \.isQuote) }
+            return value.map { $0.starts(with: "/".utf8) || $0.starts(with: "./".utf8) } ?? false
+        }
     }
 
     /// Whether a name is that of a setting for the fingerprint of a server's certificate.

@@ -93,6 +93,8 @@ struct PinContext {
             if isAuthority { return .pin(.publicKey) }
             if words.isSuperset(of: [.pin, .tls]) { return .pin(words.contains(.key) ? .publicKey : .certificate) }
         }
+        // mutant find-file-digest: false for 2 by PinSearchTests/notFound
+        if let name, isOfNamedFile(name) { return .never }
         // mutant find-secret: false for 2 by PinSearchTests/notFound
         if let name, PinWords.isSecret(name) { return .never }
         for prefix in ["sha256-", "sha384-", "h1:", "@sha256:"] where before.hasSuffix(prefix) { return .never }
@@ -102,8 +104,9 @@ struct PinContext {
         // A few bytes again and again are a placeholder or a small number, which texts with nothing in common have.
         // mutant find-number: 2 for `DigestShape.leastBytes` by PinSearchTests/notFound
         guard Set(shape.value).count >= DigestShape.leastBytes else {
-            // mutant find-dummy: .never for `.pin(.publicKey)` by PinSearchTests/standings
-            if shape.form != .hex, let name, PinWords(name).contains(.pin) { return .pin(.publicKey) }
+            // mutant find-dummy: false for 2 by PinSearchTests/placeholders
+            let own = words(around: shape.range, text.line(at: start))
+            if shape.form != .hex, own.union(name.map { PinWords($0) } ?? []).contains(.pin) { return .pin(.publicKey) }
             if isFingerprintSetting(name) { return .pin(.certificate) }
             return shape.form == .base64 ? .placeholder : .never
         }
@@ -122,7 +125,12 @@ struct PinContext {
         // mutant find-subject: false for `isBelowSubject(line, shape)` by PinSearchTests/shapes
         if shape.form == .base64, isBelowSubject(line, shape) { return .pin(.publicKey) }
         var enclosing: PinWords = []
-        if hasWords { for above in lines(above: line) { enclosing.formUnion(words(ofLine: above)) } }
+        for above in hasWords ? lines(above: line) : [] {
+            // What is above the name of a list of pins is about something else.
+            // mutant find-other-line: [] by PinSearchTests/settings
+            let others: PinWords = enclosing.contains(.pin) ? .other : []
+            enclosing.formUnion(words(ofLine: above).subtracting(others))
+        }
         guard !enclosing.contains(.other) || own.contains(.pin) else { return .never }
         var all = own.union(enclosing)
         // mutant find-app: true by PinSearchTests/notFound
@@ -140,7 +148,7 @@ struct PinContext {
             all.formUnion(words(ofLine: below).subtracting([.other, .report]))
         }
         let isNamed = all.contains(.pin)
-        let isFingerprint = all.contains(.fingerprint) && all.contains(.tls) && !text.isComment(start)
+        let isFingerprint = all.contains(.fingerprint) && all.contains(.tls)
         let isPin =
             switch shape.form {
             case .base64: isNamed || isFingerprint || isAboutPinning && name.map(Self.isFingerprint) ?? false
@@ -149,7 +157,7 @@ struct PinContext {
             // Versions of packages and images are pinned by such digests.
             case .hex:
                 isNamed && all.contains(.tls) && !before.hasSuffix("sha256:")
-                    || own.contains(.fingerprint) && all.contains(.tls) && !text.isComment(start)
+                    || own.contains(.fingerprint) && all.contains(.tls)
             }
         if isPin { return .pin(content) }
         // mutant find-used-list: false for `isUsedAsPins(line, shape)` by PinSearchTests/lists
@@ -287,9 +295,13 @@ struct PinContext {
 
     /// Whether a value is named as a key or as a digest, so that it is a pin in a program that compares keys.
     func isNamedAsKey(_ shape: DigestShape) -> Bool {
-        guard shape.form == .base64, let name = declaration(text.line(at: shape.range.lowerBound), shape)?.name else {
+        guard shape.form == .base64, let (name, line) = declaration(text.line(at: shape.range.lowerBound), shape) else {
             return false
         }
+        // Keys for signatures have the same form.
+        let above = text.bytes[text.lineStarts[max(0, line - 2)]..<text.range(ofLine: line).upperBound]
+        // mutant find-signature-keys: false by PinSearchTests/notFound
+        if !PinWords.words(above).allSatisfy({ !$0.hasPrefix("sign") }) { return false }
         let words = PinWords.words(Array(name.utf8)[...])
         return PinWords(Array(name.utf8)[...]).contains(.key) || !Set(words).isDisjoint(with: ["hash", "hashes"])
     }
@@ -298,7 +310,7 @@ struct PinContext {
     private(set) lazy var comparesKeys =
         text.isProgram && text.bytes.hasAny(of: ["Asn1Header", "SecTrustCopy", "SecTrustEvaluate"])
 
-    private static let mostUses = 30
+    static let mostUses = 30
     private static let mostNames = 16
 
     private func hasAssignment(_ line: Int, before end: Int) -> Bool {

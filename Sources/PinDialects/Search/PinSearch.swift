@@ -66,7 +66,9 @@ package struct PinSearch: Sendable {
         }
         guard file.form != .binary else { return }
         let marked = DigestShape.marked(in: file.bytes)
-        let shapes = (file.digests + marked.whole).sorted { $0.range.lowerBound < $1.range.lowerBound }
+        let shapes = (file.digests + marked.whole + DigestShape.grouped(in: file.bytes)).sorted {
+            $0.range.lowerBound < $1.range.lowerBound
+        }
         lacksPins = lacksPins || sightings.isEmpty && !shapes.isEmpty
         let damaged = dialects.isEmpty && !isTest ? marked.damaged : []
         guard !shapes.isEmpty || !damaged.isEmpty else { return }

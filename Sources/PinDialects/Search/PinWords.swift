@@ -48,7 +48,7 @@ struct PinWords: OptionSet {
             if word == "fingerprints", last == "cert", lastButOne == "sha" { found.insert(.other) }
             if word == "key" || word == "keys", ["public", "pub"].contains(last) { found.formUnion([.tls, .key]) }
             if ["print", "prints"].contains(word), last == "finger", isJoined { found.insert(.fingerprint) }
-            if word == "fingerprint", last == "assert", isJoined { found.insert(.tls) }
+            if word == "fingerprint", ["assert", "ca"].contains(last), isJoined { found.insert(.tls) }
             if word == "name", last == "package", isJoined { found.insert(.app) }
             // A certificate that is self-signed isn't the signature of a package.
             let isSignature = Self.signatures.contains(word) && last != "self"
@@ -122,7 +122,7 @@ struct PinWords: OptionSet {
         for word in ["cert256", "fingerprint256"] { meanings[word] = [.pin, .tls, .certificate] }
         for word in [
             "integrity", "checksum", "checksums", "docker", "image", "images", "tarball", "lockfile", "commit",
-            "archive",
+            "archive", "idp", "saml",
             "etag", "hmac", "salt", "cookie", "csrf", "nonce", "assetlinks", "wheel", "download", "sri",
         ] {
             meanings[word] = .other

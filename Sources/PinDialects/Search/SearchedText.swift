@@ -121,7 +121,11 @@ struct SearchedText {
 
     /// Whether a file belongs to the tests of a project, judged by its path.
     static func isTest(_ name: String) -> Bool {
-        let parts = name.split(separator: "/").map(String.init)
+        let all = name.split(separator: "/").map(String.init)
+        // What is below src/main is the program itself, such as the package com.example.test.
+        let main = all.indices.dropLast().last { all[$0] == "src" && all[$0 + 1] == "main" }
+        // mutant find-main-sources: all by PinSearchTests/idle
+        let parts = main.map { Array(all[($0 + 2)...].suffix(1)) } ?? all
         let directories: Set<String> = [
             "test", "tests", "testing", "__tests__", "__mocks__", "spec", "specs", "fixtures", "testdata", "testutils",
             "androidtest", "sharedtest", "mocks", "e2e", "fuzz", "fuzzing", "corpus", "corpora",

@@ -91,6 +91,34 @@ extension PinSearchTests {
             ServerAlias www.example.com
             Header set Public-Key-Pins "pin-sha256=\\"{A}\\""
             """, "3: A example.com (documentation)", "3: A www.example.com (documentation)"),
+        // The values of options that aren't the server.
+        Row(
+            "vpn.sh", "openconnect --authgroup=vpn-pers.example.org --servercert=pin-sha256:{A} vpn.example.com",
+            "1: A vpn.example.com"),
+        Row(
+            "vpn.sh", "openconnect --user=joe@corp.example.org --servercert pin-sha256:{A} vpn.example.com",
+            "1: A vpn.example.com"),
+        Row(
+            "vpn.sh", "openfortivpn vpn.example.com:443 --realm=corp.example.org --trusted-cert {A.hex}",
+            "1: A vpn.example.com certificate"),
+        Row(
+            "msmtprc", "host smtp.example.com\nfrom joe@corp.example.org\ntls_fingerprint {A.colons}",
+            "3: A smtp.example.com certificate"),
+        Row(
+            "get.py", "get('-u joe@corp.example.org', 'sha256/{A}', url='https://joe@api.example.com/')",
+            "1: A api.example.com"),
+        Row("hosts.conf", "host = 192.0.2.150\ntrusted-cert = {A.hex}", "2: A 192.0.2.150 certificate"),
+        Row(
+            "es.py", "Elasticsearch(\n  'https://192.0.2.7:9200',\n  ssl_assert_fingerprint='{A.colons}')",
+            "3: A 192.0.2.7 certificate"),
+        // A configuration in the text of a program, and comments in the line of several digests.
+        Row(
+            "plugin.ts",
+            "const xml = `\n<domain-config>\n  <domain includeSubdomains=\"true\">api.example.com</domain>\n"
+                + "  <pin-set>\n    <pin digest=\"SHA-256\">{A}</pin>`", "5: A api.example.com"),
+        Row(
+            "Pins.java", "pin(/* api.example.com leaf */ \"sha256/{A}\", /* a CA */ \"sha256/{B}\")",
+            "1: A api.example.com", "1: B -"),
     ]
 
     @Test(
@@ -176,6 +204,26 @@ extension PinSearchTests {
         Row(
             "a.zone", "$ORIGIN example.com.\n_25._tcp TLSA 3 1 1 {B.hex}\nx SMIMEA 3 1 1 {A.hex}\n",
             "2: B example.com tlsa"),
+        // A name for something else above the name of a list.
+        Row(
+            "values.txt",
+            "<string name=\"cookie\">x</string>\n<array name=\"ssl_pinning_hashes\">\n  <item>{A}</item>\n</array>",
+            "3: A - (documentation)"),
+        Row(
+            "dig.md", "_25._tcp.a.example.com. 915 IN TLSA 3 1 1 {A.half1} {A.half2}",
+            "1: A a.example.com (documentation)"),
+        Row(
+            "c.rb", "f(\"_25._tcp.a.example.com. TLSA 3 0 1 ( {A.half1} \" \\\n  \"{A.half2} )\")",
+            "1: A a.example.com certificate"),
+        Row(
+            "imaprc", "cert_fingerprint = {A.hex}{B.hex}\n",
+            "1: sha512/+yBFao+02f4jSG2St9wBJktwlbrfBClOc5i94gcsUXY2W4Clyu8UOV6DqM3yFzxhhqvQ9Ro/ZImu0/gdQmeMsQ== - certificate sha512"
+        ),
+        Row(
+            "es.py", "es = Elasticsearch(\n#   ssl_assert_fingerprint=\"{A.colons}\"\n)", "2: A - certificate (comment)"
+        ),
+        Row("env.sh", "export PBS_FINGERPRINT=\"{A.colons}\"", "1: A - certificate"),
+        Row("main.go", "fingerprint = \"{A.sha1.colons}\"", "1: A - certificate sha1"),
         // The records of two ports of one host are one rule.
         Row(
             "a.zone", "$ORIGIN example.com.\n_25._tcp.a TLSA 3 1 1 {A.hex}\n_443._tcp.a TLSA 3 1 1 {A.hex}\n",
@@ -198,6 +246,9 @@ extension PinSearchTests {
         Row("key_unittest.cc", "const char* pin = \"sha256/{A}\";", "1: A - (test)"),
         Row("pins_unittest.pins", "sha256/{A}", "1: A - (test)"),
         Row("test-pins.cc", "const char* pin = \"sha256/{A}\";", "1: A - (test)"),
+        Row("app/src/main/java/com/example/test/Api.java", "String pin = \"sha256/{A}\";", "1: A -"),
+        Row("app/src/main/java/com/example/ApiTest.java", "String pin = \"sha256/{A}\";", "1: A - (test)"),
+        Row("app/src/test/java/com/example/Api.java", "String pin = \"sha256/{A}\";", "1: A - (test)"),
         Row("test-pins.yaml", "pin: sha256/{A}", "1: A -"),
         Row("a.json5", "{ bad_static_spki_hashes: [\"sha256/{A}\"] }", "1: A - (denied)"),
     ]
@@ -215,7 +266,8 @@ extension PinSearchTests {
         ])
     func placeholders(text: String) {
         for (name, program) in [
-            ("a.py", "pins = ['\(text)']"), ("a.py", "pin = 'sha256/\(text)'"),
+            ("a.py", "pins = ['\(text)']"), ("a.swift", "certificatePins[\"a.test\"] = [\"\(text)\"]"),
+            ("a.py", "pin = 'sha256/\(text)'"),
             ("a.kt", "CertificatePinner.Builder().add(\"a.test\", \"sha256/\(text)\")"),
         ] {
             #expect(SearchText(name, program).search().sightings.map(\.standing) == [.placeholder], "\(program)")

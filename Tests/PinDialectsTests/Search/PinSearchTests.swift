@@ -781,6 +781,11 @@ struct PinSearchTests {
         Row("package-lock.json", #"{ "pinned": { "integrity": "sha256-{A}" } }"#),
         Row("go.sum", "example.com/pin v1.0.0 h1:{A}"),
         // A certificate's fingerprint in a link and in what a command printed, and records of other services.
+        Row("saml.rb", "tls.idp_cert_fingerprint = '{A.colons}'"),
+        Row("install.sh", "KEY='/etc/tls-pin.pub'\nKEY_SHA256='{A.hex}' # cert pins"),
+        Row(
+            "keys.ts",
+            "const pins = [];\n\n\n\n\n// keys for signatures\nconst PUBLIC_KEYS = [\n  '{A}',\n];\nSecTrustCopyKey"),
         Row("pins.txt", "# spki of https://crt.sh/?q={A.hex} tls pin"),
         Row("README.md", "TLS pins\n\nSHA1 Fingerprint={A.sha1.colons}"),
         // A record of DNSSEC, beside a signature with the letters of a word.

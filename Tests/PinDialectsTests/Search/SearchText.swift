@@ -19,6 +19,8 @@ struct SearchText {
             let hex = Hexadecimal.encode(value)
             let pairs = value.map { Hexadecimal.encode([$0]) }
             text.replace("{\(letter)}", with: Base64.encode(value.span))
+            text.replace("{\(letter).half1}", with: String(hex.prefix(56)))
+            text.replace("{\(letter).half2}", with: String(hex.dropFirst(56)))
             text.replace("{\(letter).hex}", with: hex)
             text.replace("{\(letter).HEX}", with: hex.uppercased())
             text.replace("{\(letter).colons}", with: pairs.joined(separator: ":").uppercased())
