@@ -55,10 +55,16 @@ package struct LintAllowance: Sendable, Hashable {
     /// Returns whether this allows findings of a rule.
     func allows(_ rule: LintRule) -> Bool { !reason.isEmpty && names.contains(rule.rawValue) }
 
+    /// The name by which a comment allows code that pins in a way that `pinctl find` can't read.
+    package static let unreadPins = "unread-pins"
+
+    /// Whether the comment allows such code.
+    package var allowsUnreadPins: Bool { !reason.isEmpty && names.contains(Self.unreadPins) }
+
     /// Returns a finding about the comment itself, if it is malformed.
     func finding(in path: String) -> LintFinding? {
         let location = PolicyLocation(path: path, line: line, column: column)
-        if let unrelated = names.first(where: { LintRule(rawValue: $0) == nil }) {
+        if let unrelated = names.first(where: { LintRule(rawValue: $0) == nil && $0 != Self.unreadPins }) {
             return LintFinding(
                 .unreasonedAllowance, at: location,
                 "\(quoted(unrelated)) isn't a lint rule: write pinctl-allow, rules such as P011, a colon and the reason"

@@ -58,7 +58,10 @@ extension PolicyLinter {
         }
         // mutant lint-placeholder: nil by CertificatePinningTests.LintTests/placeholder
         if let reason = Self.placeholder(pin) {
-            add(.placeholderPin, "is \(reason): put the pin of a key there")
+            // A name may be a remark, so the pin itself is first.
+            let title = pin.name.map { "\(pin) (\($0))" } ?? pin.lintTitle
+            findings.append(
+                LintFinding(.placeholderPin, at: location, "\(title) is \(reason): put the pin of a key there"))
             return findings
         }
         if pin.algorithm == .sha1 {

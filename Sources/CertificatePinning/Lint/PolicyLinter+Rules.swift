@@ -181,7 +181,7 @@ extension PolicyLinter {
     func hostFindings(_ rule: CanonicalRule) -> [LintFinding] {
         rule.patterns.compactMap { host in
             guard !host.host.isEmpty else { return nil }
-            if let problem = Self.problem(ofHost: host.host) {
+            if let problem = HostPattern.problem(ofHost: host.host) {
                 return LintFinding(.malformedHost, at: location(of: rule), "host \(quoted(host.host)) \(problem)")
             }
             // mutant lint-suffix: host.scope == .exactAndBelow for 1 by CertificatePinningTests.LintTests/suffixes
@@ -193,21 +193,27 @@ extension PolicyLinter {
                 .publicSuffix, at: location(of: rule), PolicyError.subdomainsOfPublicSuffix(host: name).description)
         }
     }
+}
 
-    private static func problem(ofHost text: String) -> String? {
+extension HostPattern {
+    /// The reason why no server has the host, with the remedy, or `nil`.
+    package var fault: String? {
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        return name.isEmpty ? nil : Self.problem(ofHost: name.lowercased())
+    }
+
+    fileprivate static func problem(ofHost text: String) -> String? {
         if text.contains("://") || text.contains("/") { return "is a URL: write only the hostname" }
         if text.contains("*") { return "has a * in the wrong position: write the host without it" }
         if !text.utf8.allSatisfy({ $0 < 0x80 }) { return "isn't in ASCII: write the A-label, which starts with xn--" }
         if text.hasSuffix(".") { return "ends with a dot, which some systems don't match: remove it" }
         if text.contains(where: \.isUppercase) {
-            return HostPattern.capitals
+            return capitals
         }
         guard (try? ServerName(text)) == nil else { return nil }
         return text.contains(":") ? "has a port: remove it" : "isn't a hostname: correct it"
     }
-}
 
-extension HostPattern {
     fileprivate static let capitals = "has capitals, which some systems don't match: write it in lower case"
 
     /// Returns the message about a host with capitals, or `nil` for other hosts.

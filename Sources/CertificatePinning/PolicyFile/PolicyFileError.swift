@@ -26,8 +26,14 @@ extension PolicyProblem: CustomStringConvertible {
 public struct PolicyFileError: Error, Sendable, Hashable {
     /// The problems in the order of the file. At least one.
     public let problems: [PolicyProblem]
+    /// The rules that could be read beside the problems, to be shown with them. They may lack pins.
+    package var known: [CanonicalRule] = []
+    /// The other files of a project whose constants these rules have.
+    package var knownFiles: Set<String> = []
 
-    package init(problems: [PolicyProblem]) { self.problems = problems }
+    package init(problems: [PolicyProblem], known: [CanonicalRule] = [], files: Set<String> = []) {
+        (self.problems, self.known, knownFiles) = (problems, known, files)
+    }
 }
 
 extension PolicyFileError: CustomStringConvertible {

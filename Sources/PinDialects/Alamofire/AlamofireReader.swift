@@ -44,7 +44,9 @@ struct AlamofireReader {
             reader.problems.add(SourceLiterals.exhaustion, at: SourcePosition(line: 1, column: 1))
         }
         reader.takeUnread()
-        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        guard reader.problems.isEmpty else {
+            throw PolicyFileError(problems: reader.problems.sorted, known: reader.rules, files: reader.files)
+        }
         var reading = DialectReading(CanonicalPolicy(rules: reader.rules, combination: .union), notes: reader.notes)
         reading.constantFiles = reader.files
         return reading
@@ -119,9 +121,7 @@ struct AlamofireReader {
             host = literals.value(of: member.key, used: &used)?.text
         }
         guard let host else {
-            problems.add(
-                "the host \(quoted(member.key)) isn't set to a string in this file: write the string itself",
-                at: member.position)
+            problems.add(Self.message(onHost: member.key), at: member.position)
             return
         }
         // Alamofire looks for the URL's host in the dictionary.
@@ -198,7 +198,13 @@ struct AlamofireReader {
 
     /// Adds a problem for each evaluator whose host isn't known.
     private mutating func takeUnread() {
-        for (name, position, offset) in Self.calls(text) where !readRanges.contains(where: { $0.contains(offset) }) {
+        for (name, position, offset, key) in Self.calls(text)
+        where !readRanges.contains(where: { $0.contains(offset) }) {
+            // mutant alamofire-key: nil for `key` by AlamofireTests/unread
+            if let key {
+                problems.add(Self.message(onHost: key), at: position)
+                continue
+            }
             // mutant alamofire-unread: {} by AlamofireTests/unread
             problems.add(
                 "\(name) isn't the value of a host in a dictionary here, so its host isn't known: write [\"host\": "
@@ -206,24 +212,52 @@ struct AlamofireReader {
         }
     }
 
-    /// Returns the calls that create an evaluator that pins, without those in comments and texts.
+    /// A call that creates an evaluator that pins.
+    private typealias Call = (name: String, position: SourcePosition, offset: Int, key: String?)
+
+    /// Returns the calls that create an evaluator that pins, without those in comments and texts, each with the
+    /// expression that is its key in a dictionary, if any.
     ///
-    /// The functions of Alamofire 4 have names that a program may have itself, so they count beside their type.
-    private static func calls(_ cursor: TextCursor) -> [(name: String, position: SourcePosition, offset: Int)] {
+    /// The functions of Alamofire 4 have names that a program may have itself, so they count beside their type. The
+    /// sources of the library itself, which declare the types, have none.
+    private static func calls(_ cursor: TextCursor) -> [Call] {
         // Kotlin's comments and strings are those of Swift.
         var lexer = SourceLexer(cursor, path: "")
-        var calls: [(name: String, position: SourcePosition, offset: Int)] = []
+        var calls: [Call] = []
         var last: SourceToken?
         var hasPolicies = false
+        /// Where the last element in each open bracket begins, with whether the bracket is that of a dictionary.
+        var starts: [(offset: Int, isDictionary: Bool)] = []
         while let token = lexer.next() {
             defer { last = token }
-            if token.word == "ServerTrustPolicy" { hasPolicies = true }
+            let isType = token.word == policies || token.word.map { evaluators[$0] != nil } ?? false
+            // mutant alamofire-own: false for 1 by AlamofireTests/library
+            if isType, let word = last?.word, ["class", "enum", "struct"].contains(word) { return [] }
+            if token.word == policies { hasPolicies = true }
+            if ["(", "[", "{"].contains(where: token.isSign) {
+                starts.append((token.range.upperBound, token.isSign("[")))
+            } else if [")", "]", "}"].contains(where: token.isSign) {
+                _ = starts.popLast()
+            } else if token.isSign(","), !starts.isEmpty {
+                starts[starts.count - 1].offset = token.range.upperBound
+            }
             guard let word = token.word, evaluators[word] != nil, lexer.peek()?.isSign("(") == true,
                 last?.word != "func", word.first?.isUppercase ?? false || last?.isSign(".") ?? false
             else { continue }
-            calls.append((word, token.position, token.range.lowerBound))
+            var key: String?
+            if let last, last.isSign(":"), let start = starts.last, start.isDictionary {
+                key = cursor.text(in: start.offset..<last.range.lowerBound).split(whereSeparator: \.isWhitespace)
+                    .joined(separator: " ")
+            }
+            calls.append((word, token.position, token.range.lowerBound, key))
         }
         return hasPolicies ? calls : calls.filter { $0.name.first?.isUppercase ?? false }
+    }
+
+    private static let policies = "ServerTrustPolicy"
+
+    private static func message(onHost expression: String) -> String {
+        "the host \(quoted(expression)) isn't set to a string in this file: write the string itself"
     }
 
     private func location(_ position: SourcePosition) -> PolicyLocation { PolicyLocation(path: path, position) }

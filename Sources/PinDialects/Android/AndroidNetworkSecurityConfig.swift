@@ -21,7 +21,9 @@ enum AndroidNetworkSecurityConfig {
         }
         var reader = AndroidConfigReader(path: path, target: target, problems: problems)
         reader.read(root)
-        guard reader.problems.isEmpty else { throw PolicyFileError(reader.problems, besides: reader.notes) }
+        guard reader.problems.isEmpty else {
+            throw PolicyFileError(reader.problems, besides: reader.notes, known: reader.rules)
+        }
         var policy = CanonicalPolicy(rules: reader.rules, combination: .closest)
         policy.unlistedTrust = reader.unlistedTrust
         return DialectReading(policy, notes: reader.notes.inOrder)

@@ -31,6 +31,12 @@ struct ApplePinReader {
 
     init(path: String) { self.path = path }
 
+    /// Whether a program or document has a dictionary with the key of the settings, and doesn't only mention them.
+    static func isIn(_ bytes: [UInt8]) -> Bool {
+        let cursor = TextCursor(bytes)
+        return SourceLiterals(bytes, cursor, path: "").contains(key: path[0])
+    }
+
     /// Returns the policy of the list. The system ignores values of the wrong type, so every list can be read.
     mutating func policy(_ root: PropertyList) -> CanonicalPolicy {
         let isRequired = boolean(Self.requiredKey, in: root)

@@ -35,7 +35,7 @@ enum CertSpotterKeys {
                     at: position)
             }
         }
-        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted, known: rules) }
         return DialectReading(CanonicalPolicy(rules: rules, combination: .union))
     }
 

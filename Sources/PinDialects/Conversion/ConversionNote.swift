@@ -116,13 +116,13 @@ extension [ConversionNote] {
 extension PolicyFileError {
     /// Creates an error from the problems that make a file unreadable. Settings that the file's own system ignores are
     /// added, because a misspelled one may be the cause.
-    init(_ problems: PolicyProblems, besides notes: [ConversionNote]) {
+    init(_ problems: PolicyProblems, besides notes: [ConversionNote], known: [CanonicalRule] = []) {
         var problems = problems
         for note in notes where note.rule == .ignoredSetting || note.rule == .misplacedSetting {
             let position = SourcePosition(
                 line: Int32(clamping: note.location?.line ?? 0), column: Int32(clamping: note.location?.column ?? 0))
             problems.add(note.message, at: position, rule: note.rule)
         }
-        self.init(problems: problems.sorted)
+        self.init(problems: problems.sorted, known: known)
     }
 }

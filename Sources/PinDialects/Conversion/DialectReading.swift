@@ -10,6 +10,8 @@ public struct DialectReading: Sendable {
     public var notes: [ConversionNote]
     /// The other files of a project whose constants the policy has.
     package var constantFiles: Set<String> = []
+    /// The lines with pins that the system ignores, of which one note tells.
+    package var ignoredLines: Set<Int> = []
 
     /// Creates a reading.
     package init(_ policy: CanonicalPolicy, notes: [ConversionNote] = []) {

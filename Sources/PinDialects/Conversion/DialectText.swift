@@ -26,8 +26,12 @@ final class DialectText {
     /// Whether a program may have pins, so that its literals are worth reading.
     private lazy var mayPin = {
         let bytes = bytes
-        return DigestShape.mayHavePins(bytes.span, inQuotes: kind != .yaml)
+        // The pins of a program that hands them to react-native-ssl-public-key-pinning may be damaged.
+        // mutant map-initializer: false by PinSearchTests/unusable
+        let callsInitializer = kind == .literals && has(Self.initializer)
+        return callsInitializer || DigestShape.mayHavePins(bytes.span, inQuotes: kind != .yaml)
     }()
+    private static let initializer = "initializeSslPinning("
 
     init(_ bytes: [UInt8], inTreeAs name: String? = nil) {
         original = bytes
@@ -79,7 +83,7 @@ final class DialectText {
             "tskpinneddomains", "tskpublickeyhashes", "nspinned", "spki-sha256-base64", "sectrustpinningrequired",
             "pubkey_sha256", "\"domains\"", "\"payloadtype\"", "certificatepinner", "pinningpolicy(",
             "pinningrule(", "trustevaluator(", ".pincertificates(", ".pinpublickeys(", "pinnedpubkey",
-            "addpublickeypins", "public-key-pins",
+            "addpublickeypins", "public-key-pins", initializer.lowercased(),
             "envoy.extensions.transport_sockets.tls",
         ] + EnvoyContext.keyHashes + EnvoyContext.certificateHashes
 

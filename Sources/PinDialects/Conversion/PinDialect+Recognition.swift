@@ -118,7 +118,8 @@ extension PinDialect {
             $0.hasKey("TSKPinnedDomains", orMentions: $0.form == .object || $0.has("kTSKPinnedDomains"))
         },
         DialectMark(.apple, [.object, .other], in: [.json, .swift, .literals]) {
-            $0.hasKey("NSPinnedDomains", orMentions: true)
+            // mutant apple-mention: true for `ApplePinReader.isIn($0.bytes)` by RecognitionTests/mentions
+            $0.hasKey("NSPinnedDomains", orMentions: true) && ApplePinReader.isIn($0.bytes)
         },
         // Texts.
         DialectMark(.envoy, [.other], in: [.json, .yaml], isEnvoy),

@@ -31,7 +31,10 @@ struct CronetReader {
                 "nothing is pinned here: write addPublicKeyPins(…) on the builder of a CronetEngine or HttpEngine",
                 at: SourcePosition(line: 1, column: 1), rule: .pinsNothing)
         }
-        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        guard reader.problems.isEmpty else {
+            throw PolicyFileError(
+                problems: reader.problems.sorted, known: reader.rules, files: constants.otherFiles)
+        }
         reader.noteParents()
         reader.noteBypass(&constants)
         var reading = DialectReading(CanonicalPolicy(rules: reader.rules, combination: .carveOut), notes: reader.notes)
@@ -104,7 +107,7 @@ struct CronetReader {
         // mutant cronet-length: nil by CronetTests/unread
         if let bytes = digests.first(where: { $0.count != 32 }) {
             let object = OkHttpPin.wholeObject(bytes)
-            return fails(
+            fails(
                 "Cronet rejects a pin of \(bytes.count) bytes\(object.map { ", \($0.name)" } ?? ""), since SHA-256 has "
                     + "32: " + (object?.remedy ?? "hash the key again"), 1, .malformedPin)
         }
@@ -116,7 +119,7 @@ struct CronetReader {
         add(
             CanonicalRule(
                 patterns: [HostPattern(name, includesSubdomains ? .exactAndBelow : .exact)],
-                pins: pins(digests, at: call.arguments[1].position),
+                pins: pins(digests.filter { $0.count == 32 }, at: call.arguments[1].position),
                 expiry: Self.expiry(milliseconds), location: PolicyLocation(path: path, call.position)),
             at: call.position)
     }

@@ -39,13 +39,13 @@ enum CurlPins {
                 at: other.position)
         }
         let pins = arguments.first.map { Self.pins(in: $0.text, at: $0.position, &problems) } ?? []
-        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
         let location = arguments.first.map { PolicyLocation(path: path, $0.position) }
         let servers = servers(of: found?.urls ?? [], arguments)
         let rules = servers.map { servers in
             CanonicalRule(
                 patterns: [servers.pattern], ports: servers.port.map { [Int($0)] }, pins: pins, location: location)
         }
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted, known: rules) }
         return DialectReading(
             CanonicalPolicy(rules: rules, combination: .closest), notes: Array(notes.prefix(TextLimits.notes)))
     }

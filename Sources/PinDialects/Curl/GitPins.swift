@@ -14,7 +14,9 @@ enum GitPins {
         var problems = PolicyProblems(path: path)
         let git = GitConfiguration(try TextCursor(checking: bytes, path: path))
         let reading = reading(of: git, path: path, &problems)
-        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+        guard problems.isEmpty else {
+            throw PolicyFileError(problems: problems.sorted, known: reading.policy.rules)
+        }
         return reading
     }
 

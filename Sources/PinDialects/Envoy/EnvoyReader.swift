@@ -36,7 +36,7 @@ struct EnvoyReader {
                 .unchanged, "this validation context comes from a secret, whose pins aren't read: read its file too",
                 position, nil)
         }
-        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted, known: rules) }
         if rules.isEmpty {
             note(
                 .unchanged,

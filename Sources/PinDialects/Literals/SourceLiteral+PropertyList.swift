@@ -14,7 +14,17 @@ extension PropertyList {
     static func read(
         _ bytes: [UInt8], path: String, orLiteralWith key: String
     ) throws(PolicyFileError) -> PropertyList {
-        guard areLiterals(bytes) else { return try read(bytes, path: path) }
+        let (list, problems) = try reading(bytes, path: path, orLiteralWith: key)
+        guard problems.isEmpty else { throw PolicyFileError(problems: problems.sorted) }
+        return list
+    }
+
+    /// Returns a property list, or the dictionary of a program with what is known of its values, and the problems with
+    /// the others.
+    static func reading(
+        _ bytes: [UInt8], path: String, orLiteralWith key: String
+    ) throws(PolicyFileError) -> (list: PropertyList, problems: PolicyProblems) {
+        guard areLiterals(bytes) else { return (try read(bytes, path: path), PolicyProblems(path: path)) }
         let literals = SourceLiterals(bytes, try TextCursor(checking: bytes, path: path), path: path)
         var problems = PolicyProblems(path: path)
         let found = literals.roots.flatMap { $0.literal.objects(with: key) }
@@ -38,8 +48,7 @@ extension PropertyList {
                     "the program changes the dictionary or its values here, in a way that isn't read: write those that "
                         + "it ends with", at: position)
             }
-            if conversion.problems.isEmpty { return list }
-            problems = conversion.problems
+            return (list, conversion.problems)
         }
         throw PolicyFileError(problems: problems.sorted)
     }

@@ -39,6 +39,13 @@ struct SourceLiteral {
             start.text(in: start.index..<min(end, start.index + 400)).prefix(80).split(whereSeparator: \.isWhitespace)
                 .joined(separator: " ")
         }
+
+        /// Whether it begins with a text in quotes that isn't closed on its line.
+        var isOpenText: Bool {
+            let line = start.text(in: start.index..<min(end, start.index + 400)).prefix { !$0.isNewline }
+            guard let quote = line.first, "\"'".contains(quote) else { return false }
+            return !line.dropFirst().contains(quote)
+        }
     }
 
     let kind: Kind

@@ -19,6 +19,8 @@ extension PinMapReader {
         var hasOwnHosts = false
         /// Whether an object has any of these settings.
         var isSet = false
+        /// Whether the value is the fingerprint of a certificate, whatever its prefix says.
+        var isOfCertificate = false
         /// The words of the keys on the way to the value.
         var words: PinWords = []
     }

@@ -14,6 +14,8 @@ struct PinMapReader {
     let literals: SourceLiterals
     private var problems: PolicyProblems
     private var rules: [CanonicalRule] = []
+    /// The rules inside a value that is refused as a whole, to be shown beside its problem.
+    private var refused: [CanonicalRule] = []
     /// The constants that are part of another literal, whose pins have their hosts there.
     private var used: Set<String> = []
     /// The pins for which no host is known.
@@ -68,7 +70,9 @@ struct PinMapReader {
                 "nothing is pinned here: write an object with hosts as keys and lists of sha256/ pins as values",
                 at: start, rule: .pinsNothing)
         }
-        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        guard reader.problems.isEmpty else {
+            throw PolicyFileError(problems: reader.problems.sorted, known: reader.rules + reader.refused)
+        }
         return DialectReading(
             CanonicalPolicy(rules: reader.rules, combination: .union),
             notes: reader.rules.prefix(TextLimits.notes).map(reader.note) + reader.withoutPins + reader.onPorts
@@ -334,7 +338,11 @@ extension PinMapReader {
             guard !words.contains(.other) && !isSecret || words.contains(.pin) || found != nil else { continue }
             // mutant map-app: false for `isOfApp` by PinSearchTests/notFound
             if isOfApp, words.contains(.certificate) { continue }
+            // mutant map-key: false by PinMapTests/others
+            if isKeyItself(member.value, words, scope) { continue }
             inner.words.formUnion(words)
+            // mutant map-electron: false by PinMapTests/electron
+            inner.isOfCertificate = member.key == "fingerprint" && Self.isOfElectron(members)
             // mutant map-refused: false by PinMapTests/refusedPins
             if Self.isOfRefused(member.key) {
                 report(
@@ -380,6 +388,20 @@ extension PinMapReader {
             problems.add(
                 "the pins of \(quoted(member.key)) aren't literals: write them themselves", at: member.value.position)
         }
+    }
+
+    /// Whether a value is a public key itself, as one of WireGuard, and not its digest: 32 bytes whose names say
+    /// nothing of pins.
+    private func isKeyItself(_ value: SourceLiteral, _ words: PinWords, _ scope: Scope) -> Bool {
+        guard words.contains(.key), scope.words.union(words).isDisjoint(with: [.pin, .fingerprint]) else {
+            return false
+        }
+        return value.text.flatMap { PinText($0, words) }.map { !$0.isMarked } ?? false
+    }
+
+    /// Whether an object is a certificate of Electron, whose fingerprint has the prefix that keys have elsewhere.
+    private static func isOfElectron(_ members: [SourceLiteral.Member]) -> Bool {
+        Set(members.map(\.key)).isSuperset(of: ["serialNumber", "validStart", "validExpiry"])
     }
 
     /// Returns the problem of a key that would be a host if it were in ASCII.
@@ -439,8 +461,11 @@ extension PinMapReader {
     ) {
         let (rulesBefore, problemsBefore, strayBefore, unpinnedBefore) = (rules, problems, stray, unpinned)
         var scope = scope
-        scope.hosts = isOfHost ? [(HostPattern("any", .exact), position)] : []
+        let unknown = HostPattern("any", .exact)
+        scope.hosts = isOfHost ? [(unknown, position)] : []
         take(value, scope)
+        let own = rules.dropFirst(rulesBefore.count).filter { $0.patterns[0].host != unknown.host }
+        refused += own.prefix(max(0, TextLimits.rules - refused.count))
         let hasPins = stray.count > strayBefore.count || rules.count > rulesBefore.count
         (rules, problems, stray, unpinned) = (rulesBefore, problemsBefore, strayBefore, unpinnedBefore)
         // mutant map-computed: false by PinMapTests/unreadable
@@ -543,6 +568,7 @@ extension PinMapReader {
                     "\(quoted(text)) isn't a pin: write sha256/ and Base64", at: element.position, rule: .malformedPin)
                 return
             }
+            if scope.isOfCertificate { pin = CanonicalPin(.certificate, pin.digest, pin.value) }
             pin.location = PolicyLocation(path: path, element.position)
             pins.append(pin)
         case .word(let name):
@@ -551,6 +577,7 @@ extension PinMapReader {
                 "\(quoted(name)) isn't set to one value in this file: write the pin itself", at: element.position)
         case .list(let elements, _): for element in elements { addPins(element, scope, &pins) }
         case .object, .expression:
+            if case .expression(let expression) = element.kind { hasPins = hasPins || expression.isOpenText }
             problems.add("this pin isn't a literal: write the pin itself", at: element.position)
         }
     }

@@ -25,27 +25,45 @@ struct GradleFields {
         declarations = fields.isEmpty ? nil : SourceDeclarations(gradleFields: fields, package: package, path: path)
     }
 
-    /// Parses the type, the name and the value of a field. Returns `nil` if they aren't known.
+    /// Parses the type, the name and the value of a field, of which a plugin for other builds leaves out the type.
+    /// Returns `nil` if they aren't known.
     private static func field(_ lexer: inout SourceLexer) -> (name: String, value: SourceValue?)? {
-        if lexer.peek()?.isSign("(") == true { _ = lexer.next() }
-        var texts: [String?] = []
-        while texts.count < 3 {
+        SourceValue.skipTypeArguments(&lexer)
+        let isCall = lexer.peek()?.isSign("(") == true
+        if isCall { _ = lexer.next() }
+        var arguments: [SourceValue?] = []
+        while arguments.count < 4 {
             lexer.skipLabel()
-            guard let value = SourceValue(&lexer) else { return texts.count == 2 ? (texts[1] ?? unknown, nil) : nil }
-            texts.append(value.literal)
-            let next = lexer.peek()
-            if texts.count < 3 {
-                guard let next, next.isSign(",") else { return nil }
-                _ = lexer.next()
-            } else if let next, !next.isSign(")"), !next.startsLine, !next.isSign(";"), !next.isSign("}") {
-                texts[2] = nil
-            }
+            arguments.append(argument(&lexer, isCall: isCall))
+            guard lexer.peek()?.isSign(",") == true else { break }
+            _ = lexer.next()
         }
-        guard let name = texts[1] else { return nil }
-        // mutant okhttp-field: texts[2] for `texts[0].map(types.contains) ?? false ? texts[2] : nil` by
-        //   SourceProjectTests/unknown
-        let source = texts[0].map(types.contains) ?? false ? texts[2] : nil
+        guard 2...3 ~= arguments.count, let name = arguments[arguments.count - 2]?.literal else { return nil }
+        // mutant okhttp-untyped-field: false by SourceProjectTests/found
+        if arguments.count == 2 { return (name, arguments[1].flatMap { $0.isLiteral ? $0 : nil }) }
+        let isText = arguments[0]?.literal.map(types.contains) ?? false
+        // mutant okhttp-field: arguments[2]?.literal by SourceProjectTests/unknown
+        let source = isText ? arguments[2]?.literal : nil
         return (name, source.flatMap(value))
+    }
+
+    /// Parses an argument up to the sign behind it. Returns `nil` for one that isn't a literal or a name.
+    private static func argument(_ lexer: inout SourceLexer, isCall: Bool) -> SourceValue? {
+        func ends(_ token: SourceToken) -> Bool {
+            [")", "]", "}", ",", ";"].contains(where: token.isSign) || !isCall && token.startsLine
+        }
+        var copy = lexer
+        if let value = SourceValue(&copy), copy.peek().map(ends) ?? true {
+            lexer = copy
+            return value
+        }
+        var depth = 0
+        while let token = lexer.peek(), depth > 0 || !ends(token) {
+            depth += ["(", "[", "{"].contains(where: token.isSign) ? 1 : 0
+            depth -= [")", "]", "}"].contains(where: token.isSign) ? 1 : 0
+            _ = lexer.next()
+        }
+        return nil
     }
 
     private static let types: Set = ["String", "java.lang.String", "String[]"]

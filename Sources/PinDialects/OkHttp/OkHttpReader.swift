@@ -9,6 +9,8 @@ struct OkHttpReader {
     private var problems: PolicyProblems
     private var notes: [ConversionNote] = []
     private var rules: [CanonicalRule] = []
+    /// The lines with pins that no call adds.
+    private var ignoredLines: Set<Int> = []
     /// The other files whose constants the calls have.
     private var constantFiles: Set<String> = []
     /// The index of each pattern's rule. The pins of several calls for one pattern belong to the same rule.
@@ -43,9 +45,13 @@ struct OkHttpReader {
                         + "file with the call, or \(remedy)",
                 at: place ?? SourcePosition(line: 1, column: 1), rule: .pinsNothing)
         }
-        guard reader.problems.isEmpty else { throw PolicyFileError(problems: reader.problems.sorted) }
+        guard reader.problems.isEmpty else {
+            throw PolicyFileError(
+                problems: reader.problems.sorted, known: reader.rules, files: reader.constantFiles)
+        }
         var reading = DialectReading(CanonicalPolicy(rules: reader.rules, combination: .union), notes: reader.notes)
         reading.constantFiles = reader.constantFiles
+        reading.ignoredLines = reader.ignoredLines
         return reading
     }
 
@@ -117,6 +123,7 @@ struct OkHttpReader {
                 .either, "a pin outside a call of add is ignored\(more): put it into a call", at: first.position,
                 rule: .ignoredSetting)
         }
+        ignoredLines = Set(strays.map { Int($0.position.line) })
         // mutant okhttp-unread: nil for `uses.unread.first` by OkHttpTests/unreadUses
         if let first = uses.unread.first {
             let more = uses.unread.count > 1 ? " (and in \(uses.unread.count - 1) more places)" : ""
@@ -141,8 +148,9 @@ struct OkHttpReader {
     {
         var texts: [(String, SourcePosition)] = []
         var names: [String?] = []
-        var isKnown = true
-        for argument in call.arguments {
+        /// The indices of the arguments without a known value.
+        var unknown: [Int] = []
+        for (index, argument) in call.arguments.enumerated() {
             let value: KnownValue
             switch constants.value(argument.value, at: .init(argument.position)) {
             case .success(let found): value = found
@@ -151,12 +159,12 @@ struct OkHttpReader {
                 if problems.isEmpty || call.loops.isEmpty {
                     problems.add(unresolved.description, at: argument.position)
                 }
-                isKnown = false
+                unknown.append(index)
                 continue
             }
             guard let found = value.texts else {
                 problems.add("this argument isn't a string: write the string itself", at: argument.position)
-                isKnown = false
+                unknown.append(index)
                 continue
             }
             texts += found.map { ($0, argument.position) }
@@ -166,8 +174,19 @@ struct OkHttpReader {
             names += found.map { _ in found.count == 1 ? name : nil }
         }
         read.formUnion(texts.map(\.0))
-        guard isKnown, let pattern = texts.first else { return }
+        // mutant okhttp-empty: {} by OkHttpTests/emptyDigest
+        if unknown.first == 0 { takeProblems(of: texts) }
+        // The pins that are known are shown beside the problem with the others.
+        guard unknown.first != 0, unknown.isEmpty || texts.count > 1, let pattern = texts.first else { return }
         add(pattern.0, at: pattern.1, pins: texts.dropFirst(), names: names)
+    }
+
+    /// Adds problems for the digests of nothing among the pins of a host that isn't known.
+    private mutating func takeProblems(of pins: [(String, SourcePosition)]) {
+        for (text, position) in pins {
+            guard let problem = OkHttpPin.pin(text)?.emptyInputProblem else { continue }
+            problems.add(problem, at: position, rule: .placeholderPin)
+        }
     }
 
     private mutating func note(

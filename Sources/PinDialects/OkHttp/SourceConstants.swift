@@ -290,6 +290,10 @@ struct SourceConstants {
         let references = references(path, at: place)
         guard let last = path.last, !references.isEmpty else { return .success(nil) }
         let name = path.joined(separator: ".")
+        // mutant okhttp-parameter-name: nil for `parameter(among: references, at: place)` by OkHttpTests/parameters
+        if let parameter = parameter(among: references, at: place) {
+            return .failure(UnresolvedName(name, .parameter, at: [parameter]))
+        }
         let places = references.map { PolicyLocation(path: files[$0.file].path, definition($0).position) }
         var found: KnownValue?
         for reference in references {
@@ -309,6 +313,14 @@ struct SourceConstants {
         guard let found else { return .success(nil) }
         let isShared = references.contains { $0.file > 0 }
         return checked(found, of: last, in: isShared ? Array(files.indices) : []).map { $0 }
+    }
+
+    /// Returns the position of the closest parameter above a place, if a name can only be one of a function.
+    private func parameter(among references: [Reference], at place: Place) -> PolicyLocation? {
+        guard references.allSatisfy({ definition($0).isParameter && $0.file == place.file }) else { return nil }
+        let positions = references.map { definition($0).position }
+        let closest = positions.filter { $0 < place.position }.max() ?? positions.min()
+        return closest.map { PolicyLocation(path: files[place.file].path, $0) }
     }
 
     func definition(_ reference: Reference) -> SourceDeclarations.Definition {

@@ -48,6 +48,8 @@ struct SourceDeclarations: Sendable {
         let isFixed: Bool
         /// Whether only this file can refer to it.
         let isPrivate: Bool
+        /// Whether it is a parameter of a function or constructor, which callers give a value.
+        var isParameter = false
     }
 
     let path: String
@@ -336,7 +338,9 @@ struct SourceDeclarations: Sendable {
             let value = isParameter ? nil : expression(&lexer)
             // The expression begins before the next token.
             let end = max(begin, lexer.peek()?.range.lowerBound ?? .max)
-            define(word, value, begin..<end, at: name, isAssignment: !isDeclared, isFixed: last?.word == "val")
+            define(
+                word, value, begin..<end, at: name, isAssignment: !isDeclared, isFixed: last?.word == "val",
+                isParameter: isParameter)
         } else if token.word == "by", isProperty {
             let begin = lexer.peek()?.range.lowerBound ?? .max
             let value = Self.lazyValue(&lexer)
@@ -349,10 +353,10 @@ struct SourceDeclarations: Sendable {
             define(word, nil, at: name, isAssignment: true)
             // mutant okhttp-unset: false for `isProperty` by OkHttpTests/unknownNames
         } else if token.word == "in" || isParameter || isProperty {
-            define(word, nil, at: name)
+            define(word, nil, at: name, isParameter: isParameter)
         } else if isDeclared, token.isSign(";") || isInParentheses && (token.isSign(",") || token.isSign(")")) {
             // A variable or parameter of Java.
-            define(word, nil, at: name)
+            define(word, nil, at: name, isParameter: !token.isSign(";"))
         }
     }
 
@@ -361,7 +365,7 @@ struct SourceDeclarations: Sendable {
 
     private mutating func define(
         _ name: String, _ value: SourceValue?, _ range: Range<Int>? = nil, at token: SourceToken,
-        isAssignment: Bool = false, isFixed: Bool = false
+        isAssignment: Bool = false, isFixed: Bool = false, isParameter: Bool = false
     ) {
         let outer = scopes[scope]
         let isOverridable =
@@ -374,7 +378,7 @@ struct SourceDeclarations: Sendable {
         let definition = Definition(
             name: name, value: known, scope: scope, position: token.position, range: known == nil ? nil : range,
             owner: owner,
-            isFixed: isFinal, isPrivate: modifiers.contains("private"))
+            isFixed: isFinal, isPrivate: modifiers.contains("private"), isParameter: isParameter)
         if let owner, dataClasses[owner] != nil {
             dataClasses[owner]??.parameters.append((name, isValue && !isOverridable))
         }

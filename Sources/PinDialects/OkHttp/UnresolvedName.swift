@@ -10,6 +10,8 @@ struct UnresolvedName: Error {
         case unsetInProject(String?)
         /// The name is set, but not to a single value that is known.
         case varies
+        /// The name is a parameter of a function, which its callers give a value.
+        case parameter
     }
 
     let name: String
@@ -30,6 +32,8 @@ extension UnresolvedName: CustomStringConvertible {
             case .unsetInProject(nil): "isn't set to a string or list in this file or its project"
             case .unsetInProject(let problem?):
                 "isn't set to a string or list in this file, and its project can't be searched (\(problem))"
+            case .parameter:
+                "is a parameter\(places.first.map { " (\($0))" } ?? ""), whose value isn't known here"
             case .varies where places.isEmpty: "isn't the same throughout this file"
             case .varies where places.count == 1: "isn't a constant string or list at \(places[0])"
             case .varies:

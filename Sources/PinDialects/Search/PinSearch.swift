@@ -120,6 +120,7 @@ package struct PinSearch: Sendable {
         // The record of a zone that was read has no host if the reader found none.
         let isZone = dialects == [.tlsa] && problems.isEmpty
         let zonePins = isZone ? Set(sightings.map(\.pin.value)) : []
+        let readPins = Dictionary(grouping: problems.isEmpty ? sightings : [], by: \.pin)
         for (index, shape) in shapes.enumerated() where read[index] == nil {
             let content: CanonicalPin.Content
             switch verdicts[index] {
@@ -139,6 +140,8 @@ package struct PinSearch: Sendable {
                 var sighting = PinSighting(
                     CanonicalPin(content, shape.digest, shape.value), at: locations[index], host: name?.host, standing)
                 sighting.scope = name?.scope ?? .exact
+                // mutant find-again: {} by PinSearchTests/again
+                sighting.adopt(readPins[sighting.pin] ?? [], isKey: text.isKey(shape.range))
                 if case .pin = verdicts[index], !isList { sightings.append(sighting) } else { unsure.append(sighting) }
             }
         }
@@ -149,6 +152,10 @@ package struct PinSearch: Sendable {
             where ranges.contains(where: { $0.contains(shape.range.lowerBound) }) {
                 unusedConstants.insert(locations[index])
             }
+        }
+        let emptyPins = sightings.takeEmpty()
+        if !emptyPins.isEmpty {
+            unusablePins += emptyPins.without(LintAllowance.all(in: text.bytes)).map(PolicyProblem.init)
         }
         sightings.sort { ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column) }
         if !file.isNamedForPins, sightings.contains(where: \.isInForce) { addBrokenJSON(file, path: path) }
@@ -206,6 +213,8 @@ package struct PinSearch: Sendable {
             }
             add(reading.policy, of: dialect, path: path, isTest: isTest, at: time)
             constantFiles.formUnion(reading.constantFiles)
+            // mutant find-strays: [] for `reading.ignoredLines` by PinSearchTests/strays
+            ignoredLines?.formUnion(reading.ignoredLines)
             let doubts: [LintRule?] = [.malformedPin, .pinsNothing, .ignoredSetting, .misplacedSetting]
             // Property lists are recognized by keys of pins alone.
             let isEmpty = reading.policy.rules.isEmpty && [.apple, .trustkit].contains(dialect)
@@ -214,9 +223,11 @@ package struct PinSearch: Sendable {
                 || reading.notes.contains { $0.direction != .unchanged && doubts.contains($0.rule) }
             // A configuration without any pins is none that could lose some.
             // mutant find-ignored: [] by PinSearchTests/ignored
-            let errors = reading.findings(path: path).filter {
+            var errors = reading.findings(path: path).filter {
                 $0.severity == .error && ($0.rule != .pinsNothing || !reading.policy.rules.isEmpty)
             }
+            // mutant find-host-fault: [] for `reading.policy.hostFaults(path: path)` by PinSearchTests/unusable
+            errors += reading.policy.hostFaults(path: path)
             ignoredLines?.formUnion(errors.map(\.location.line))
             // Android ignores all pins outside of its pin-sets.
             // mutant find-outside: {} by PinSearchTests/standings
@@ -224,10 +235,13 @@ package struct PinSearch: Sendable {
             guard !errors.isEmpty else { return }
             // mutant find-allowed: errors for `errors.without(LintAllowance.all(in: file.bytes))` by
             //   PinSearchTests/ignored
-            unusablePins += errors.without(LintAllowance.all(in: file.bytes)).map {
-                PolicyProblem(location: $0.location, message: $0.message)
-            }
+            unusablePins += errors.without(LintAllowance.all(in: file.bytes)).map(PolicyProblem.init)
         } catch {
+            // What the reader knows of the hosts is shown beside its problem.
+            let known = CanonicalPolicy(rules: error.known, combination: .union)
+            // mutant find-known: {} by PinSearchTests/known
+            add(known, of: dialect, path: path, isTest: isTest, at: time)
+            constantFiles.formUnion(error.knownFiles)
             // mutant find-generator: false by PinSearchTests/generators
             guard !Self.isGenerator(file, of: dialect, isExample: isExample) else { return }
             problems.append(Problem(dialect: dialect, problems: error.problems))
@@ -349,10 +363,11 @@ package struct PinSearch: Sendable {
             if isExample, dialect == .map { standing = .documentation }
             if isTest { standing = .test }
             for pattern in rule.patterns {
+                let isNever = standing == .inForce && pattern.fault != nil
                 for pin in rule.pins {
                     var sighting = PinSighting(
                         pin.digested, at: pin.location ?? rule.location ?? whole, host: pattern.host, dialect: dialect,
-                        standing)
+                        isNever ? .ignored : standing)
                     sighting.scope = pattern.scope
                     // Zeros in place of a certificate.
                     // mutant find-null-record: false for `Set(pin.value).count == 1` by PinSearchTests/placeholders

@@ -59,6 +59,17 @@ extension PinSighting {
         self.standing = standing
     }
 
+    /// Takes over what a reader found about the same pin in another place of the file. A list may have it twice, and a
+    /// table may have names for pins as keys, which pin nothing by themselves.
+    mutating func adopt(_ read: [PinSighting], isKey: Bool) {
+        guard standing == .inForce, read.contains(where: { $0.dialect != nil }) else { return }
+        if isKey {
+            standing = .ignored
+        } else if let first = read.first(where: { $0.host == host && $0.dialect != nil }) {
+            (dialect, scope, standing) = (first.dialect, first.scope, first.standing)
+        }
+    }
+
     /// Returns a host as it is compared: lower case, without a wildcard and the dot of the root.
     private static func plain(_ host: String) -> String? {
         var rest = host.lowercased()[...]

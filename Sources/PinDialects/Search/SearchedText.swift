@@ -130,7 +130,10 @@ struct SearchedText {
             "test", "tests", "testing", "__tests__", "__mocks__", "spec", "specs", "fixtures", "testdata", "testutils",
             "androidtest", "sharedtest", "mocks", "e2e", "fuzz", "fuzzing", "corpus", "corpora",
         ]
-        if parts.dropLast().contains(where: {
+        // The packages of a program may have any name.
+        // mutant find-package: nil by UnreadPinningTests
+        let main = parts.indices.dropLast().first { parts[$0] == "src" && parts[$0 + 1] == "main" }
+        if parts.prefix(main ?? parts.count - 1).contains(where: {
             let part = $0.lowercased()
             // Modules and targets, such as AppTests or app-tests.
             return directories.contains(part) || $0.hasSuffix("Tests") || part.hasSuffix("-tests")
@@ -224,6 +227,13 @@ extension SearchedText {
     }
 
     private static let longestName = 160
+
+    /// Whether a text in quotes is a key, which a colon follows.
+    func isKey(_ range: Range<Int>) -> Bool {
+        let rest = bytes[range.upperBound...]
+        guard let quote = rest.first, "\"'".utf8.contains(quote) else { return false }
+        return rest.dropFirst().first { !$0.isBlank } == UInt8(ascii: ":")
+    }
 
     /// Returns the lines that contain a text, in order.
     func lines(with word: String) -> [Int] {

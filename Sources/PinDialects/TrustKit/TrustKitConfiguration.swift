@@ -12,10 +12,14 @@ enum TrustKitConfiguration {
     static func read(
         _ bytes: [UInt8], path: String, publicSuffixes: PublicSuffixes = .system
     ) throws(PolicyFileError) -> DialectReading {
-        let root = try PropertyList.read(bytes, path: path, orLiteralWith: TrustKitReader.domainsKey)
+        let (root, unread) = try PropertyList.reading(bytes, path: path, orLiteralWith: TrustKitReader.domainsKey)
         var reader = TrustKitReader(path: path, publicSuffixes: publicSuffixes)
         let rules = reader.rules(root)
-        guard reader.problems.isEmpty else { throw PolicyFileError(reader.problems, besides: reader.notes) }
+        let named = rules.filter { $0.patterns.allSatisfy { (try? ServerName($0.host)) != nil } }
+        guard unread.isEmpty else { throw PolicyFileError(problems: unread.sorted, known: named) }
+        guard reader.problems.isEmpty else {
+            throw PolicyFileError(reader.problems, besides: reader.notes, known: named)
+        }
         return DialectReading(CanonicalPolicy(rules: rules, combination: .closest), notes: reader.notes.inOrder)
     }
 

@@ -143,7 +143,7 @@ extension TrustKitReader {
         return CanonicalRule(
             patterns: [HostPattern(entry.key, includes ? .exactAndBelow : .exact)],
             pins: pins(entry, minimum: enforces ? 2 : 1), mode: enforces ? .enforce : .report,
-            expiry: expiry(entry.value), reports: strings(Self.reportsKey, in: entry.value)?.map(\.text) ?? [],
+            expiry: expiry(entry.value), reports: strings(Self.reportsKey, in: entry.value)?.texts.map(\.text) ?? [],
             usesDefaultReport: !boolean(Self.defaultReportKey, in: entry.value, default: false), location: location)
     }
 
@@ -173,13 +173,13 @@ extension TrustKitReader {
     }
 
     private mutating func pins(_ entry: PropertyList.Member, minimum: Int) -> [CanonicalPin] {
-        guard let texts = strings(Self.hashesKey, in: entry.value) else {
+        guard let (texts, isKnown) = strings(Self.hashesKey, in: entry.value) else {
             problems.add("\(quoted(entry.key)) has no \(Self.hashesKey): add at least \(minimum)", at: entry.position)
             return []
         }
         var pins: [CanonicalPin] = []
         var seen: Set<CanonicalPin> = []
-        var isWhole = true
+        var isWhole = isKnown
         for (text, position) in texts {
             guard let value = LenientBase64.decode(text.utf8), value.count == 32 else {
                 problems.add(
@@ -268,17 +268,18 @@ extension TrustKitReader {
         return bool
     }
 
+    /// Returns the strings of an array, and whether it has only strings.
     private mutating func strings(
         _ key: String, in domain: PropertyList
-    ) -> [(text: String, position: SourcePosition)]? {
+    ) -> (texts: [(text: String, position: SourcePosition)], isWhole: Bool)? {
         guard let member = domain.member(key) else { return nil }
         let elements = member.value.elements ?? []
         let strings = elements.compactMap { element in element.string.map { (text: $0, position: element.position) } }
         guard member.value.elements != nil, strings.count == elements.count else {
             problems.add("\(key) isn't an array of strings: make it one", at: member.position)
-            return nil
+            return (strings, false)
         }
-        return strings
+        return (strings, true)
     }
 
     /// Notes the keys that TrustKit ignores.

@@ -20,7 +20,8 @@ extension CommandDefinition {
             "",
             "The exit code is 0 if all places agree, 1 if two of them disagree on a host or if there are",
             "no pins at all, and 2 if a pin file is empty, can't be read or has settings that are errors,",
-            "or if a pin is damaged.",
+            "if a pin is damaged, or if code compares certificates or keys in a way that isn't read. A",
+            "comment pinctl-allow unread-pins: REASON on its line or above allows such code.",
         ],
         examples: [
             ("Find the pins of an app", "pinctl find"),

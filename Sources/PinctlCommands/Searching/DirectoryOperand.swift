@@ -103,7 +103,8 @@ struct DirectoryOperand {
                 continue
             }
             // mutant import-hosts: false for `needsHosts` by FindTests/hosts
-            if needsHosts, pins.contains(where: { $0.dialect != nil && $0.host == nil }) {
+            // mutant import-failed-hostless: true for `search.problems.isEmpty` by FindTests/hosts
+            if needsHosts, search.problems.isEmpty, pins.contains(where: { $0.dialect != nil && $0.host == nil }) {
                 hostless.append(path)
                 continue
             }

@@ -10,8 +10,15 @@ struct PinFinder {
     private var sightings: [PinSighting] = []
     private var unsure: [PinSighting] = []
     private var constants = PinConstants()
+    private var otherProblems: [PolicyProblem] = []
+    /// The code that pins in a way that isn't read.
+    private var unread: [UnreadPinning] = []
     /// The files that couldn't be read, with the positions in them.
-    private(set) var problems: [PolicyProblem] = []
+    var problems: [PolicyProblem] {
+        // Code that compares a value may compare a pin that was found.
+        let hasPins = sightings.contains(where: \.isInForce)
+        return otherProblems + unread.filter { !$0.comparesValue || !hasPins }.map(\.problem)
+    }
     private var otherNotes: [String] = []
     private var testFailures: [PolicyProblem] = []
     var notes: [String] { otherNotes + testFailures.testNotes }
@@ -31,14 +38,16 @@ struct PinFinder {
     /// Searches a directory or a file.
     mutating func search(_ operand: String) async {
         guard FileKind(operand) != .missing else {
-            problems.append(
+            otherProblems.append(
                 PolicyProblem(location: PolicyLocation(path: operand), message: "no such directory: check the path"))
             return
         }
         let tree = SourceTree(operand, variables: variables)
         otherNotes += tree.notes
         linkCount += tree.linkCount
-        problems += tree.problems.map { PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason) }
+        otherProblems += tree.problems.map {
+            PolicyProblem(location: PolicyLocation(path: $0.path), message: $0.reason)
+        }
         let (paths, size) = (tree.paths, Self.filesPerTask)
         let parts = stride(from: 0, to: paths.count, by: size).map { paths[$0..<min($0 + size, paths.count)] }
         let time = time
@@ -66,11 +75,11 @@ struct PinFinder {
         switch file.result {
         case .searched(let result): search = result
         case .tooLarge(mayPin: false): return tooLarge.append(file.path)
-        case .tooLarge(mayPin: true): return problems.append(.tooLarge(file.path))
+        case .tooLarge(mayPin: true): return otherProblems.append(.tooLarge(file.path))
         case .skipped: return
-        case .lost: return problems.append(.lost(file.path))
+        case .lost: return otherProblems.append(.lost(file.path))
         case .failed(let error):
-            problems.append(PolicyProblem(location: PolicyLocation(path: file.path), message: error.description))
+            otherProblems.append(PolicyProblem(location: PolicyLocation(path: file.path), message: error.description))
             return
         }
         fileCount += 1
@@ -84,12 +93,19 @@ struct PinFinder {
             testFailures += search.failures.map(\.first)
             return
         }
-        for (first, more) in search.failures {
-            // One is enough to show that the pins of the file aren't known.
-            let rest = more > 0 ? " (and \(plural(more, "more problem")): run pinctl lint on the file)" : ""
-            problems.append(PolicyProblem(location: first.location, message: first.message + rest))
+        // Pins in the same file are those of the code.
+        // mutant find-unread: {} by UnreadPinningTests
+        if let place = file.unread, search.problems.isEmpty, !search.sightings.contains(where: \.isInForce) {
+            unread.append(place)
         }
-        problems += search.unusablePins.prefix(1)
+        for (first, more) in search.failures { add(first, more) }
+        if let first = search.unusablePins.first { add(first, search.unusablePins.count - 1) }
+    }
+
+    /// Adds the first problem of a file. One is enough to show that its pins aren't known.
+    private mutating func add(_ first: PolicyProblem, _ more: Int) {
+        let rest = more > 0 ? " (and \(plural(more, "more problem")): run pinctl lint on the file)" : ""
+        otherProblems.append(PolicyProblem(location: first.location, message: first.message + rest))
     }
 
     /// The pins by host. Digests without a mark count if the same digest is a pin elsewhere.

@@ -113,6 +113,8 @@ enum SearchedFile {
 struct FileSearch: Sendable {
     let path: String
     let result: Result
+    /// The code in the file that pins in a way that isn't read, if any.
+    private(set) var unread: UnreadPinning?
 
     enum Result: Sendable {
         case searched(PinSearch)
@@ -133,6 +135,7 @@ struct FileSearch: Sendable {
         do throws(InputFileError) {
             switch try SearchedFile(path, &buffer) {
             case .text(let size):
+                unread = UnreadPinning(buffer.bytes.span.extracting(0..<size), path: path, name: name)
                 result = .searched(
                     PinSearch(
                         buffer.bytes.span.extracting(0..<size), path: path, name: name, at: time, suffixes: suffixes,

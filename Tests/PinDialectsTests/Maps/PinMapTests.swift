@@ -371,10 +371,22 @@ struct PinMapTests {
             #"{"api.test":{"privateKey":"\#(first)","certificateKey":"\#(second)"}}"#,
             #"{"hostname":"api.test","known-pins":["\#(first)"],"validated-certificate-chain":["x"]}"#,
             "function f(a, b) { if (a) { return { b: [1, 2] }; } else { return '\(first)'; } }",
+            // Keys of tunnels.
+            #"{"servers":[{"hostname":"a.example.com","host":"192.0.2.1","public_key":"\#(first)"}]}"#,
         ])
     func others(text: String) {
         let found = PinMapReader.search(Array(text.utf8))
         #expect(!found.isMap && found.stray.isEmpty)
+    }
+
+    @Test("The fingerprint of Electron's certificates isn't that of a key, whatever its prefix says")
+    func electron() throws {
+        let text = """
+            const request = { hostname: 'a.example.com', certificate: { serialNumber: '01', validStart: 1,
+              validExpiry: 2, fingerprint: 'sha256/\(Self.first)' } };
+            """
+        let rule = try #require(try PinDialect.map.read(Array(text.utf8), path: "a.ts").policy.rules.first)
+        #expect(rule.pins.map(\.content) == [.certificate])
     }
 
     @Test("A host with an empty list is noted, and a note says how each host was understood")

@@ -453,7 +453,7 @@ struct PinSearchTests {
     }
 
     /// Records for services in programs and configurations, with the zones that their owners are relative to.
-    static let records: [Row] = [
+    static let recordRows: [Row] = [
         Row(
             "dnsconfig.js",
             """
@@ -507,7 +507,7 @@ struct PinSearchTests {
             """, "7: A www.example.com", "13: B -"),
     ]
 
-    @Test("A record has the host of its owner, in the zone that the text names", arguments: records)
+    @Test("A record has the host of its owner, in the zone that the text names", arguments: recordRows)
     func records(row: Row) {
         #expect(SearchText(row.name, row.text).sightings == row.expected)
     }
@@ -749,7 +749,7 @@ struct PinSearchTests {
             ("Caddyfile", "a.example.com, b.example.com {\n  header Public-Key-Pins \"pin-sha256=\\\"{A}\\\"\"\n}"),
         ]
         for (name, text) in rows {
-            #expect(SearchText(name, text).sightings == ["2: A a.example.com", "2: A b.example.com"])
+            #expect(SearchText(name, text).sightings == ["2: A a.example.com hpkp", "2: A b.example.com hpkp"])
         }
     }
 
@@ -958,6 +958,92 @@ struct PinSearchTests {
         let program = SearchText("Pins.kt", code).search()
         #expect(program.problems.map(\.dialect) == [.okhttp])
         #expect(program.sightings.map(SearchText.line) == ["1: A -"])
+    }
+
+    /// Files that can't be read as a whole, with what is known of their pins.
+    static let partlyKnown: [Row] = [
+        Row(
+            "App.m",
+            """
+            NSDictionary *c = @{ kTSKPinnedDomains: @{ @"api.example.com": @{
+              kTSKIncludeSubdomains: @YES, kTSKEnforcePinning: @NO,
+              kTSKPublicKeyHashes: @[ @"<backup>", @"{A}", other ] } } };
+            """, "3: A api.example.com+ trustkit (report only)"),
+        Row(
+            "pins.ts",
+            """
+            const sets = { [Set.live]: { 'api.example.com': { includeSubdomains: true, publicKeyHashes: ['{A}'] } } };
+            """, "1: A api.example.com+ map"),
+        Row(
+            "Api.kt", "CertificatePinner.Builder().add(\"**.example.com\", \"sha256/{A}\", loaded())",
+            "1: A example.com+ okhttp"),
+        Row(
+            "Engine.kt",
+            "b.addPublicKeyPins(\"example.com\", setOf(Base64.decode(\"{A}\", 0), Base64.decode(\"AAAA\", 0)), true, "
+                + "Date(1898761600000L))", "1: A example.com+ cronet"),
+        Row(
+            "config.xml",
+            """
+            <network-security-config><domain-config><domain includeSubdomains="true">example.com</domain><pin-set>
+            <pin digest="SHA-256">{A}</pin><pin digest="SHA-256">AAAA</pin></pin-set></domain-config>
+            </network-security-config>
+            """, "2: A example.com+ android"),
+    ]
+
+    @Test("A damaged pin takes away neither host nor scope nor mode of the others", arguments: partlyKnown)
+    func known(row: Row) {
+        let search = SearchText(row.name, row.text).search()
+        #expect(!search.problems.isEmpty)
+        let lines = search.sightings.map { sighting in
+            let host = sighting.host ?? "-"
+            return SearchText.line(sighting).replacing(host, with: host + (sighting.scope == .exactAndBelow ? "+" : ""))
+        }
+        #expect(lines == row.expected)
+    }
+
+    @Test("Hosts that no server has, digests of nothing and open texts are problems, and no such pin is in force")
+    func unusable() {
+        let nothing = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        let rows = [
+            (
+                "a.xml",
+                "<network-security-config><domain-config><domain>example.com/</domain><pin-set>"
+                    + "<pin digest='SHA-256'>{A}</pin></pin-set></domain-config></network-security-config>", 1
+            ),
+            ("Api.kt", "CertificatePinner.Builder().add(\"a.example.com\", \"\(nothing)\")", 1),
+            ("pins.json", "{ \"a.example.com\": [\"\(nothing)\"] }", 1),
+            ("Api.kt", "// pinctl-allow P002: a test\nCertificatePinner.Builder().add(\"a.test\", \"\(nothing)\")", 0),
+        ]
+        for (name, text, count) in rows {
+            let search = SearchText(name, text).search()
+            #expect(search.unusablePins.count == count, "\(name): \(search.unusablePins)")
+            #expect(search.sightings.filter(\.isInForce).isEmpty, "\(name)")
+        }
+        let open = "initializeSslPinning({ 'a.example.com': { publicKeyHashes: [\n'a dummy\n] } })"
+        #expect(SearchText("pins.ts", open).search().problems.map(\.dialect) == [.map])
+        #expect(SearchText("pins.ts", open.replacing("'a dummy", with: "dummy")).search().problems.isEmpty)
+    }
+
+    @Test("A pin that a list has twice is that of the reader, and a key of a table of names isn't in force")
+    func again() {
+        let list = "{ \"hosts\": [ { \"host\": \"a.example.com\", \"pins\": [\n\"{A}\",\n\"{A}\" ] } ] }"
+        #expect(SearchText("pins.json", list).sightings == ["2: A a.example.com map", "3: A a.example.com map"])
+        let table = "{ \"names\": {\n\"{A}\": \"Root 1\" },\n\"pins\": { \"a.example.com\": [\"{A}\"] } }"
+        #expect(SearchText("pins.json", table).sightings == ["2: A - (ignored)", "3: A a.example.com map"])
+    }
+
+    @Test("Each pin that no call adds is ignored")
+    func strays() {
+        let text = """
+            class Main { String key = "sha256/{A}";
+              String second = "sha256/{B}";
+              String third = "sha256/{C}";
+              CertificatePinner pinner = new CertificatePinner.Builder().add("api.test", key).build(); }
+            """
+        #expect(
+            SearchText("Main.java", text).sightings == [
+                "1: A api.test okhttp", "2: B api.test (ignored)", "3: C api.test (ignored)",
+            ])
     }
 
     @Test("A damaged pin with a prefix is a problem where it is in use, and a path isn't a pin")

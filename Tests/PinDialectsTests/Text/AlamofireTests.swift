@@ -113,7 +113,12 @@ struct AlamofireTests {
         let rows = [
             ("let e = PublicKeysTrustEvaluator()", "1:9: error: PublicKeysTrustEvaluator isn't the value of a host"),
             ("evaluators[host] = PinnedCertificatesTrustEvaluator()", "isn't the value of a host"),
-            ("let m = [host(): PublicKeysTrustEvaluator()]", "isn't the value of a host"),
+            ("let m = [host(): PublicKeysTrustEvaluator()]", "1:18: error: the host \"host()\" isn't set to a string"),
+            (
+                "let m = [a: [1, 2], API.host( 1 ): PublicKeysTrustEvaluator()]",
+                "the host \"API.host( 1 )\" isn't set to a string"
+            ),
+            ("configure(policy: PublicKeysTrustEvaluator())", "isn't the value of a host"),
             ("let m = [API.host: PublicKeysTrustEvaluator()]", "the host \"API.host\" isn't set to a string"),
             (#"let m = ["https://api.test": PublicKeysTrustEvaluator()]"#, "is no URL's host"),
             (#"let m = ["*.api.test": PublicKeysTrustEvaluator()]"#, "is no URL's host"),
@@ -168,6 +173,18 @@ struct AlamofireTests {
             files: [("a.cer", first.derBytes), ("b.crt", Array("-----BEGIN CERTIFICATE-----".utf8))])
         #expect(pem.policy.rules[0].pins.count == 1)
         #expect(pem.notes.map(\.rule) == [.ignoredSetting] && pem.notes[0].message.contains("ignores b.crt"))
+    }
+
+    @Test("The sources of Alamofire itself have no pins")
+    func library() {
+        for program in [
+            "enum ServerTrustPolicy { case pinCertificates(a: [A])\n"
+                + "func f() { switch self { case let .pinCertificates(a): g(a) } } }",
+            "final class PublicKeysTrustEvaluator: ServerTrustEvaluating {}\n"
+                + "extension T { static var keys: Self { PublicKeysTrustEvaluator() } }",
+        ] {
+            #expect(!PinDialect.allRecognized(in: Array(program.utf8)).contains(.alamofire), "\(program)")
+        }
     }
 
     @Test("Mentions that create no evaluator aren't read as one")

@@ -177,7 +177,7 @@ struct OkHttpTests {
                 #"static final String[] P = {"PIN1"}; void f(String... P) { b.add("a.test", P); b.add("b", "PIN2"); }"#,
                 "\"P\" isn't the same"
             ),
-            (#"fun f(p: List<String> = listOf("PIN1")) { b.add("a.test", "PIN2", *p) }"#, "\"p\" isn't a constant"),
+            (#"fun f(p: List<String> = listOf("PIN1")) { b.add("a.test", "PIN2", *p) }"#, "\"p\" is a parameter"),
             (
                 #"for ((h, p) in mapOf("a.test" to "PIN1", "a.test" to "PIN2")) b.add(h, p)"#,
                 "\"a.test\" isn't the same"
@@ -209,7 +209,7 @@ struct OkHttpTests {
             (#"for (i in 0 until P.size) b.add("a.test", P[i], "PIN1")"#, "isn't"),
             (
                 #"fun f(pins: List<String>) = CertificatePinner.Builder().add("a.test", *pins.toTypedArray())"#,
-                "\"pins\" isn't"
+                "\"pins\" is a parameter"
             ),
         ])
     func unknownCollections(_ text: String, _ expected: String) {
@@ -293,6 +293,33 @@ struct OkHttpTests {
     func unknownNames(_ text: String) {
         let found = problems("object D { val host = \"c.test\" }\n" + text)
         #expect(found.contains { $0.contains("\"host\" isn't a constant string or list at") }, "\(text): \(found)")
+    }
+
+    @Test("A parameter is named as one, the closest above the call")
+    func parameters() {
+        let rows = [
+            ("fun f(host: String) = CertificatePinner.Builder().add(host, \"PIN1\")", "(Pins.kt:1:7)"),
+            (
+                "fun a(host: String) {}\nfun b(host: String) = CertificatePinner.Builder().add(host, \"PIN1\")\n"
+                    + "fun c(host: String) {}", "(Pins.kt:2:7)"
+            ),
+            (
+                "void a(String host, int n) {}\n"
+                    + "void b(int n, String host) { new CertificatePinner.Builder().add(host, \"PIN1\"); }", "(Pins.kt:2:22)"
+            ),
+        ]
+        for (text, place) in rows {
+            let found = problems(text)
+            let expected = "\"host\" is a parameter \(place), whose value isn't known here: write the string itself"
+            #expect(found.contains { $0.contains(expected) }, "\(text): \(found)")
+        }
+    }
+
+    @Test("The digest of nothing is a problem, whatever its host is")
+    func emptyDigest() {
+        let nothing = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        let found = problems("CertificatePinner.Builder().add(host, \"\(nothing)\", \"PIN1\")")
+        #expect(found.contains { $0.contains("\"\(nothing)\" is the SHA-256 of empty input") }, "\(found)")
     }
 
     @Test(

@@ -6,6 +6,18 @@ import Testing
 struct RecognitionTests {
     private static let pin = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
+    @Test("A program that only mentions NSPinnedDomains has none")
+    func mentions() {
+        for text in [
+            "// The Info.plist has NSPinnedDomains: \nlet pins = [\"sha256/\(Self.pin)\"]",
+            "list.NSAppTransportSecurity = { ...old, NSPinnedDomains: domains };",
+        ] {
+            #expect(PinDialect.recognized(in: Array(text.utf8)) != .apple, "\(text)")
+        }
+        let dictionary = "let list = [\"NSAppTransportSecurity\": [\"NSPinnedDomains\": [:]]]"
+        #expect(PinDialect.recognized(in: Array(dictionary.utf8)) == .apple)
+    }
+
     @Test(
         "A format is recognized by content that only its own files have",
         arguments: [

@@ -145,6 +145,18 @@ struct SourceProjectTests {
                     } }
                     """
                 ], "a.test 0 1"),
+            // The plugin for projects of Kotlin alone takes values in place of expressions.
+            Sample(
+                kotlin("com.x.BuildConfig", call: "add(BuildConfig.HOST, *BuildConfig.PINS)"),
+                [
+                    "app/build.gradle.kts": """
+                    buildConfig {
+                        buildConfigField("VERSION", project.version("1", 2))
+                        buildConfigField("HOST", "a.test")
+                        buildConfigField<Array<String>>("PINS", arrayOf("PIN1", "PIN2"))
+                    }
+                    """
+                ], "a.test 0 1"),
             // Classes of other files.
             Sample(
                 kotlin("com.x.core.Pin", call: "add(P.host, P.hash)") + "val P = Pin(\"a.test\", hash = \"PIN1\")",
@@ -242,6 +254,9 @@ struct SourceProjectTests {
                     """), "\"BuildConfig.PIN\" isn't the same at app/build.gradle:1:9 and app/build.gradle:2:11"),
             Sample(field, gradle("buildConfigField \"String\", \"PIN\", \"\\\"${pin}\\\"\""), "isn't a constant"),
             Sample(field, gradle("buildConfigField \"String\", \"PIN\", pins.get(0)"), "isn't a constant"),
+            Sample(
+                field, gradle("buildConfigField(\"HOST\", get(\"H\"))\nbuildConfigField(\"PIN\", get(\"P\", 1))"),
+                "\"BuildConfig.PIN\" isn't a constant string or list at app/build.gradle:2:1"),
             Sample(field, gradle("buildConfigField \"String\", \"PIN\", '\"PIN1\"'.trim()"), "isn't a constant"),
             Sample(field, gradle("buildConfigField \"String\", \"PIN\", \"Pins.PRIMARY\""), "isn't a constant"),
             Sample(field, gradle("buildConfigField \"Object\", \"PIN\", \"\\\"PIN1\\\"\""), "isn't a constant"),

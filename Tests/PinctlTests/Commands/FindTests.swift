@@ -262,6 +262,29 @@ struct FindTests {
         #expect(!run.errors.contains("can't be read by a dialect"), "\(run)")
         let named = await pinctl("import", directory.path, "--lossy", "--host", "api.example.com")
         #expect(named.status == 0 && named.output.contains(pin(4)), "\(named)")
+        // A damaged file isn't one without a host.
+        try write(".curlrc", "pinnedpubkey = \"sha256//\(pin(4));sha256//AAAA\"\n")
+        #expect(await pinctl("import", directory.path, "--lossy").status == 2)
+    }
+
+    @Test("Code that pins in a way that isn't read is a problem unless its pins were found")
+    func unread() async throws {
+        let delegate = """
+            func urlSession(_ s: URLSession, didReceive challenge: URLAuthenticationChallenge) {
+                accept(hash(SecTrustCopyKey(trust)) == Config.pinnedHash)
+            }
+            """
+        try write("Delegate.swift", delegate)
+        try write("net.ts", "http.setServerTrustMode('pinned')\n")
+        let run = await find()
+        #expect(run.status == 2 && run.errors.contains("/Delegate.swift:2:17: error: this delegate compares"), "\(run)")
+        #expect(run.errors.contains("/net.ts:1:6: error: this call pins the certificates"), "\(run)")
+        try write("Config.swift", "let keyPin = \"sha256/\(first)\"\n")
+        let known = await find()
+        #expect(!known.errors.contains("Delegate.swift") && known.errors.contains("/net.ts:1:6"), "\(known)")
+        // The pins of the same file are those of its code.
+        try write("net.ts", "http.setServerTrustMode('pinned'); \(script(first))")
+        #expect(await find().status == 0)
     }
 
     @Test("A repository in another one is searched", .enabled(if: hasGit))
