@@ -201,7 +201,8 @@ prepare_root() {
     printf '127.0.0.1 localhost\n::1 localhost\n' >"$1/etc/hosts"
 }
 
-# swift_packages ROOT SUITE MIRROR: prints the packages that Swift requires in such a root, and adds a source that has them.
+# swift_packages ROOT SUITE MIRROR: prints the packages that Swift requires in such a root, and adds a source that has
+# them.
 swift_packages() {
     local old=
     # The toolchain is linked against Debian 12's libxml2, whose name changed after Debian 13.

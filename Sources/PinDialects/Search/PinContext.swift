@@ -104,8 +104,8 @@ struct PinContext {
         // A few bytes again and again are a placeholder or a small number, which texts with nothing in common have.
         // mutant find-number: 2 for `DigestShape.leastBytes` by PinSearchTests/notFound
         guard Set(shape.value).count >= DigestShape.leastBytes else {
-            // mutant find-dummy: false for 2 by PinSearchTests/placeholders
             let own = words(around: shape.range, text.line(at: start))
+            // mutant find-dummy: false for 2 by PinSearchTests/placeholders
             if shape.form != .hex, own.union(name.map { PinWords($0) } ?? []).contains(.pin) { return .pin(.publicKey) }
             if isFingerprintSetting(name) { return .pin(.certificate) }
             return shape.form == .base64 ? .placeholder : .never

@@ -19,8 +19,8 @@ extension TransportActor {
     /// `MainActor.assumeIsolated`.
     package nonisolated static func assumeIsolated(_ body: @TransportActor () -> Void) {
         precondition(EventLoop.shared.isCurrent, "only on the event loop")
-        // A debug build has the name of the file in the check for an escaped closure, which would be its path.
-        #sourceLocation(file:"PinctlTLSTransport/Isolated.swift",line:1)
+        // A debug build has the name of the file in the check for an escaped closure, which would be the path.
+        #sourceLocation(file:"assumeIsolated",line:24)
         withoutActuallyEscaping(body) { body in unsafe unsafeBitCast(body, to: (() -> Void).self)() }
         #sourceLocation()
     }
