@@ -121,17 +121,13 @@ struct SearchedText {
 
     /// Whether a file belongs to the tests of a project, judged by its path.
     static func isTest(_ name: String) -> Bool {
-        let all = name.split(separator: "/").map(String.init)
-        // What is below src/main is the program itself, such as the package com.example.test.
-        let main = all.indices.dropLast().last { all[$0] == "src" && all[$0 + 1] == "main" }
-        // mutant find-main-sources: all by PinSearchTests/idle
-        let parts = main.map { Array(all[($0 + 2)...].suffix(1)) } ?? all
+        let parts = name.split(separator: "/").map(String.init)
         let directories: Set<String> = [
             "test", "tests", "testing", "__tests__", "__mocks__", "spec", "specs", "fixtures", "testdata", "testutils",
             "androidtest", "sharedtest", "mocks", "e2e", "fuzz", "fuzzing", "corpus", "corpora",
         ]
         // The packages of a program may have any name.
-        // mutant find-package: nil by UnreadPinningTests
+        // mutant find-main-sources: nil by PinSearchTests/idle
         let main = parts.indices.dropLast().first { parts[$0] == "src" && parts[$0 + 1] == "main" }
         if parts.prefix(main ?? parts.count - 1).contains(where: {
             let part = $0.lowercased()
