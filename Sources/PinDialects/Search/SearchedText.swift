@@ -127,7 +127,7 @@ struct SearchedText {
             "androidtest", "sharedtest", "mocks", "e2e", "fuzz", "fuzzing", "corpus", "corpora",
         ]
         // The packages of a program may have any name.
-        // mutant find-package: nil by UnreadPinningTests
+        // mutant find-test-package: nil by UnreadPinningTests
         let main = parts.indices.dropLast().first { parts[$0] == "src" && parts[$0 + 1] == "main" }
         if parts.prefix(main ?? parts.count - 1).contains(where: {
             let part = $0.lowercased()
