@@ -119,7 +119,7 @@ extension PinDialect {
         },
         DialectMark(.apple, [.object, .other], in: [.json, .swift, .literals]) {
             // mutant apple-mention: true for `ApplePinReader.isIn($0.bytes)` by RecognitionTests/mentions
-            $0.hasKey("NSPinnedDomains", orMentions: true) && ApplePinReader.isIn($0.bytes)
+            $0.hasKey("NSPinnedDomains", orMentions: true) && ($0.form == .object || ApplePinReader.isIn($0.bytes))
         },
         // Texts.
         DialectMark(.envoy, [.other], in: [.json, .yaml], isEnvoy),

@@ -18,7 +18,7 @@ extension PinContext {
                 return .publicKey
             }
             // Usage, selector and matching type of a TLSA record.
-            let fields = before.split { $0 == " " || $0 == "\t" }.suffix(3)
+            let fields = before.split { " \t(".contains($0) }.suffix(3)
             let matchingType = shape.digest == .sha512 ? 2 : 1
             guard before.last == " " || before.last == "\t", fields.count == 3,
                 Int(fields[fields.startIndex + 2]) == matchingType, let usage = Self.usage(fields.first ?? ""),

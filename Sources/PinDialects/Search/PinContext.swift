@@ -125,11 +125,13 @@ struct PinContext {
         // mutant find-subject: false for `isBelowSubject(line, shape)` by PinSearchTests/shapes
         if shape.form == .base64, isBelowSubject(line, shape) { return .pin(.publicKey) }
         var enclosing: PinWords = []
+        var isListed = false
         for above in hasWords ? lines(above: line) : [] {
             // What is above the name of a list of pins is about something else.
-            // mutant find-other-line: [] by PinSearchTests/settings
-            let others: PinWords = enclosing.contains(.pin) ? .other : []
-            enclosing.formUnion(words(ofLine: above).subtracting(others))
+            // mutant find-other-line: false for `isListed` by PinSearchTests/settings
+            let counting = isListed ? words(ofLine: above).subtracting(.other) : words(ofLine: above)
+            enclosing.formUnion(counting)
+            isListed = isListed || counting.isSuperset(of: [.pin, .tls, .key]) && !text.isComment(line: above)
         }
         guard !enclosing.contains(.other) || own.contains(.pin) else { return .never }
         var all = own.union(enclosing)

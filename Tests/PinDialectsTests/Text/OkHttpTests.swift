@@ -305,7 +305,8 @@ struct OkHttpTests {
             ),
             (
                 "void a(String host, int n) {}\n"
-                    + "void b(int n, String host) { new CertificatePinner.Builder().add(host, \"PIN1\"); }", "(Pins.kt:2:22)"
+                    + "void b(int n, String host) { new CertificatePinner.Builder().add(host, \"PIN1\"); }",
+                "(Pins.kt:2:22)"
             ),
         ]
         for (text, place) in rows {
