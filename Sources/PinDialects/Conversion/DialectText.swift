@@ -83,7 +83,7 @@ final class DialectText {
             "tskpinneddomains", "tskpublickeyhashes", "nspinned", "spki-sha256-base64", "sectrustpinningrequired",
             "pubkey_sha256", "\"domains\"", "\"payloadtype\"", "certificatepinner", "pinningpolicy(",
             "pinningrule(", "trustevaluator(", ".pincertificates(", ".pinpublickeys(", "pinnedpubkey",
-            "addpublickeypins", "public-key-pins", initializer.lowercased(),
+            "addpublickeypins", "public-key-pins", "tlsa ", "tlsa\t", initializer.lowercased(),
             "envoy.extensions.transport_sockets.tls",
         ] + EnvoyContext.keyHashes + EnvoyContext.certificateHashes
 

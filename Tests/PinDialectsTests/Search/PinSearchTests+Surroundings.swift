@@ -105,8 +105,8 @@ extension PinSearchTests {
             "msmtprc", "host smtp.example.com\nfrom joe@corp.example.org\ntls_fingerprint {A.colons}",
             "3: A smtp.example.com certificate"),
         Row(
-            "get.py", "get('-u joe@corp.example.org', 'sha256/{A}', url='https://joe@api.example.com/')",
-            "1: A api.example.com"),
+            "get.sh", "curl -u joe@corp.example.org --pinnedpubkey sha256//{A} https://api.example.com/",
+            "1: A api.example.com curl"),
         Row("hosts.conf", "host = 192.0.2.150\ntrusted-cert = {A.hex}", "2: A 192.0.2.150 certificate"),
         Row(
             "es.py", "Elasticsearch(\n  'https://192.0.2.7:9200',\n  ssl_assert_fingerprint='{A.colons}')",
@@ -207,17 +207,17 @@ extension PinSearchTests {
         // A name for something else above the name of a list.
         Row(
             "values.txt",
-            "<string name=\"cookie\">x</string>\n<array name=\"ssl_pinning_hashes\">\n  <item>{A}</item>\n</array>",
+            "<string name=\"cookie\">x</string>\n<array name=\"ssl_pinning_public_key_hashes\">\n  <item>{A}</item>\n</array>",
             "3: A - (documentation)"),
         Row(
-            "dig.md", "_25._tcp.a.example.com. 915 IN TLSA 3 1 1 {A.half1} {A.half2}",
-            "1: A a.example.com (documentation)"),
+            "dig.md", "The output of `dig`:\n\n_25._tcp.a.example.com. 915 IN TLSA 3 1 1 {A.half1} {A.half2}",
+            "3: A a.example.com (documentation)"),
         Row(
             "c.rb", "f(\"_25._tcp.a.example.com. TLSA 3 0 1 ( {A.half1} \" \\\n  \"{A.half2} )\")",
             "1: A a.example.com certificate"),
         Row(
             "imaprc", "cert_fingerprint = {A.hex}{B.hex}\n",
-            "1: sha512/+yBFao+02f4jSG2St9wBJktwlbrfBClOc5i94gcsUXY2W4Clyu8UOV6DqM3yFzxhhqvQ9Ro/ZImu0/gdQmeMsQ== - certificate sha512"
+            "1: cert-sha512/+yBFao+02f4jSG2St9wBJktwlbrfBClOc5i94gcsUXY2W4Clyu8UOV6DqM3yFzxhhqvQ9Ro/ZImu0/gdQmeMsQ== - certificate sha512"
         ),
         Row(
             "es.py", "es = Elasticsearch(\n#   ssl_assert_fingerprint=\"{A.colons}\"\n)", "2: A - certificate (comment)"
