@@ -101,7 +101,7 @@ extension NearbyHost {
         let words = Set(PinWords.words(key))
         // The name of an app's package, and the server that a report about pins is from.
         // mutant find-package: false by PinSearchTests/hosts
-        guard words.isDisjoint(with: Self.packageWords) else { return nil }
+        guard words.isDisjoint(with: Self.packageWords) || words.isSuperset(of: ["proxy", "server"]) else { return nil }
         return Self.hostname(name, isURL: isURL, isNamed: Self.namesHost(key), suffixes)
     }
 

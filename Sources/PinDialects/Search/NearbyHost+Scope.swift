@@ -17,7 +17,9 @@ extension NearbyHost {
                     guard let found = other, !structure.entries[found].isItem else { break }
                     let line = structure.entries[found].line
                     if !structure.entries[found].hasParts {
-                        if setsSubdomains(line) { return true }
+                        // A header with other pins has a directive of its own.
+                        // mutant find-other-header: true for `!taken.contains(line)` by PinSearchTests/subdomains
+                        if !taken.contains(line), setsSubdomains(line) { return true }
                     } else if !places(in: text.range(ofLine: line)).isEmpty {
                         // An entry with a host has settings of its own.
                         break
@@ -48,7 +50,9 @@ extension NearbyHost {
             letters.contains("includesubdomainstrue") || letters.contains("includesubdomainsyes")
             || letters.contains("includessubdomainstrue")
             || letters.contains("modeincludesubdomains")
-        return isSet || letters.contains("pinsha256") && letters.contains("includesubdomains")
+        return isSet
+            || letters.contains("pinsha256") && letters.contains("includesubdomains")
+                && !letters.contains("includesubdomainsfalse")
     }
 
     private static let longestSetting = 1_000

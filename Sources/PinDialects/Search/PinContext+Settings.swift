@@ -41,7 +41,7 @@ extension PinContext {
 
     /// Whether a digest follows the numbers of a DNS record that has digests of something else: `DS 41213 8 2 …`.
     static func isOtherRecord(_ before: String) -> Bool {
-        let fields = before.split { $0 == " " || $0 == "\t" }
+        let fields = before.replacing("\\t", with: " ").split { $0 == " " || $0 == "\t" }
         guard let type = fields.last(where: { Int($0) == nil }), fields.last.map({ Int($0) != nil }) ?? false else {
             return false
         }
