@@ -30,8 +30,8 @@ extension CanonicalPin {
 }
 
 extension [PinSighting] {
-    /// Returns the errors about pins that readers found and that are digests of nothing, and gives these the standing of
-    /// placeholders.
+    /// Returns the errors about pins that readers found and that are digests of nothing, and gives these the standing
+    /// of placeholders.
     mutating func takeEmpty() -> [LintFinding] {
         var found: [LintFinding] = []
         for index in indices where self[index].isInForce && self[index].dialect != nil {

@@ -58,8 +58,8 @@ extension DigestShape {
         return (whole, damaged.sorted { $0.lowerBound < $1.lowerBound })
     }
 
-    /// Returns the digests of TLSA records whose data is in several groups of digits, as `dig` prints them, or in several
-    /// lines.
+    /// Returns the digests of TLSA records whose data is in several groups of digits, as `dig` prints them, or in
+    /// several lines.
     static func grouped(in bytes: [UInt8]) -> [DigestShape] {
         var shapes: [DigestShape] = []
         var index = 0

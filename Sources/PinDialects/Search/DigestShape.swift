@@ -67,8 +67,8 @@ struct DigestShape {
     /// The number of bytes around a run that say what it is: the longest is an escaped prefix.
     private static let surroundings = 8
 
-    /// Whether the digest can be a pin. SHA-1 is also the name of a commit, and SHA-512 a checksum, so that they are only
-    /// looked at beside a word without which they are never pins.
+    /// Whether the digest can be a pin. SHA-1 is also the name of a commit, and SHA-512 a checksum, so that they are
+    /// only looked at beside a word without which they are never pins.
     private func mayBePin(in bytes: Span<UInt8>) -> Bool {
         guard !hasPrefix else { return true }
         switch digest {
@@ -177,8 +177,8 @@ struct DigestShape {
                 start -= 7
             }
             let text = last.suffix(digits) + [equals]
-            // Text without a prefix may be anything, and only one of four texts has no bits to spare. The same character
-            // again and again stands for a digest.
+            // Text without a prefix may be anything, and only one of four texts has no bits to spare. The same
+            // character again and again stands for a digest.
             let isDummy = Set(last.suffix(digits)).count <= 4
             // Browsers accept spare bits in a directive of RFC 7469.
             let isDirective = bytes[..<start].reversed().drop { "\"\\".utf8.contains($0) }.starts(with: "=652".utf8)

@@ -118,8 +118,8 @@ extension NearbyHost {
 
     private static let hostWords: Set<String> = ["host", "hostname", "domain", "url", "server", "endpoint", "auth"]
 
-    /// Whether a name is the value of an option of a command that isn't its server: `-u joe@example.com`, `-x proxy:3128`,
-    /// `--proxy=…` and `--referer=…`.
+    /// Whether a name is the value of an option of a command that isn't its server: `-u joe@example.com`,
+    /// `-x proxy:3128`, `--proxy=…` and `--referer=…`.
     private func isValueOfOption(_ start: Int) -> Bool {
         let bytes = text.bytes
         var word = start

@@ -39,8 +39,8 @@ extension NearbyHost {
     private static let mostLevels = 4
     private static let mostSettings = 20
 
-    /// Whether a line sets the names below a host to true, as in `includeSubdomains: true`, `kTSKIncludeSubdomains: @YES`,
-    /// and in the directive of a header with pins.
+    /// Whether a line sets the names below a host to true, as in `includeSubdomains: true`,
+    /// `kTSKIncludeSubdomains: @YES`, and in the directive of a header with pins.
     private func setsSubdomains(_ line: Int) -> Bool {
         let range = text.range(ofLine: line)
         let bytes = text.bytes[range].prefix(Self.longestSetting)

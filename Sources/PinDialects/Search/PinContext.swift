@@ -59,7 +59,9 @@ struct PinContext {
     mutating func verdict(on shape: DigestShape) -> Verdict {
         // The digest is a pin only if it is one elsewhere, whatever is around it.
         guard mayPin else {
-            let isDigest = Set(shape.value).count >= DigestShape.leastBytes && shape.digest == .sha256
+            let isDigest =
+                Set(shape.value).count >= DigestShape.leastBytes && shape.digest == .sha256
+                && !(text.language == .zone && isOfOtherRecord(shape))
             return isDigest ? .unsure(shape.form == .colons ? .certificate : .publicKey) : .never
         }
         let bytes = text.bytes
@@ -165,14 +167,6 @@ struct PinContext {
         // mutant find-used-list: false for `isUsedAsPins(line, shape)` by PinSearchTests/lists
         let isUsed = shape.form == .base64 && isUsedAsPins(line, shape)
         return isUsed ? .pin(content) : .unsure(content)
-    }
-
-    /// Whether a digest is in a DNS record that pins no server.
-    func isOfOtherRecord(_ shape: DigestShape) -> Bool {
-        let start = shape.range.lowerBound
-        let before = String(decoding: text.bytes[max(0, start - 48)..<start], as: UTF8.self).lowercased()
-        // mutant find-record: false by PinSearchTests/settings
-        return shape.form == .hex && Self.isOtherRecord(before)
     }
 
     /// Whether a value of an array or an argument is the digest of nothing, which nothing is compared with.

@@ -84,9 +84,10 @@ package struct PinSearch: Sendable {
         if text.language == .zone { pinned = TLSAZone.contents(in: file.bytes) }
         var verdicts = shapes.indices.map { (index: Int) -> PinContext.Verdict in
             if let content = read[index] { return .pin(content) }
-            if context.isOfOtherRecord(shapes[index]) { return .never }
             // mutant find-literal: nil for `pinned[shapes[index].value]` by PinSearchTests
-            if let content = pinned[shapes[index].value] { return .pin(content) }
+            if let content = pinned[shapes[index].value], !context.isOfOtherRecord(shapes[index]) {
+                return .pin(content)
+            }
             return context.verdict(on: shapes[index])
         }
         // Values that are named as keys, in a file that compares keys.

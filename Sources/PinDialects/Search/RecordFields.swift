@@ -37,8 +37,8 @@ extension SearchedText {
     private static let recordLines = 10
     private static let longestCall = 640
 
-    /// Returns the numbers among the arguments of a call of a function named `tlsa` around a position, or `nil` if there
-    /// is none.
+    /// Returns the numbers among the arguments of a call of a function named `tlsa` around a position, or `nil` if
+    /// there is none.
     private func numbersOfCall(around range: Range<Int>) -> [Int]? {
         let before = bytes[max(0, range.lowerBound - Self.longestCall)..<range.lowerBound]
         let name = Array("tlsa(".utf8)

@@ -10,7 +10,8 @@ package struct UnreadPinning: Sendable {
     /// Whether the code compares a value that another file may have as a pin that was found.
     package let comparesValue: Bool
 
-    /// Returns `nil` for a file without such a place, and for one that a comment allows. `name` is the path in the tree.
+    /// Returns `nil` for a file without such a place, and for one that a comment allows. `name` is the path in the
+    /// tree.
     package init?(_ bytes: Span<UInt8>, path: String, name: String) {
         guard let family = Family(name), family.words.isIn(bytes), !SearchedText.isTest(name), !Self.isCopied(name)
         else { return nil }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PinDialects
 
-/// What is around a pin in texts that no dialect reads.
+/// The text around a pin in files that no dialect reads.
 extension PinSearchTests {
     static let surroundings: [Row] = [
         // The address for reports, also in a header that a program sends.
